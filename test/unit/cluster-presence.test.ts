@@ -83,6 +83,19 @@ test("of instances that end at the same moment, one reports the users offline", 
   ]);
 });
 
+test("an instance that ends hands the reports over to one that it does not know yet", async () => {
+  const room = await roomOf("a");
+  room.open("a", "anna");
+  await room.pass(1_000);
+  room.start("b");
+  room.open("b", "anna");
+  room.nodes.get("b")?.presence.tick(room.clock.now());
+  await room.nodes.get("a")?.presence.leave();
+  room.kill("a");
+  await room.pass(4 * beatMs);
+  expect(room.events).toEqual(["online anna"]);
+});
+
 test("an instance that ends before it can know whether it is alone reports nothing", async () => {
   const room = new Room();
   room.start("a");

@@ -176,9 +176,8 @@ export class ClusterPresence {
   }
 
   async #finish(): Promise<void> {
-    const others = [...this.#view.nodes.values()].filter((view) => view !== this.#own);
-    // Instances that started a moment ago would otherwise never get the reports.
-    if (others.some(({ mayTell }) => !mayTell)) await this.#sendState().catch(() => {});
+    // An instance that started a moment ago may be unknown here, and would otherwise never get the reports.
+    await this.#sendState().catch(() => {});
     const isSent = await this.#publish({ kind: "bye" }).then(
       () => true,
       () => false,
