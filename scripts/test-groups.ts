@@ -47,7 +47,7 @@ function rank(name: string): number {
 }
 
 const testTimeoutMs = 30_000;
-const shortGroupLimitMs = 10 * 60_000;
+const shortGroupLimitMs = 15 * 60_000;
 const fullGroupLimitMs = 60 * 60_000;
 const lastWordsMs = 2_000;
 

@@ -62,7 +62,7 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
   ["its notifications", (s) => `/projects/${s.shopId}/settings/notifications`, "Signing key"],
   ["its commit statuses", (s) => `/projects/${s.shopId}/settings/commit-status`, "Commit status token"],
   ["a new project", () => "/projects/new", "Clone URL"],
-  ["its connection", (s) => `/projects/${s.shopId}/set-up`, "Waiting for your first push"],
+  ["its connection", (s) => `/projects/${s.shopId}/set-up`, "Go to the project"],
   ["a failed task", (s) => `/tasks/${s.failedTaskId}`, "exit code 1"],
   ["a running task", (s) => `/tasks/${s.runningTaskId}`, "Follow"],
   ["deliveries", () => "/deliveries", "Outcome"],
