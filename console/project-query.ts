@@ -4,6 +4,7 @@ import { warn } from "./act.ts";
 import { answerOf, api, ifMatch, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Project } from "./shapes.ts";
+import { reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 
 export function projectQuery(id: number) {
@@ -32,7 +33,8 @@ export function useProjectDraft<T extends object>(
       const saved = await answerOf(
         api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }),
       );
-      for (const warning of saved.warnings) warn(warning);
+      for (const [index, warning] of saved.warnings.entries())
+        warn(reasonIn(warning, saved.warningParts[index]));
       return saved;
     },
     done: t("form.saved"),

@@ -79,7 +79,8 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
     open();
   };
   const goOn = ({ items, replayed, failed, next }: Bulk) => {
-    const problem = items.find((item) => item.problem !== null)?.problem ?? "";
+    const failedItem = items.find((item) => item.problem !== null);
+    const problem = reasonIn(failedItem?.problem ?? "", failedItem?.problemParts);
     if (failed > 0) complain(new Error(t("replay.manyPartly", { count: failed, problem })));
     else tell(t("replay.manyDone", { count: replayed }));
     if (next === null) close();
@@ -125,7 +126,7 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
 function Expected({ items }: Pick<Bulk, "items">) {
   return (
     <ul className="replay-list" aria-label={t("replay.list")} {...reachable}>
-      {items.map(({ delivery, expected, problem }) => (
+      {items.map(({ delivery, expected, problem, problemParts }) => (
         <li key={delivery.id}>
           <div className="replay-line">
             {expected && <StateLabel state={expected.status} />}
@@ -135,7 +136,9 @@ function Expected({ items }: Pick<Bulk, "items">) {
             <Moment at={delivery.created_at} />
           </div>
           <div className="reason foreign">
-            {expected ? reasonIn(expected.reason, expected.reasonParts) : visible(problem ?? "")}
+            {expected
+              ? reasonIn(expected.reason, expected.reasonParts)
+              : reasonIn(problem ?? "", problemParts)}
           </div>
         </li>
       ))}

@@ -82,9 +82,9 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
         </Alert>
       )}
       {project.permission === "manage" &&
-        project.warnings.map((warning) => (
+        project.warnings.map((warning, index) => (
           <Text key={warning} size="sm" className="note">
-            {visible(warning)}{" "}
+            {reasonIn(warning, project.warningParts[index])}{" "}
             <Link href={`/projects/${project.id}/settings/stages`}>{t("project.toSettings")}</Link>
           </Text>
         ))}

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isCommit, toShortRef } from "../model/git/git-ref.ts";
+import { reasonText } from "../reason/reason.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
 import { lastFault } from "./last-fault.ts";
 import { type GitRun, runGit } from "./run-git.ts";
@@ -87,16 +88,16 @@ export function openRemote(options: RemoteOptions): Remote {
     });
   }
 
-  async function must(what: string, ...args: string[]): Promise<string> {
+  async function must(refusal: (why: string) => string, ...args: string[]): Promise<string> {
     const run = await git(...args);
     if (run.end === "exited" && run.exitCode === 0) return run.output;
-    throw new RemoteError(`${what}: ${whyOf(run, remote)}`);
+    throw new RemoteError(refusal(whyOf(run, remote)));
   }
 
   /** A clone that holds nothing yet. */
   async function emptyClone(): Promise<string> {
     const clone = join(folder, `clone-${++clones}`);
-    await must("a temporary clone could not be made", "init", "-q", "--bare", "--", clone);
+    await must((why) => reasonText("git_clone", { why }), "init", "-q", "--bare", "--", clone);
     const url = remote.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
     appendFileSync(
       join(clone, "config"),
@@ -124,9 +125,9 @@ export function openRemote(options: RemoteOptions): Remote {
     earlier: string | null,
     commit: string,
   ): Promise<Pick<RemoteCommit, "paths" | "pathsUnknownBecause">> {
-    if (earlier === null) return unknown("the ref is new");
+    if (earlier === null) return unknown(reasonText("paths_ref_new"));
     const fetched = await git(...fetchInto(clone, earlier));
-    if (fetched.exitCode !== 0) return unknown("the commit before is no longer at the host");
+    if (fetched.exitCode !== 0) return unknown(reasonText("paths_gone"));
     const compared = await git(
       "--git-dir",
       clone,
@@ -139,30 +140,31 @@ export function openRemote(options: RemoteOptions): Remote {
       earlier,
       commit,
     );
-    if (compared.end !== "exited" || compared.exitCode !== 0) return unknown("git could not compare them");
+    if (compared.end !== "exited" || compared.exitCode !== 0)
+      return unknown(reasonText("paths_not_compared"));
     const paths = compared.output.split(separator).filter((path) => path !== "");
     return paths.length > maxPaths
-      ? unknown(`more than ${maxPaths} files changed`)
+      ? unknown(reasonText("paths_many", { number: maxPaths }))
       : { paths, pathsUnknownBecause: null };
   }
 
   return {
     async refs(kinds) {
       const patterns = kinds.map((kind) => `refs/${kind}/*`);
-      const what = "git could not list the branches and tags";
-      return parsed(await must(what, "ls-remote", "--quiet", "--", remote.url, ...patterns));
+      const refusal = (why: string) => reasonText("git_refs", { why });
+      return parsed(await must(refusal, "ls-remote", "--quiet", "--", remote.url, ...patterns));
     },
     async branches() {
-      const what = "git could not read the repository";
+      const refusal = (why: string) => reasonText("git_repository", { why });
       const args = ["ls-remote", "--quiet", "--symref", "--", remote.url, "HEAD", "refs/heads/*"];
-      return branchesIn(await must(what, ...args));
+      return branchesIn(await must(refusal, ...args));
     },
     async rootFiles(ref, wanted) {
-      const what = `git could not fetch ${toShortRef(ref)}`;
+      const refusal = notFetched(ref);
       const clone = await emptyClone();
       try {
-        await must(what, ...fetchInto(clone, `+${ref}:${newRef}`));
-        const listed = await must(what, "--git-dir", clone, "ls-tree", "-z", "--name-only", newRef);
+        await must(refusal, ...fetchInto(clone, `+${ref}:${newRef}`));
+        const listed = await must(refusal, "--git-dir", clone, "ls-tree", "-z", "--name-only", newRef);
         const names = listed.split(separator).filter((name) => name !== "");
         const texts = new Map<string, string>();
         for (const name of wanted.filter((file) => names.includes(file))) {
@@ -175,22 +177,20 @@ export function openRemote(options: RemoteOptions): Remote {
       }
     },
     async commitOf(ref, earlier) {
-      const what = `git could not fetch ${toShortRef(ref)}`;
+      const refusal = notFetched(ref);
       const clone = await emptyClone();
       try {
-        await must(what, ...fetchInto(clone, `+${ref}:${newRef}`));
+        await must(refusal, ...fetchInto(clone, `+${ref}:${newRef}`));
         const format = "--format=%H%x00%an%x00%B";
         const shown = await must(
-          what,
+          refusal,
           ...["--git-dir", clone, "log", "-1", "--no-show-signature", format],
           ...["--end-of-options", `${newRef}^{commit}`, "--"],
         );
         const [commit = "", author = "", message = ""] = shown.split(separator);
-        if (!isCommit(commit)) throw new RemoteError(`${what}: it is no commit`);
+        if (!isCommit(commit)) throw new RemoteError(refusal(reasonText("git_no_commit")));
         const isTag = ref.startsWith("refs/tags/");
-        const changed = isTag
-          ? unknown("a tag names no changed files")
-          : await changedPaths(clone, earlier, commit);
+        const changed = isTag ? unknown(reasonText("paths_tag")) : await changedPaths(clone, earlier, commit);
         return { commit, author, message: message.trim(), ...changed };
       } finally {
         rmSync(clone, { recursive: true, force: true });
@@ -228,10 +228,18 @@ function branchesIn(list: string): { names: string[]; default: string | null } {
   return { names, default: names.includes(chosen) ? chosen : (names[0] ?? null) };
 }
 
+function notFetched(ref: string) {
+  return (why: string) => reasonText("fetch_failed", { ref: toShortRef(ref), why });
+}
+
 function whyOf(run: GitRun, remote: GitRemote): string {
-  if (run.end === "timeout") return `the host did not answer within ${gitTimeoutMs / 1000} s`;
-  if (run.end === "stopped") return "the server stops";
-  if (run.end === "too much output") return "the list is too long";
+  if (run.end === "timeout") return reasonText("git_no_answer", { seconds: gitTimeoutMs / 1000 });
+  if (run.end === "stopped") return reasonText("git_stopped");
+  if (run.end === "too much output") return reasonText("git_list_long");
   const lines = run.problems.split("\n").filter((line) => line.trim() !== "");
-  return sshFault(run.problems, remote, "server") ?? lastFault(lines) ?? `git ended with ${run.exitCode}`;
+  return (
+    sshFault(run.problems, remote, "server") ??
+    lastFault(lines) ??
+    reasonText("git_ended", { exitCode: String(run.exitCode) })
+  );
 }

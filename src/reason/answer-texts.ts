@@ -164,4 +164,43 @@ export const answerTexts = {
   host_token_blind: "it was not found, or the token may not see it (404).",
   address_internal: "{address} is an internal address; tasks.allowInternalNotifications would allow it",
   address_not_http: "{protocol} is not http or https",
+  noun_clone_credential: "clone credential",
+  noun_status_token: "status token",
+  secret_dropped:
+    "The {noun} was stored for {from} and is deleted, because git.url is now on {to}: store a new one.",
+  warn_status:
+    "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.",
+  warn_status_hidden:
+    "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.",
+  warn_earlier_version:
+    "This project is from an earlier version: its start script must end the previous service itself (start.previous: keep), starts are not proven, and a failed deploy is not rolled back. Choose start.previous and rollback in its settings.",
+  poll_first:
+    "This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: {refs}.",
+  poll_first_more:
+    "This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: {refs} and {more} more.",
+  poll_surplus:
+    "{count} matching branches and tags are not polled: {limit} is the limit. Narrow the filters.",
+  poll_long: "The poll took too long; the next one continues.",
+  poll_failed: "The poll failed: {why}",
+  poll_not_delivered: "{ref} could not be delivered: {why}",
+  poll_credential: "The project's clone credential cannot be opened; store it again.",
+  git_refs: "git could not list the branches and tags: {why}",
+  git_repository: "git could not read the repository: {why}",
+  git_clone: "a temporary clone could not be made: {why}",
+  git_no_commit: "it is no commit",
+  git_no_answer: "the host did not answer within {seconds} s",
+  git_stopped: "the server stops",
+  git_list_long: "the list is too long",
+  git_ended: "git ended with {exitCode}",
+  replay_overtaken: "Its ref was delivered again, or deleted, while the list was being replayed.",
+  sent_waiting: "Task {task} is queued at position {position}, {why}.",
+  sent_queued: "Task {task} is queued at position {position}.",
+  sent: "Task {task} was dispatched.",
+  sent_later: "Task {task} was dispatched, starts at {time}.",
+  notify_status: "status {status}",
+  notify_look_up: "the look-up of the status failed",
+  notify_answer: "the answer is not one of {format}",
+  notify_no_token: "the project has no status token",
+  notify_moved: "the project's repository is now on another server",
+  notify_removed: "the notification target was removed",
 } as const;

@@ -107,6 +107,10 @@ export const reasonTexts = {
   paths_merge_request: "merge requests name no changed files",
   paths_tag: "a tag names no changed files",
   paths_new_ref: "a new ref names no changed files",
+  paths_ref_new: "the ref is new",
+  paths_gone: "the commit before is no longer at the host",
+  paths_not_compared: "git could not compare them",
+  paths_many: "more than {number} files changed",
   paths_bitbucket: "Bitbucket sends no changed files",
   paths_unproven: "the sender is not verified, so its long list of paths was not kept",
   signature_failed: "The signature failed: {why}.",
@@ -256,5 +260,5 @@ export const reasonTexts = {
   warn_other_repository: "A recent delivery is about {other}, not the project's repository {repository}.",
   warn_other_repository_enforce:
     "A recent delivery is about {other}, not the project's repository {repository}. Set repositoryCheck to enforce to ignore such deliveries.",
-  warn_not_polled: "The repository could not be polled: {message}",
+  warn_not_polled: "The repository could not be polled: {why}",
 } as const;

@@ -6,6 +6,7 @@ import type {
   DeliveryPlace,
   ScannedDelivery,
 } from "../model/delivery.ts";
+import { reasonText } from "../reason/reason.ts";
 import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
 import { waysIn } from "./decide/ways-in.ts";
 
@@ -110,7 +111,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     const expected = null;
     // Deliveries keep arriving: a look-up from before the first replay may be outdated.
     if ((await deliveries.overtaken([id])).length > 0)
-      return { delivery, expected, response: null, problem: overtakenMeanwhile };
+      return { delivery, expected, response: null, problem: reasonText("replay_overtaken") };
     try {
       const { body: response } = await replay(delivery, username);
       await onReplayed(delivery, response);
@@ -152,8 +153,6 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     };
   };
 }
-
-const overtakenMeanwhile = "Its ref was delivered again, or deleted, while the list was being replayed.";
 
 /** The fields of a delivery that the selection needs; its event is not kept in memory. */
 interface Entry extends DeliveryPlace {

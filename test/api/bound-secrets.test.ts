@@ -33,6 +33,12 @@ describe("secrets that are stored for the server of the repository", () => {
     });
     expect(changed.git).toMatchObject({ url: other, credentialSet: false });
     expect(changed.warnings).toHaveLength(2);
+    expect(changed).toMatchObject({
+      warningParts: [
+        [{ code: "secret_dropped", values: { noun: { code: "noun_clone_credential" } } }],
+        [{ code: "secret_dropped", values: { noun: { code: "noun_status_token" } } }],
+      ],
+    });
     expect(changed.warnings.join()).toMatch(
       /clone credential.*https:\/\/git\.example\.com:443.*status token/s,
     );

@@ -218,6 +218,7 @@ test("a self-hosted Git host is recognised by its API, which is not called where
       provider: null,
       name: "shop",
       needsCredential: false,
+      problemParts: [{ code: "git_repository" }],
     });
   }
   // Any site may answer something else at these addresses.
@@ -266,7 +267,10 @@ test("a created webhook is checked once a day, also after a restart, while the u
   const late = await startDeployServer(settings, dataDir);
   await eventually("the daily check ran", async () => (await state(late)) === "missing");
   await eventually("the other one too", async () => (await hookOf(late, bobs)).state === "unknown");
-  expect((await hookOf(late, bobs)).note).toContain("may no longer manage the project");
+  expect(await hookOf(late, bobs)).toMatchObject({
+    note: expect.stringContaining("may no longer manage the project"),
+    noteParts: [{ code: expect.any(String) }],
+  });
   await late.stop();
   late.remove();
   host.stop();

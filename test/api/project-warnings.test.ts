@@ -13,7 +13,13 @@ test("a project has the warnings of its enabled webhook, for people who manage i
     (await client.expect<{ warnings: string[] }>(200, "GET", path)).warnings;
   expect(await warningsFor()).toEqual([]);
   await save({ enabled: true });
-  const { warnings } = await server.admin.expect<{ warnings: string[] }>(200, "GET", `${path}/webhook`);
+  interface Warned {
+    warnings: string[];
+    warningParts: { code: string }[][];
+  }
+  const { warnings, warningParts } = await server.admin.expect<Warned>(200, "GET", `${path}/webhook`);
+  expect(warningParts.flat().map(({ code }) => code)).toContain("warn_any_branch");
+  expect((await server.admin.expect<Warned>(200, "GET", path)).warningParts).toEqual(warningParts);
   expect(warnings.join("\n")).toContain("without a secret");
   expect(warnings.join("\n")).toContain("The branch filter is empty");
   expect(await warningsFor()).toEqual(warnings);

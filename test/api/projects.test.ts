@@ -42,7 +42,7 @@ describe("a project", () => {
       stages: { build: none, deploy: none, start },
       ...{ env: {}, secretNames: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
-      ...{ supersede: "none", rollback: "automatic" },
+      ...{ supersede: "none", rollback: "automatic", liveNoteParts: [], warningParts: [] },
       ...plainExecution,
       ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null, warnings: [] },
       deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },

@@ -8,6 +8,8 @@ interface Node {
 
 /** Faults whose text is replaced by a general one before it is sent. */
 const replacedCodes = new Set(["unavailable", "internal"]);
+/** Errors whose first argument is shown to people. */
+const shownErrors = new Set(["RemoteError", "Withheld", "ForbiddenAddress"]);
 /** Methods of schemas whose second argument says what is wrong with a value. */
 const checks = new Set(["refine", "regex"]);
 /** Functions whose second argument is a sentence of an answer. */
@@ -46,6 +48,7 @@ export function textWithoutCode(path: string, source: string): string[] {
       !replacedCodes.has(String(first?.value))
     )
       literals(second);
+    if (value.type === "NewExpression" && shownErrors.has(nameOf(callee))) literals(first);
     if (value.type === "CallExpression" && checks.has(nameOf(callee?.property))) literals(second);
     if (value.type === "CallExpression" && refusals.has(nameOf(callee))) literals([second, third]);
     if (value.type === "CallExpression" && nameOf(callee?.property) === "addIssue") literals(first);

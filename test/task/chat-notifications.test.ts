@@ -268,6 +268,7 @@ describe("an attempt", () => {
     const path = `/api/projects/${created.id}/notify/${created.notify[0]?.id}/test`;
     const result = await server.admin.expect<Attempt>(200, "POST", path);
     expect(result).toMatchObject({ delivered: false, status: 500, fault: "status 500" });
+    expect(result).toMatchObject({ faultParts: [{ code: "notify_status", values: { status: "500" } }] });
     expect(result.response).toStartWith("you called •••");
     expect(JSON.stringify(result)).not.toMatch(/T0PSECRET|an0ther/);
     expect(result.response).toHaveLength(200);

@@ -17,9 +17,6 @@ const elsewhere = [
   "src/store/keepers/task-claim.ts",
   "src/store/query/database-url.ts",
   "src/task/hand-out/dispatch.ts",
-  "src/task/notify/chat-request.ts",
-  "src/task/notify/outgoing-attempt.ts",
-  "src/webhook/poll/compare.ts",
 ];
 
 test("every text with which the API refuses a request has a code, so that the console can translate it", () => {
@@ -47,6 +44,7 @@ describe("the checker of texts without a code", () => {
       "must be a name",
     ]);
     expect(textsIn('context.addIssue({ code: "custom", message: "is no time" });')).toEqual(["is no time"]);
+    expect(textsIn('throw new RemoteError("git failed");')).toEqual(["git failed"]);
     expect(textsIn(`found(user, \`user \${id}\`);`)).toEqual(["user …"]);
     expect(textsIn('function urlFault() { return isOn ? "is no URL" : null; }')).toEqual(["is no URL"]);
   });

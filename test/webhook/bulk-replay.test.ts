@@ -203,7 +203,11 @@ test("replays and tests are ignored: the newest delivery of the host is replayed
   await server.admin.expect(202, "POST", `/api/webhooks/deliveries/${old}/replay`, {});
   expect(await commits()).toEqual([sha("new")]);
   const test = { dryRun: false, commit: sha("test") };
-  await server.admin.expect(200, "POST", `/api/projects/${hook.projectId}/webhook/test`, test);
+  const tested = await server.admin.expect<{ reasonParts: unknown; messageParts: { code: string }[] }>(
+    ...([200, "POST", `/api/projects/${hook.projectId}/webhook/test`, test] as const),
+  );
+  expect(tested.messageParts).toHaveLength(1);
+  expect(tested.reasonParts).toEqual(tested.messageParts);
   expect(await commits()).toEqual([sha("new")]);
 });
 
@@ -254,7 +258,10 @@ test("a delivery that cannot be replayed does not stop the others", async () => 
     [null, "accepted"],
     ["The project of this delivery, or its webhook, is gone.", undefined],
   ]);
-  expect(bulk).toMatchObject({ matched: 2, replayed: 1, failed: 1 });
+  expect(bulk).toMatchObject({
+    ...{ matched: 2, replayed: 1, failed: 1 },
+    items: [{ problemParts: [] }, { problemParts: [{ code: "delivery_gone" }] }],
+  });
 });
 
 test("an invalid position and an invalid filter are refused by name", async () => {

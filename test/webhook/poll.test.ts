@@ -272,6 +272,7 @@ describe("a repository that asks for a credential", () => {
     await at.polled();
     const { poll, warnings } = await at.webhook();
     expect(poll?.error).toContain("git could not list the branches and tags");
+    expect(poll).toMatchObject({ errorParts: [{ code: "git_refs" }], noteParts: [] });
     expect(warnings.join()).toContain("could not be polled");
     await at.polled();
     const lines = at.server().logLines.filter((line) => line.includes("a repository could not be polled"));

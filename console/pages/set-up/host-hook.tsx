@@ -13,6 +13,7 @@ import { ForManagers } from "../../components/permission.tsx";
 import { hostHookQuery } from "../../host-hook-query.ts";
 import { hostTokensQuery } from "../../host-token-query.ts";
 import type { Project, Webhook } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
@@ -87,7 +88,7 @@ function HookState({ hook }: { hook: Hook }) {
       mb="md"
     >
       <div className="foreign">
-        {visible(`${hook.origin}/${hook.path}`)} {visible(hook.note)}
+        {visible(`${hook.origin}/${hook.path}`)} {reasonIn(hook.note, hook.noteParts)}
       </div>
       <Text size="sm">
         {rich(hook.isChecked ? "hostHook.checked" : "hostHook.notChecked", {

@@ -16,6 +16,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { hosts } from "../webhook/hosts.ts";
 import { isHostKind, isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
@@ -190,7 +191,8 @@ function State({
         {t("setUp.credential")}
       </Alert>
     );
-  if (found.problem !== "") return <Problem title={t("setUp.notRead")} problem={found.problem} />;
+  if (found.problem !== "")
+    return <Problem title={t("setUp.notRead")} problem={reasonIn(found.problem, found.problemParts)} />;
   if (found.defaultBranch === null)
     return (
       <Alert color="lamp" variant="light" role="note">

@@ -5,8 +5,8 @@ import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import { useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
-import { visible } from "../../visible.ts";
 import { ProjectKey } from "./project-key.tsx";
 
 /** Under which name commit statuses are reported, and whether excluded pushes get one. */
@@ -21,7 +21,7 @@ export function CommitStatusSettings({ project }: { project: Project }) {
     (commitStatus) => ({ commitStatus }),
   );
   const warnings = [
-    ...(status.data?.warnings ?? []),
+    ...(status.data?.warnings ?? []).map((text, index) => reasonIn(text, status.data?.warningParts[index])),
     ...(status.data?.tokenSet && !status.data.supported ? [t("settings.statusUnsupported")] : []),
   ];
   return (
@@ -35,7 +35,7 @@ export function CommitStatusSettings({ project }: { project: Project }) {
           aria-label={t("settings.commitStatus")}
           mb="md"
         >
-          <span className="foreign">{visible(warning)}</span>
+          <span className="foreign">{warning}</span>
         </Alert>
       ))}
       <form className="form" onSubmit={draft.submit}>

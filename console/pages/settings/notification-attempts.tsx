@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answerOf, api } from "../../api.ts";
 import { Moment } from "../../components/moment.tsx";
 import type { Project } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 
@@ -33,27 +34,31 @@ export function NotificationAttempts({ project }: { project: Project }) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {data.items.map(({ id, at, kind, event, host, attempt, delivered, status, fault, response }) => (
-          <Table.Tr key={id}>
-            <Table.Td>
-              <Moment at={at} />
-            </Table.Td>
-            <Table.Td>
-              {kind === "commit status" ? t("notify.statusEvent", { event }) : event}
-              {attempt > 1 && t("notify.attemptNumber", { number: attempt })}
-            </Table.Td>
-            <Table.Td className="mono">{visible(host)}</Table.Td>
-            <Table.Td>
-              {delivered ? t("notify.delivered") : t("notify.notDelivered", { fault: visible(fault) })}
-              {status !== null && ` (${status})`}
-              {response !== "" && (
-                <Text size="xs" c="dimmed" className="foreign mono">
-                  {visible(response)}
-                </Text>
-              )}
-            </Table.Td>
-          </Table.Tr>
-        ))}
+        {data.items.map(
+          ({ id, at, kind, event, host, attempt, delivered, status, fault, faultParts, response }) => (
+            <Table.Tr key={id}>
+              <Table.Td>
+                <Moment at={at} />
+              </Table.Td>
+              <Table.Td>
+                {kind === "commit status" ? t("notify.statusEvent", { event }) : event}
+                {attempt > 1 && t("notify.attemptNumber", { number: attempt })}
+              </Table.Td>
+              <Table.Td className="mono">{visible(host)}</Table.Td>
+              <Table.Td>
+                {delivered
+                  ? t("notify.delivered")
+                  : t("notify.notDelivered", { fault: reasonIn(fault, faultParts) })}
+                {status !== null && ` (${status})`}
+                {response !== "" && (
+                  <Text size="xs" c="dimmed" className="foreign mono">
+                    {visible(response)}
+                  </Text>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ),
+        )}
       </Table.Tbody>
     </Table>
   );

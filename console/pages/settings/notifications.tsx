@@ -4,6 +4,7 @@ import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { NotificationAttempts } from "./notification-attempts.tsx";
 import { ProjectKey } from "./project-key.tsx";
@@ -161,9 +162,9 @@ function TestButton({ projectId, targetId }: { projectId: number; targetId: stri
   );
   const send = () =>
     test.mutate(undefined, {
-      onSuccess({ delivered, fault, response }) {
+      onSuccess({ delivered, fault, faultParts, response }) {
         if (delivered) tell(t("notify.tested"));
-        else warn(t("notify.testFailed", { fault, response }));
+        else warn(t("notify.testFailed", { fault: reasonIn(fault, faultParts), response }));
       },
     });
   return (

@@ -11,7 +11,6 @@ import { Trace } from "../../components/trace.tsx";
 import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { shortRef } from "../../time-text.ts";
-import { visible } from "../../visible.ts";
 
 /** Applies the rules to a simulated push: shows the decision with its trace, or starts a real task. */
 export function TestPanel({ projectId, defaultRef }: { projectId: number; defaultRef: string }) {
@@ -94,9 +93,9 @@ type TestAnswer = InferResponseType<(typeof api.projects)[":id"]["webhook"]["tes
 function Result({ data }: { data: TestAnswer }) {
   if (!("dryRun" in data))
     return (
-      <Alert mt="md" color="tide" variant="light" title={visible(data.message)}>
+      <Alert mt="md" color="tide" variant="light" title={reasonIn(data.message, data.messageParts)}>
         {data.taskId === undefined ? (
-          visible(data.reason)
+          reasonIn(data.reason, data.reasonParts)
         ) : (
           <Link href={`/tasks/${data.taskId}`}>{t("webhook.watchTask", { id: String(data.taskId) })}</Link>
         )}

@@ -136,12 +136,12 @@ function PollState({ poll }: { poll: NonNullable<Webhook["poll"]> }) {
       </Text>
       {poll.error !== "" && (
         <Alert color="red" variant="light" mt="md" title={t("webhook.pollFailed")} role="alert">
-          {poll.error}
+          {reasonIn(poll.error, poll.errorParts)}
         </Alert>
       )}
       {poll.note !== "" && (
         <Alert color="lamp" variant="light" mt="md" title={t("webhook.pollNote")}>
-          {poll.note}
+          {reasonIn(poll.note, poll.noteParts)}
         </Alert>
       )}
     </>

@@ -99,6 +99,10 @@ export const reason: Translated<typeof reasonTexts> = {
   paths_merge_request: "合并请求不列出更改的文件",
   paths_tag: "标签不列出更改的文件",
   paths_new_ref: "新引用不列出更改的文件",
+  paths_ref_new: "引用是新的",
+  paths_gone: "之前的提交已不在平台上",
+  paths_not_compared: "git 无法比较两次提交",
+  paths_many: "更改的文件超过 {number} 个",
   paths_bitbucket: "Bitbucket 不发送更改的文件",
   paths_unproven: "发送者未经验证，因此没有保存其过长的路径列表",
   signature_failed: "签名验证失败：{why}。",
@@ -227,5 +231,5 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_other_repository: "最近的一次投递来自 {other}，而不是项目的仓库 {repository}。",
   warn_other_repository_enforce:
     "最近的一次投递来自 {other}，而不是项目的仓库 {repository}。把 repositoryCheck 设为 enforce 可忽略此类投递。",
-  warn_not_polled: "无法轮询仓库：{message}",
+  warn_not_polled: "无法轮询仓库：{why}",
 };

@@ -1,6 +1,7 @@
 import { gitOriginOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import { boundSecrets } from "../../model/sealed.ts";
+import { reasonText } from "../../reason/reason.ts";
 
 /**
  * Names of the secrets of the repository's server, when a change moves the repository to another server. They must be
@@ -12,8 +13,5 @@ export function boundSecretsOf(before: Project, after: Project): string[] {
 
 export function droppedWarnings(dropped: string[], before: Project, after: Project): string[] {
   const [from, to] = [gitOriginOf(before.git.url), gitOriginOf(after.git.url)];
-  return dropped.map(
-    (title) =>
-      `The ${title} was stored for ${from} and is deleted, because git.url is now on ${to}: store a new one.`,
-  );
+  return dropped.map((title) => reasonText("secret_dropped", { noun: title, from, to }));
 }

@@ -2,10 +2,10 @@ import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
-import { reasonParts, reasonText } from "../../reason/reason.ts";
-import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
+import { answerParts, reasonParts, reasonText } from "../../reason/reason.ts";
+import { type Answer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/replacement.ts";
-import { reasonPartsShape, traceJson } from "./reason-shape.ts";
+import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
 import { queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";
 
@@ -31,7 +31,9 @@ export const answerShape = z
     mergedIntoTaskId: z.number().int().optional(),
     status: statusShape,
     reason: z.string(),
+    reasonParts: reasonPartsShape.optional(),
     message: z.string(),
+    messageParts: reasonPartsShape.optional(),
     queued: z.boolean(),
     queuePosition: z.number().int().optional(),
     code: codeShape,
@@ -45,8 +47,11 @@ export const triggerFaults = {
 };
 
 /** A refusal becomes an error of the API. Only Git hosts get it as a delivery response. */
-export function triggered({ httpStatus, retryAfterSeconds, body }: Answer): [DeliveryAnswer, 200 | 202] {
-  if (!isRefused(body)) return [body, httpStatus === 202 ? 202 : 200];
+export function triggered({ httpStatus, retryAfterSeconds, body }: Answer) {
+  if (!isRefused(body)) {
+    const shown = { ...withReasonParts(body), messageParts: answerParts(body.message) };
+    return [shown, httpStatus === 202 ? 202 : 200] as const;
+  }
   const code = httpStatus === 429 ? "too_many" : httpStatus >= 500 ? "internal" : "conflict";
   const record =
     body.deliveryId === 0 ? "" : ` ${reasonText("delivery_record", { delivery: body.deliveryId })}`;

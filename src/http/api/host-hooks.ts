@@ -1,8 +1,9 @@
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { answerParts, reasonText } from "../../reason/reason.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, projectChange, projectOf } from "./context.ts";
 import { hostKind, tokenOwnerOf } from "./host-tokens.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
@@ -20,6 +21,7 @@ const hookShape = z
     isChecked: z.boolean().openapi({ description: "False: the token was deleted, so nothing is checked." }),
     state: z.enum(hookStates),
     note: z.string().openapi({ description: "What differs at the host." }),
+    noteParts: reasonPartsShape,
     checkedAt: time,
   })
   .openapi("HostHook");
@@ -104,7 +106,7 @@ export function hostHooksApi(hooks: HostHooks) {
 
 function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {
   return {
-    ...{ kind, origin, path, state, note },
+    ...{ kind, origin, path, state, note, noteParts: answerParts(note) },
     hasDeployKey: keyId !== null,
     isChecked: tokenId !== null,
     checkedAt: checkedAt.toISOString(),

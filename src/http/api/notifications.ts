@@ -2,11 +2,12 @@ import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { answerParts, reasonText } from "../../reason/reason.ts";
 import { statusProofOf } from "../../task/notify/commit-status.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { commitStatusShape } from "./notify-shape.ts";
+import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, z } from "./shape.ts";
@@ -28,6 +29,7 @@ const attemptShape = z
     delivered: z.boolean(),
     status: z.number().int().nullable().openapi({ description: "HTTP status; null: there was no answer." }),
     fault: z.string().openapi({ description: "Why it was not delivered." }),
+    faultParts: reasonPartsShape,
     response: z.string().openapi({ description: "The first 200 characters of the answer." }),
   })
   .openapi("OutgoingAttempt");
@@ -55,7 +57,7 @@ const testTarget = route("post", "/projects/{id}/notify/{targetId}/test", {
     200: json(
       "What came of it.",
       attemptShape
-        .pick({ delivered: true, status: true, fault: true, response: true })
+        .pick({ delivered: true, status: true, fault: true, faultParts: true, response: true })
         .openapi("TestMessageResult"),
     ),
   },
@@ -75,6 +77,7 @@ const getCommitStatus = route("get", "/projects/{id}/commit-status", {
             .boolean()
             .openapi({ description: "Whether the Git host has an API that is known here." }),
           warnings: z.array(z.string()),
+          warningParts: warningPartsShape,
         })
         .openapi("CommitStatus"),
     ),
@@ -94,7 +97,7 @@ export function notificationsApi({ keepers, testMessages }: NotificationsDeps) {
       ...project.commitStatus,
       tokenSet: names.some(({ name }) => name === reservedSecrets.status),
       supported: statusProofOf(project, provider) !== null,
-      warnings: await statusWarnings(c, keepers.projects, project),
+      ...withWarnings(await statusWarnings(c, keepers.projects, project)),
     };
   }
 
@@ -116,11 +119,11 @@ export function notificationsApi({ keepers, testMessages }: NotificationsDeps) {
         callerOf(c).username,
       );
       await auditProject(c, "project.test-notification", project, { target: target.url });
-      return c.json({ delivered: isDelivered, status, fault, response }, 200);
+      return c.json({ delivered: isDelivered, status, fault, faultParts: answerParts(fault), response }, 200);
     })
     .openapi(getCommitStatus, async (c) => c.json(await commitStatusOf(c, projectOf(c)), 200));
 }
 
 function attemptJson({ projectId: _projectId, isDelivered, at, ...rest }: OutgoingAttempt) {
-  return { ...rest, at: at.toISOString(), delivered: isDelivered };
+  return { ...rest, faultParts: answerParts(rest.fault), at: at.toISOString(), delivered: isDelivered };
 }

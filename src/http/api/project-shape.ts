@@ -27,7 +27,7 @@ import {
   notifyTargetJson,
   notifyTargetShape,
 } from "./notify-shape.ts";
-import { reasonPartsShape } from "./reason-shape.ts";
+import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";
 import { revision } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
@@ -233,6 +233,7 @@ export const projectShape = z
       description:
         "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook too.",
     }),
+    warningParts: warningPartsShape,
     sample: z.boolean(),
     permission: ownPermission,
     revision,
@@ -243,9 +244,7 @@ export const projectShape = z
 /** A project of an earlier version behaves as before until its owner chooses. */
 function releaseWarnings(project: Project): string[] {
   if (hasReleases(project) || project.stages.start.script.trim() === "") return [];
-  return [
-    "This project is from an earlier version: its start script must end the previous service itself (start.previous: keep), starts are not proven, and a failed deploy is not rolled back. Choose start.previous and rollback in its settings.",
-  ];
+  return [reasonText("warn_earlier_version")];
 }
 
 export const changedProjectShape = projectShape
@@ -282,7 +281,7 @@ export function projectJson(
     secretNames: names.filter((secret) => !isReservedSecret(secret)),
     notify: project.notify.map(notifyTargetJson),
     liveNoteParts: reasonParts(project.liveNote),
-    warnings: releaseWarnings(project),
+    ...withWarnings(releaseWarnings(project)),
     permission,
     revision: projectRevision(project),
   });

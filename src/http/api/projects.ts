@@ -48,6 +48,7 @@ import {
   projectList,
   projectShape,
 } from "./project-shape.ts";
+import { withWarnings } from "./reason-shape.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, queryId, text } from "./scalars.ts";
@@ -134,7 +135,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
     const shown = await written(c, project);
     const config = await webhooks.read(project.id);
     if (!config.enabled || shown.permission !== "manage") return shown;
-    return { ...shown, warnings: [...shown.warnings, ...(await webhooks.warningsOf(config, project))] };
+    const ofHook = await webhooks.warningsOf(config, project);
+    return { ...shown, ...withWarnings([...shown.warnings, ...ofHook]) };
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -254,11 +256,9 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
           ...(await membersOf(project.groupId)),
         ]);
       const dropped = titlesOf(forgotten);
-      const warnings = [
-        ...droppedWarnings(dropped, before, project),
-        ...(await statusWarnings(c, projects, project)),
-      ];
-      return c.json({ ...withTag(c, await written(c, project)), warnings }, 200);
+      const warnings = droppedWarnings(dropped, before, project);
+      warnings.push(...(await statusWarnings(c, projects, project)));
+      return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);

@@ -1,6 +1,6 @@
 import type { TraceStep } from "../../model/delivery.ts";
 import { allTexts } from "../../reason/all-texts.ts";
-import { type ReasonCode, reasonParts } from "../../reason/reason.ts";
+import { answerParts, type ReasonCode, reasonParts } from "../../reason/reason.ts";
 import { z } from "./shape.ts";
 
 const code = z.enum(Object.keys(allTexts) as [ReasonCode, ...ReasonCode[]]);
@@ -17,6 +17,14 @@ export const reasonPartsShape = z
 
 export function traceJson(steps: readonly TraceStep[]) {
   return steps.map((step) => ({ ...step, detailParts: reasonParts(step.detail) }));
+}
+
+export const warningPartsShape = z
+  .array(reasonPartsShape)
+  .openapi({ description: "Each of `warnings` as codes and values." });
+
+export function withWarnings(warnings: string[]) {
+  return { warnings, warningParts: warnings.map(answerParts) };
 }
 
 /** Adds the parts of its reason. */

@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delivery.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { answerParts, reasonText } from "../../reason/reason.ts";
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
@@ -110,6 +110,7 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
                 problem: z.string().nullable().openapi({
                   description: "Why it was not replayed; a refusal has its record in `response`.",
                 }),
+                problemParts: reasonPartsShape,
               }),
             )
             .openapi({ description: "Oldest first." }),
@@ -156,6 +157,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
             ...item,
             delivery: summaryJson(item.delivery),
             expected: item.expected && withReasonParts(item.expected),
+            problemParts: answerParts(item.problem ?? ""),
           })),
         },
         200,

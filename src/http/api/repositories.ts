@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { answerParts, reasonText } from "../../reason/reason.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
 import { presetNames } from "../../set-up/presets.ts";
@@ -8,6 +8,7 @@ import { type ApiContext, callerOf } from "./context.ts";
 import { tokenOwnerOf } from "./host-tokens.ts";
 import { credentialBody } from "./project-secrets.ts";
 import { healthCheck } from "./project-shape.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, text } from "./scalars.ts";
 import { json, jsonBody, strict, z } from "./shape.ts";
@@ -53,6 +54,7 @@ const inspectRepository = route("post", "/repositories/inspect", {
           provider: z.enum(providerNames).nullable(),
           name: z.string(),
           problem: z.string(),
+          problemParts: reasonPartsShape,
           needsCredential: z.boolean(),
           defaultBranch: z.string().nullable(),
           branches: z.array(z.string()),
@@ -71,7 +73,8 @@ export function repositoriesApi({ inspections, tokens }: { inspections: Inspecti
       hostTokenId === undefined
         ? (credential ?? null)
         : await tokens.gitCredential(tokenOwnerOf(c), hostTokenId, url);
-    return c.json(await inspections.inspect(url, given), 200);
+    const found = await inspections.inspect(url, given);
+    return c.json({ ...found, problemParts: answerParts(found.problem) }, 200);
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Project, ProjectKeeper } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { repositoryPlaceOf } from "../../task/notify/repository-place.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 
@@ -28,10 +29,11 @@ export async function statusWarnings(
   const visible = await c.var.permissions.visibleProjectIds(callerOf(c));
   const others = sameRepository
     .filter(({ id }) => reporting.has(id))
-    .map(({ id, name }) => (visible === undefined || visible.includes(id) ? name : "another project"));
-  return others.map(
-    (other) =>
-      `${other} reports commit statuses of the same repository under the same context ${context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.`,
+    .map(({ id, name }) => (visible === undefined || visible.includes(id) ? name : null));
+  return others.map((other) =>
+    other === null
+      ? reasonText("warn_status_hidden", { context })
+      : reasonText("warn_status", { other, context }),
   );
 }
 

@@ -7,12 +7,12 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
-import { reasonParts, reasonText } from "../../reason/reason.ts";
+import { answerParts, reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import type { PollState } from "../../webhook/poll/poller.ts";
-import { reasonPartsShape } from "./reason-shape.ts";
+import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";
 import { revision } from "./revision.ts";
 import { bodyTime, id, text, time } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
@@ -168,7 +168,9 @@ const pollShape = z
     lastAt: time.nullable(),
     nextAt: time.nullable().openapi({ description: "Null: at once." }),
     error: z.string().openapi({ description: "Why the last poll failed; empty: it did not." }),
+    errorParts: reasonPartsShape,
     note: z.string().openapi({ description: "What the last poll left out; usually empty." }),
+    noteParts: reasonPartsShape,
   })
   .nullable()
   .openapi({
@@ -190,7 +192,7 @@ export const webhookShape = z
     mergeRequestActions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
-    warningParts: z.array(reasonPartsShape).openapi({ description: "The parts of each warning." }),
+    warningParts: warningPartsShape,
     poll: pollShape,
     revision,
     updatedAt: time,
@@ -211,7 +213,7 @@ export async function webhookJson(
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
   const warnings = [
     ...(await management.warningsOf(config, project)),
-    ...(poll?.error ? [reasonText("warn_not_polled", { message: poll.error })] : []),
+    ...(poll?.error ? [reasonText("warn_not_polled", { why: poll.error })] : []),
   ];
   return {
     ...rest,
@@ -220,10 +222,11 @@ export async function webhookJson(
     secondSecretSet: secondSecret !== null,
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
     effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
-    warnings,
-    warningParts: warnings.map(reasonParts),
+    ...withWarnings(warnings),
     poll: poll && {
       ...poll,
+      errorParts: answerParts(poll.error),
+      noteParts: answerParts(poll.note),
       lastAt: poll.lastAt?.toISOString() ?? null,
       nextAt: poll.nextAt?.toISOString() ?? null,
     },

@@ -71,7 +71,7 @@ export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): s
   const answer = isObject(parsed) ? parsed : null;
   if (answer !== null && rule.codes.some((code) => answer[code] === rule.taken)) return null;
   const code = rule.codes.map((name) => answer?.[name]).find((value) => value !== undefined);
-  if (answer === null || code === undefined) return `the answer is not one of ${format}`;
+  if (answer === null || code === undefined) return reasonText("notify_answer", { format });
   const text = rule.texts.map((name) => answer[name]).find((value) => typeof value === "string") ?? "";
   return `${rule.codes[0]} ${String(code)}: ${String(text)}`;
 }

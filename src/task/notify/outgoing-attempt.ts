@@ -1,5 +1,6 @@
 import { messageOf } from "../../errors.ts";
 import type { NewOutgoingCall, OutgoingProof } from "../../model/outgoing-call.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { visibleText } from "../../visible-text.ts";
 import { type ChatFormat, chatAnswerFault } from "./chat-request.ts";
 import { ForbiddenAddress, type GuardedRequest, type OutgoingAnswer } from "./guarded-request.ts";
@@ -39,7 +40,7 @@ export async function attemptCall(
       const found = await send(prepared.lookUp.request);
       const next = prepared.lookUp.next(found);
       if (next === "done") return delivered({ status: found.status, body: alreadyThere }, []);
-      if (next === "unknown") return refused("the look-up of the status failed", found, prepared.secrets);
+      if (next === "unknown") return refused(reasonText("notify_look_up"), found, prepared.secrets);
       request = next;
     }
     const answer = await send(request);
@@ -57,7 +58,8 @@ export async function attemptCall(
 }
 
 function answerFault(proof: OutgoingProof, answer: OutgoingAnswer): string | null {
-  if (answer.status < 200 || answer.status >= 300) return `status ${answer.status}`;
+  if (answer.status < 200 || answer.status >= 300)
+    return reasonText("notify_status", { status: answer.status });
   return isChat(proof) ? chatAnswerFault(proof, answer) : null;
 }
 

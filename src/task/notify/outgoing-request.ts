@@ -3,6 +3,7 @@ import { parseJson } from "../../json.ts";
 import type { OutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
 import { chatRequest } from "./chat-request.ts";
@@ -60,10 +61,9 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
   /** While the call waited, the repository may have moved to another server with its own token. */
   async function tokenFor({ projectId, url }: Sendable): Promise<string> {
     const token = await secretOf(projectId, reservedSecrets.status);
-    if (token === null) throw new Withheld("the project has no status token");
+    if (token === null) throw new Withheld(reasonText("notify_no_token"));
     const project = await projects.byId(projectId);
-    if (project === null || !isStatusAddressOf(project, url))
-      throw new Withheld("the project's repository is now on another server");
+    if (project === null || !isStatusAddressOf(project, url)) throw new Withheld(reasonText("notify_moved"));
     return token;
   }
 
@@ -82,7 +82,7 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     const { projectId, targetId, messageId, proof } = call;
     const addresses = await openAddresses(projects, secrets, projectId, targetId === null ? [] : [targetId]);
     const address = addresses.get(targetId ?? "");
-    if (address === undefined) throw new Withheld("the notification target was removed");
+    if (address === undefined) throw new Withheld(reasonText("notify_removed"));
     const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
     if (proof !== "signature" && !isStatusProof(proof)) {
       const { url, body } = chatRequest(proof, address, call.body, clock.now());

@@ -4,6 +4,7 @@ import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Keepers, OperationKeepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
@@ -107,10 +108,11 @@ export function effectsOf(
 }
 
 function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: string | null): string {
-  if (waiting !== null) return `Task ${id} is queued at position ${place.position}, ${waiting}.`;
-  if (place.queued) return `Task ${id} is queued at position ${place.position}.`;
-  if (notBefore === null) return `Task ${id} was dispatched.`;
-  return `Task ${id} was dispatched, starts at ${notBefore.toISOString()}.`;
+  const { position } = place;
+  if (waiting !== null) return reasonText("sent_waiting", { task: id, position, why: waiting });
+  if (place.queued) return reasonText("sent_queued", { task: id, position });
+  if (notBefore === null) return reasonText("sent", { task: id });
+  return reasonText("sent_later", { task: id, time: notBefore.toISOString() });
 }
 
 /** For a project that was deleted while its delivery waited. */

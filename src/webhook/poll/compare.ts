@@ -2,6 +2,7 @@ import type { RemoteRef } from "../../git/remote.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { filter, newFilterWork } from "../decide/filters.ts";
 import type { Hook } from "../decide/hook-directory.ts";
@@ -108,12 +109,12 @@ const maxNamed = 5;
 
 function passedOverNote(refs: readonly string[]): string {
   if (refs.length === 0) return "";
-  const more = refs.length > maxNamed ? ` and ${refs.length - maxNamed} more` : "";
-  return `This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: ${refs.slice(0, maxNamed).join(", ")}${more}.`;
+  const named = refs.slice(0, maxNamed).join(", ");
+  return refs.length > maxNamed
+    ? reasonText("poll_first_more", { refs: named, more: refs.length - maxNamed })
+    : reasonText("poll_first", { refs: named });
 }
 
 function surplusNote(surplus: number): string {
-  return surplus === 0
-    ? ""
-    : `${surplus} matching branches and tags are not polled: ${maxRefs} is the limit. Narrow the filters.`;
+  return surplus === 0 ? "" : reasonText("poll_surplus", { count: surplus, limit: maxRefs });
 }

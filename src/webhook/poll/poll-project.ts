@@ -86,7 +86,7 @@ async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promi
   let error = "";
   for (const entry of pushed) {
     if (performance.now() > endsAt) {
-      error ||= "The poll took too long; the next one continues.";
+      error ||= reasonText("poll_long");
       break;
     }
     try {
@@ -139,7 +139,7 @@ async function deliver(
       formerProjectId: null,
     },
   });
-  if (isRefused(body)) throw new RemoteError(`${ref} could not be delivered: ${body.reason}`);
+  if (isRefused(body)) throw new RemoteError(reasonText("poll_not_delivered", { ref, why: body.reason }));
   return null;
 }
 
@@ -153,7 +153,7 @@ function bodyOf(hook: Hook, ref: string, before: string | null, commit: RemoteCo
 async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollOptions) {
   const { url } = project.git;
   const fault = gitUrlFault(url, gitUrlRules);
-  if (fault !== null) throw new RemoteError(`The project's git.url ${fault}.`);
+  if (fault !== null) throw new RemoteError(reasonText("git_url_refused", { why: fault }));
   const isPlain = gitUrlFault(url, { allowLocal: false, samplesDir: "" }) === null;
   const stored = await store.projects.secrets(project.id);
   const sealed = stored.find(({ name }) => name === reservedSecrets.credential);
@@ -164,7 +164,7 @@ async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollO
     const credential = JSON.parse(secrets.open(purpose, sealed.ciphertext)) as GitCredential;
     return { url, allowLocal, credential };
   } catch {
-    throw new RemoteError("The project's clone credential cannot be opened; store it again.");
+    throw new RemoteError(reasonText("poll_credential"));
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Poll } from "../../model/ref-tip.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { finishPoll, takePolls } from "./poll-operations.ts";
 import { type PollOptions, pollProject } from "./poll-project.ts";
 
@@ -76,7 +77,10 @@ export function buildPoller(options: PollerOptions): Poller {
     // A hold that cannot be extended ends the poll before its next git command.
     const extending = setInterval(() => void extend().catch(() => undefined), extendEveryMs);
     const found = await pollProject({ projectId, stop: closing.signal, extend }, options).catch(
-      (error: unknown) => ({ ...nothing, error: `The poll failed: ${messageOf(error).slice(0, 300)}` }),
+      (error: unknown) => ({
+        ...nothing,
+        error: reasonText("poll_failed", { why: messageOf(error).slice(0, 300) }),
+      }),
     );
     clearInterval(extending);
     const isDone = !closing.signal.aborted;
