@@ -54,7 +54,9 @@ describe("a project that requires isolation", () => {
       (await waitingOf(id)).includes("isolation user"),
     );
     expect(await waitingOf(id)).toContain("set runner.scriptUser on a runner");
-    expect(textOf(await server.log(id))).toContain("requires a runner with isolation user");
+    await eventually("the log has the reason too", async () =>
+      textOf(await server.log(id)).includes("requires a runner with isolation user"),
+    );
     expect(await plain.claim()).toBeNull();
     const isolated = await runner("isolated", { isolated: true, isolation: "user" });
     expect((await isolated.claim())?.taskId).toBe(id);

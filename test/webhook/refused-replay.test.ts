@@ -22,15 +22,13 @@ describe("a manual action on a webhook that is not enabled is a conflict, and re
     const answer = await server.admin.request("POST", `/api/webhooks/deliveries/${delivered}/replay`, {});
     const record = await newest();
     expect(record).toMatchObject({ code: "webhook_disabled", replay_of: delivered });
-    expect([answer.status, answer.body]).toEqual([
-      409,
-      {
-        error: {
-          code: "conflict",
-          message: `The webhook of this project is not enabled. Delivery ${record?.id} is the record of it.`,
-        },
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({
+      error: {
+        code: "conflict",
+        message: `The webhook of this project is not enabled. Delivery ${record?.id} is the record of it.`,
       },
-    ]);
+    });
   });
 
   test("a real test", async () => {
