@@ -21,7 +21,7 @@ export interface GroupResult {
 const root = resolve(import.meta.dir, "..");
 
 /** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
-const first = ["unit", "contract", "faults"];
+const first = ["unit", "console", "contract", "faults"];
 const alone = ["fault-suite", "load"];
 
 export function runsAlone(group: Group): boolean {

@@ -61,14 +61,14 @@ await runInLanes(
 stopAllNow();
 process.exit(summarize());
 
-/** Two groups at a time, because most of them wait for brokers and timers; some groups must run alone. */
+/** Three groups at a time, because most of them wait for brokers and timers; some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
   const run = async (group: Group) => results.push(report(await runGroup(group, variables, values.full)));
   const shared = waiting.filter((group) => !runsAlone(group));
   const lane = async () => {
     for (let group = shared.shift(); group; group = shared.shift()) await run(group);
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([lane(), lane(), lane()]);
   for (const group of waiting.filter(runsAlone)) await run(group);
 }
 

@@ -36,7 +36,8 @@ async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
   return receiver.received;
 }
 
-test("a waiting notification is sent after the server was killed, and after it was stopped", async () => {
+// The tests mostly wait for the time of the next attempt, so they run at the same time.
+test.concurrent("a waiting notification is sent after the server was killed, and after it was stopped", async () => {
   for (const received of await Promise.all([toldAfter("SIGKILL"), toldAfter("SIGTERM")])) {
     const [first, second] = received;
     expect(received).toHaveLength(2);
@@ -52,7 +53,7 @@ test("a waiting notification is sent after the server was killed, and after it w
 }, 120_000);
 
 describe.each(await availableDatabases())("on $name", ({ make }) => {
-  test("the end of a task is reported although the server is killed as soon as it is known", async () => {
+  test.concurrent("the end of a task is reported although the server is killed as soon as it is known", async () => {
     const database = await make();
     const dataDir = mkdtempSync(join(tmpdir(), "slipway-ended-"));
     const receiver = receiveNotifications();
