@@ -50,7 +50,10 @@ export function buildDispatch(parts: DispatchParts) {
       leaseUntil: new Date(now.getTime() + limits.leaseMs),
       now,
     });
-    if (!task) return null;
+    if (!task) {
+      await mustBeActive(runner);
+      return null;
+    }
     try {
       await mustBeActive(runner);
       const prepared = await preparedForApproval(task);
