@@ -1,4 +1,4 @@
-import { Anchor, type ButtonProps, NativeSelect, PasswordInput, Text, TextInput } from "@mantine/core";
+import { type ButtonProps, NativeSelect, TextInput } from "@mantine/core";
 import type { HostKind } from "../../../src/model/host/host-token.ts";
 import { tell } from "../../act.ts";
 import { answerOf, api, queryClient } from "../../api.ts";
@@ -7,6 +7,7 @@ import type { HostToken } from "../../host-token-query.ts";
 import { t } from "../../text/text.ts";
 import { hosts } from "../webhook/hosts.ts";
 import { isHostKind, tokenPageOf } from "./host-pages.ts";
+import { HostTokenField } from "./host-token-field.tsx";
 
 const kinds = ["github", "gitlab", "gitea", "gitee"] as const satisfies HostKind[];
 /** Gitea has no main server. */
@@ -64,24 +65,7 @@ export function ConnectHost({
               spellCheck={false}
               {...text("url")}
             />
-            <div>
-              <PasswordInput
-                label={t("hostHook.token")}
-                description={t(`hostHook.scope_${kind}`)}
-                required
-                autoComplete="off"
-                data-autofocus
-                {...text("token")}
-              />
-              <Text size="sm" c="dimmed" mt={6}>
-                {t("hostHook.tokenHint")}{" "}
-                {page !== null && (
-                  <Anchor href={page} target="_blank" rel="noreferrer">
-                    {t("hostHook.tokenPage")}
-                  </Anchor>
-                )}
-              </Text>
-            </div>
+            <HostTokenField kind={kind} page={page} field={text("token")} />
           </>
         );
       }}

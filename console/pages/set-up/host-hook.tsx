@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Checkbox, Group, PasswordInput, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Checkbox, Group, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
 import { useEffect, useRef, useState } from "react";
@@ -18,6 +18,7 @@ import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { isHostKind, isSshUrl, originOf, repositoryPathOf, tokenPageOf } from "./host-pages.ts";
+import { HostTokenField } from "./host-token-field.tsx";
 
 export type Hook = NonNullable<
   InferResponseType<(typeof api.projects)[":id"]["host-hook"]["$get"], 200>["hook"]
@@ -233,24 +234,7 @@ function TokenForm({
       {({ text }) => (
         <>
           <TextInput label={t("hostHook.url")} required {...text("url")} />
-          <div>
-            <PasswordInput
-              label={t("hostHook.token")}
-              description={t(`hostHook.scope_${kind}`)}
-              required
-              autoComplete="off"
-              data-autofocus
-              {...text("token")}
-            />
-            <Text size="sm" c="dimmed" mt={6}>
-              {t("hostHook.tokenHint")}{" "}
-              {page !== null && (
-                <Anchor href={page} target="_blank" rel="noreferrer">
-                  {t("hostHook.tokenPage")}
-                </Anchor>
-              )}
-            </Text>
-          </div>
+          <HostTokenField kind={kind} page={page} field={text("token")} />
         </>
       )}
     </FormButton>
