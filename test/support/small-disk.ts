@@ -40,8 +40,17 @@ export async function makeSmallDisk(megabytes: number): Promise<SmallDisk> {
     path,
     freeBytes,
     fill(leave = 0) {
-      rmSync(filler, { force: true });
-      writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - leave)));
+      for (let isDone = false; !isDone; ) {
+        rmSync(filler, { force: true });
+        try {
+          writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - leave)));
+          isDone = true;
+        } catch (error) {
+          // The server has written meanwhile.
+          if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+          isDone = leave === 0;
+        }
+      }
     },
     free: () => rmSync(filler, { force: true }),
     remove,
