@@ -29,7 +29,7 @@ async function hookWithUrl({ kind, origin, call }: HostAccess, path: string, url
 }
 
 /**
- * Changes the hook that was created before, or one that has the same address, or creates one. A second hook with the same
+ * Changes the hook that was created before or a hook with the same address; otherwise creates one. A second hook with the same
  * address would deliver each push twice.
  */
 export async function putHook(

@@ -102,7 +102,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     return tokens.open(token);
   }
 
-  /** A token of the caller: the one that created the hook, or another one for the same server. */
+  /** A token of the caller: the token that created the hook, or another one for the same server. */
   async function accessOf(userId: number, hook: HostHook, what: string): Promise<OpenedToken> {
     const access = await tokens.openForOrigin(userId, hook.kind, hook.origin);
     if (access !== null) return access;

@@ -123,7 +123,7 @@ export function missingEvents(missing: string[]): Parameters<typeof firstDiffere
   return { isWrong: missing.length > 0, state: "changed", note };
 }
 
-/** The first difference between the hook at the host and the one that was created. */
+/** The first difference between the hook at the host and the created hook. */
 export function firstDifference(
   checks: { isWrong: boolean; state: FoundHook["state"]; note: string }[],
 ): FoundHook {

@@ -66,7 +66,7 @@ export const finishTask = operation(
   },
 );
 
-/** A task that waits for its approval is reported, or one that was canceled instead; one that is built again is not. */
+/** Reports a task that waits for its approval, or that was canceled instead; not a task that is built again. */
 async function reportStep(keepers: OperationKeepers, task: Task, consoleUrl: string): Promise<AddedCall[]> {
   return task.state === "waiting"
     ? reportTask(keepers, "approval.requested", task, consoleUrl)
