@@ -1,25 +1,13 @@
 import { Database } from "bun:sqlite";
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { hostKinds } from "../../src/model/host/host-token.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import type { HostService } from "../support/host-services.ts";
-import { buildHostedProjects, type ShownHook } from "../support/hosted-projects.ts";
+import { type ShownHook, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
 
 setDefaultTimeout(60_000);
 
-const baseUrl = "https://slipway.example.com";
-let server: ApiServer;
-const { connected, newHost, newProject, saveToken, tidy } = buildHostedProjects(() => server);
-beforeAll(async () => {
-  server = await startApiServer({
-    "server.baseUrl": baseUrl,
-    "tasks.allowInternalNotifications": true,
-    "tasks.allowLocalRepositories": true,
-  });
-});
-afterAll(() => server.stop());
-afterEach(tidy);
+const { server, connected, newHost, newProject, saveToken } = await setUpHostedProjects();
 
 describe("a webhook that was created", () => {
   const answers: [string, HostService["failWith"], string][] = [

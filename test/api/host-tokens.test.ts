@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type HostKind, hostKinds } from "../../src/model/host/host-token.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { freePort } from "../support/free-port.ts";
 import type { HostService } from "../support/host-services.ts";
-import { buildHostedProjects, type ShownToken } from "../support/hosted-projects.ts";
+import { baseUrl, type ShownToken, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
 
 setDefaultTimeout(60_000);
 
@@ -12,18 +12,7 @@ interface Repositories {
   isCut: boolean;
 }
 
-const baseUrl = "https://slipway.example.com";
-let server: ApiServer;
-const { connected, newHost, newProject, postToken, saveToken, tidy } = buildHostedProjects(() => server);
-beforeAll(async () => {
-  server = await startApiServer({
-    "server.baseUrl": baseUrl,
-    "tasks.allowInternalNotifications": true,
-    "tasks.allowLocalRepositories": true,
-  });
-});
-afterAll(() => server.stop());
-afterEach(tidy);
+const { server, connected, newHost, newProject, postToken, saveToken } = await setUpHostedProjects();
 
 describe("a token", () => {
   for (const kind of hostKinds)

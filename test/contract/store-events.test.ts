@@ -103,7 +103,7 @@ describe.each(await availableDatabases())(
       expect(await found(project)).toEqual(["commit status: canceled", "notification: task.canceled"]);
     });
 
-    test("the stages and the end of a task, also one that a runner or the server gives up", async () => {
+    test("the stages and the end of a task, also if a runner or the server gives it up", async () => {
       const project = await listening();
       const task = await taskOf(project, "dispatched", { startedAt: null });
       const request = { stage: "build", state: "running", exitCode: null } as const;

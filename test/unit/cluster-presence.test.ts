@@ -83,7 +83,7 @@ test("of instances that end at the same moment, one reports the users offline", 
   ]);
 });
 
-test("an instance that ends hands the reports over to one that it does not know yet", async () => {
+test("an instance that ends hands its reports over, also to an instance that it does not know yet", async () => {
   const room = await roomOf("a");
   room.open("a", "anna");
   await room.pass(1_000);

@@ -1,6 +1,6 @@
-import { expect } from "bun:test";
+import { afterAll, afterEach, expect } from "bun:test";
 import type { HostKind } from "../../src/model/host/host-token.ts";
-import type { ApiClient, ApiServer } from "./api-server.ts";
+import { type ApiClient, startApiServer } from "./api-server.ts";
 import { type HostService, startHostService } from "./host-services.ts";
 
 export interface ShownHook {
@@ -17,8 +17,16 @@ export interface ShownToken {
   expiresAt: string | null;
 }
 
-/** Git hosts, tokens for them, and projects whose repository is there. */
-export function buildHostedProjects(server: () => ApiServer) {
+export const baseUrl = "https://slipway.example.com";
+
+/** A server for the tests of one file, with Git hosts, tokens for them, and projects whose repository is there. */
+export async function setUpHostedProjects() {
+  const server = await startApiServer({
+    "server.baseUrl": baseUrl,
+    "tasks.allowInternalNotifications": true,
+    "tasks.allowLocalRepositories": true,
+  });
+  const { admin } = server;
   const hosts: HostService[] = [];
   let count = 0;
   const newHost = (kind: HostKind): HostService => {
@@ -26,7 +34,7 @@ export function buildHostedProjects(server: () => ApiServer) {
     hosts.push(host);
     return host;
   };
-  const postToken = (host: HostService, kind: HostKind, client: ApiClient = server().admin) =>
+  const postToken = (host: HostService, kind: HostKind, client: ApiClient = admin) =>
     client.request("POST", "/api/host-tokens", { kind, url: host.origin, token: host.token });
   async function saveToken(host: HostService, kind: HostKind, client?: ApiClient): Promise<ShownToken> {
     const { status, body } = await postToken(host, kind, client);
@@ -35,10 +43,18 @@ export function buildHostedProjects(server: () => ApiServer) {
   }
   async function newProject(url: string): Promise<{ id: number; path: string }> {
     const project = { name: `project ${++count}`, git: { url } };
-    const { id } = await server().admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    const { id } = await admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
     return { id, path: `/api/projects/${id}/host-hook` };
   }
+  // A user may have 20 tokens.
+  afterEach(async () => {
+    const { items } = await admin.expect<{ items: ShownToken[] }>(200, "GET", "/api/host-tokens");
+    for (const { id } of items) await admin.expect(204, "DELETE", `/api/host-tokens/${id}`);
+    for (const host of hosts.splice(0)) host.stop();
+  });
+  afterAll(() => server.stop());
   return {
+    server,
     newHost,
     postToken,
     saveToken,
@@ -48,16 +64,9 @@ export function buildHostedProjects(server: () => ApiServer) {
       const host = newHost(kind);
       const { id: tokenId } = await saveToken(host, kind);
       const project = await newProject(host.cloneUrl);
-      await server().admin.expect(200, "POST", project.path, { tokenId });
-      const check = () => server().admin.expect<ShownHook>(200, "POST", `${project.path}/check`);
+      await admin.expect(200, "POST", project.path, { tokenId });
+      const check = () => admin.expect<ShownHook>(200, "POST", `${project.path}/check`);
       return { ...project, host, tokenId, check };
-    },
-    /** Forgets the tokens of the admin, because a user may have 20, and stops the hosts. */
-    async tidy(): Promise<void> {
-      const { admin } = server();
-      const { items } = await admin.expect<{ items: ShownToken[] }>(200, "GET", "/api/host-tokens");
-      for (const { id } of items) await admin.expect(204, "DELETE", `/api/host-tokens/${id}`);
-      for (const host of hosts.splice(0)) host.stop();
     },
   };
 }
