@@ -7,7 +7,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -20,6 +19,7 @@ import { ownCommand } from "../own-command.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
+import { replaceFile } from "../whole-file.ts";
 import type { AppContext } from "./part.ts";
 import { runnerFolders } from "./runner-folder.ts";
 
@@ -144,7 +144,7 @@ export function buildLocalRunner(
     const sealedToken = secrets.seal(tokenPurpose, token);
     const file: LocalRunnerFile = { server, runnerId, sealedToken };
     if (readable !== null) file.token = readable.token;
-    writeFileSync(files.address, JSON.stringify(file), { mode: 0o600 });
+    replaceFile(files.address, JSON.stringify(file));
   }
 
   function launch(token: string): void {
@@ -164,7 +164,7 @@ export function buildLocalRunner(
     void child.stdin.end();
     child.unref();
     const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true, settingsHash };
-    writeFileSync(files.pid, JSON.stringify(known), { mode: 0o600 });
+    replaceFile(files.pid, JSON.stringify(known));
     log.info({ pid: child.pid }, "local runner started");
   }
 

@@ -6,11 +6,11 @@ import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { hideOwnProcess } from "../own-process.ts";
 import { type GuardMessage, guardCommand } from "../runner/process/guard.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
+import { hideOwnProcess } from "./own-process.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */

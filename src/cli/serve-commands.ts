@@ -3,10 +3,10 @@ import type { AppRole } from "../app/part.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import type { Log } from "../log.ts";
-import { hideOwnProcess } from "../own-process.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import { banner, type Running } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { hideOwnProcess } from "./own-process.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 const roles = {

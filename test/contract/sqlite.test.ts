@@ -1,9 +1,10 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { renameSync, statSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Fault } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
 import { sqliteDialect } from "../../src/store/query/dialect.ts";
 import {
@@ -115,6 +116,31 @@ describe("the store on an SQLite file", () => {
     const failure = await failureOf(openTestStore("sqlite:/dev/null/no.db"));
     expect(failure).toMatchObject({ code: "unavailable" });
     expect(String(failure)).toContain("/dev/null/no.db cannot be opened");
+  });
+
+  test("a damaged file is named, with the way out, at the start and later", async () => {
+    await store.close();
+    const whole = readFileSync(file);
+    const damages = { header: 0, schema: 100, "first table": 8192, "all tables": -1 };
+    for (const [what, at] of Object.entries(damages)) {
+      const bytes = Buffer.from(whole);
+      if (at < 0) bytes.fill(0xa5, 8192);
+      else bytes.fill(0xa5, at, at + 4096);
+      writeFileSync(file, bytes);
+      const failure = await failureOf(
+        openTestStore(`sqlite:${file}`).then(async (opened) => {
+          try {
+            for (const name of ["a", "b"]) await opened.meta.set(name, what);
+            await opened.users.list({ page: 1, pageSize: 20 });
+          } finally {
+            await opened.close();
+          }
+        }),
+      );
+      expect([what, (failure as Fault).code]).toEqual([what, "unavailable"]);
+      expect(String(failure)).toContain(`The database ${file} is damaged (`);
+      expect(String(failure)).toContain('run "slipway restore FILE" with your last backup');
+    }
   });
 });
 

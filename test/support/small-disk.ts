@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { run } from "./service-install.ts";
 
 /** A real file system of a few megabytes. */
-export interface SmallDisk {
+export interface SmallDisk extends AsyncDisposable {
   path: string;
   freeBytes(): number;
   /** Uses all space except this many bytes. */
@@ -54,5 +54,6 @@ export async function makeSmallDisk(megabytes: number): Promise<SmallDisk> {
     },
     free: () => rmSync(filler, { force: true }),
     remove,
+    [Symbol.asyncDispose]: remove,
   };
 }

@@ -8,6 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { runProcess } from "../../src/runner/process/process.ts";
 import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { watchProcesses } from "../support/process-watch.ts";
+import { canMount, makeSmallDisk } from "../support/small-disk.ts";
 
 let root: string;
 let logLines: string[];
@@ -72,3 +73,25 @@ describe("a process that cannot be killed", () => {
     process.kill(pid, "SIGKILL");
   }, 30_000);
 });
+
+test.skipIf(!(await canMount()))(
+  "a disk that is full during a rollback does not cost the kept release",
+  async () => {
+    await using disk = await makeSmallDisk(1);
+    const workspaces = openWorkspaces({
+      ...{ root: disk.path, former: null, knownHosts: "", policy: "live", clock: systemClock, log },
+    });
+    const kept = await workspaces.open(7, 1, 1);
+    mkdirSync(kept.source);
+    await kept.close({ isKept: true, keep: 1 });
+    const rollback = workspaces.reopen(7, 1, 1);
+    disk.fill();
+    const noteAll = () => {
+      for (let stage = 0; stage < 100; stage++)
+        rollback?.noteTree({ mark: "m".repeat(100), leader: 999_999_999 });
+    };
+    expect(noteAll).toThrow("ENOSPC");
+    expect(await workspaces.sweep(100)).toBe(0);
+    expect(workspaces.reopen(7, 1, 1)?.source).toBe(kept.source);
+  },
+);

@@ -6,14 +6,22 @@ import fc from "fast-check";
 import { stableInstanceId } from "../../src/app/instance-id.ts";
 import { RecentIds } from "../../src/bus/recent-ids.ts";
 
-test("an instance keeps its id in the data folder", async () => {
+test("an instance keeps its id in the data folder", () => {
   const folder = join(mkdtempSync(join(tmpdir(), "slipway-instance-")), "data");
-  const first = await stableInstanceId(folder, undefined);
+  const first = stableInstanceId(folder, undefined);
   expect(first).toMatch(/^[0-9a-f]{12}$/);
-  expect(await stableInstanceId(folder, undefined)).toBe(first);
-  expect(await stableInstanceId(folder, "pod-7")).toBe("pod-7");
+  expect(stableInstanceId(folder, undefined)).toBe(first);
+  expect(stableInstanceId(folder, "pod-7")).toBe("pod-7");
   writeFileSync(join(folder, "instance-id"), "a b");
-  await expect(stableInstanceId(folder, undefined)).rejects.toThrow("instance-id must be 1 to 64 letters");
+  expect(() => stableInstanceId(folder, undefined)).toThrow("instance-id must be 1 to 64 letters");
+});
+
+test("an empty file, which a kill or a full disk may have left, gets an id", () => {
+  const folder = mkdtempSync(join(tmpdir(), "slipway-instance-"));
+  writeFileSync(join(folder, "instance-id"), "");
+  const made = stableInstanceId(folder, undefined);
+  expect(made).toMatch(/^[0-9a-f]{12}$/);
+  expect(stableInstanceId(folder, undefined)).toBe(made);
 });
 
 test("recent ids are known at least for their capacity and at most for twice that", () => {

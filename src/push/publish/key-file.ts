@@ -6,13 +6,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock, MachineClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { isObject } from "../../json.ts";
+import { replaceFile } from "../../whole-file.ts";
 import type { KeyJournal, KeyRecord } from "./idempotency.ts";
 
 export interface KeyFileOptions {
@@ -105,10 +105,8 @@ export class KeyFile implements KeyJournal {
   /** Writes all keys into one file, so that frequent restarts neither grow the file nor lose keys. */
   #rewrite(lines: string[]): void {
     const { file } = this.#options;
-    if (lines.length > 0) {
-      writeFileSync(`${file}.new`, lines.join(""), { mode: 0o600 });
-      renameSync(`${file}.new`, file);
-    } else rmSync(file, { force: true });
+    if (lines.length > 0) replaceFile(file, lines.join(""));
+    else rmSync(file, { force: true });
     rmSync(`${file}.old`, { force: true });
   }
 

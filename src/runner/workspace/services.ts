@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { replaceFile } from "../../whole-file.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
 
 /** The services that start scripts of one project have left running on this machine, also under earlier runners. */
@@ -14,10 +15,7 @@ export function openServices(file: string): Services {
     living,
     add(service) {
       const others = living().filter(({ tree }) => tree.mark !== service.tree.mark);
-      // Renamed into place, so that a killed runner leaves either the old or the new list.
-      const fresh = `${file}.new`;
-      writeFileSync(fresh, JSON.stringify([...others, service]), { mode: 0o600 });
-      renameSync(fresh, file);
+      replaceFile(file, JSON.stringify([...others, service]));
     },
   };
 }

@@ -1,17 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { replaceFile } from "../../whole-file.ts";
 import {
   endMarked,
   identityOf,
@@ -305,7 +298,7 @@ function foldersIn(folder: string): string[] {
 }
 
 function writeRecord(folder: string, record: RunRecord): void {
-  writeFileSync(join(folder, recordName), JSON.stringify(record), { mode: 0o600 });
+  replaceFile(join(folder, recordName), JSON.stringify(record));
 }
 
 function readRecord(folder: string): RunRecord | null {

@@ -75,6 +75,8 @@ export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastM
   });
   const { error, results } = await migrator.migrateTo(schema);
   if (error === undefined) return;
+  // Not a fault of the migration: the database is away or damaged.
+  if (error instanceof Fault) throw error;
   const failed = results?.find((result) => result.status === "Error")?.migrationName ?? "the schema";
   throw new Fault(
     "internal",

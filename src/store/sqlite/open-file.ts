@@ -60,6 +60,7 @@ function openNew(file: string): SqliteConnection {
     closeSync(openSync(file, "a", 0o600));
     return connectWith(file, writerPragmas);
   } catch (error) {
+    if (error instanceof Fault) throw error;
     throw new Fault("unavailable", `The database ${file} cannot be opened: ${messageOf(error)}`, {
       cause: error,
     });

@@ -1,4 +1,6 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
+import { Fault, messageOf } from "../../errors.ts";
+import { codeOf } from "../query/dialect.ts";
 import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 
@@ -6,6 +8,9 @@ import { storable } from "../query/row.ts";
 const maxStatements = 500;
 
 const writesNothing = /^(?:select|with|pragma|begin|commit|rollback|savepoint|release)\b/;
+
+/** SQLite's error codes for a file with wrong content. */
+const damages = /^SQLITE_(?:CORRUPT|NOTADB)/;
 
 type Parameter = string | number | null;
 
@@ -55,13 +60,17 @@ export function connect(path: string): SqliteConnection {
   };
 
   function execute<R>({ sql, parameters }: Query): QueryAnswer<R> {
-    const { statement, hasRows, isWrite } = prepare(sql);
-    const values = storable(parameters) as Parameter[];
-    const answer = hasRows
-      ? { rows: statement.all(...values) as R[], changes: 0, newId: 0 }
-      : answerOf<R>(statement.run(...values));
-    if (isWrite) writes++;
-    return answer;
+    try {
+      const { statement, hasRows, isWrite } = prepare(sql);
+      const values = storable(parameters) as Parameter[];
+      const answer = hasRows
+        ? { rows: statement.all(...values) as R[], changes: 0, newId: 0 }
+        : answerOf<R>(statement.run(...values));
+      if (isWrite) writes++;
+      return answer;
+    } catch (error) {
+      throw damages.test(codeOf(error)) ? damaged(path, error) : error;
+    }
   }
 
   return {
@@ -75,6 +84,13 @@ export function connect(path: string): SqliteConnection {
       file.close(false);
     },
   };
+}
+
+function damaged(path: string, error: unknown): Fault {
+  const wayOut = `Move it away and run "slipway restore FILE" with your last backup.`;
+  return new Fault("unavailable", `The database ${path} is damaged (${messageOf(error)}). ${wayOut}`, {
+    cause: error,
+  });
 }
 
 function answerOf<R>({

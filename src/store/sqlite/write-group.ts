@@ -64,6 +64,7 @@ export function buildGroupWriter(
       });
       return { outcomes, hasWritten: connection.writes() > writesBefore };
     } catch (error) {
+      if (error instanceof Fault) return { failure: failureOf(error) };
       const fault = `The database cannot be written: ${messageOf(error)}`;
       return { failure: failureOf(new Fault("unavailable", fault, { cause: error })) };
     }

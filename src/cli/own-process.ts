@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { messageOf } from "./errors.ts";
+import { messageOf } from "../errors.ts";
 
 /** Secrets in this process's arguments and environment. */
 export interface StartSecrets {
