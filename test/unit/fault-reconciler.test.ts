@@ -204,6 +204,23 @@ describe("the reconciler", () => {
 /** Histories that look wrong and are allowed. */
 const allowed: [string, Partial<History>][] = [
   [
+    "another id for a repeat, if another instance wrote an earlier attempt after it had answered 503",
+    {
+      faults: aFault,
+      messages: [
+        message(1, 100, {
+          key: "k",
+          attempts: [
+            attempt(100, { gateway: "two", status: 503, id: null }),
+            attempt(200),
+            attempt(9_000, { id: "other" }),
+          ],
+        }),
+      ],
+      clients: [client([opened(0), received(1, 105)])],
+    },
+  ],
+  [
     "messages at the end of a connection are missing when the next one says recovered: false",
     { clients: [client([opened(0), received(1, 105), closed(150), opened(250), received(3, 305)])] },
   ],

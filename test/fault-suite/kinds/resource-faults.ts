@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../setups/part.ts";
-import { answersReady } from "../setups/slipway-process.ts";
+import { type Part, until } from "../setups/part.ts";
+import type { World } from "../setups/world.ts";
 import { findFakeTime } from "../tools.ts";
 import { type FaultKind, instanceNames, partNamed } from "./fault-kind.ts";
 
@@ -74,17 +74,18 @@ function limitFiles(pid: number, limit: number): void {
   if (exitCode !== 0) throw new Error(`prlimit could not set ${limit} open files.`);
 }
 
+/** Servers, gateways and remote runners: the suite starts them itself, with a clock of their own. */
+function clockedParts({ instances, runnerTokens }: World): Part[] {
+  return [...instances, ...runnerTokens].map(({ part }) => part);
+}
+
 function clockStep(name: string, about: string, steps: string[]): FaultKind {
   return {
     name,
     about,
-    targets: (world) =>
-      findFakeTime()
-        ? world.instances.filter(({ part }) => part.role === "server").map(({ part }) => part.name)
-        : [],
+    targets: (world) => (findFakeTime() ? clockedParts(world).map((part) => part.name) : []),
     async inject(world, target, random) {
       const part = partNamed(world, target);
-      const url = world.instances.find((instance) => instance.part === part)?.url ?? "";
       const file = join(world.folder, `clock-${target.replaceAll(" ", "-")}`);
       writeFileSync(file, "+0");
       part.signal("SIGKILL");
@@ -98,7 +99,7 @@ function clockStep(name: string, about: string, steps: string[]): FaultKind {
           FAKETIME_DONT_FAKE_MONOTONIC: "1",
         },
       });
-      await until(() => answersReady(url), startLimitMs);
+      await until(() => part.isReady(), startLimitMs);
       for (const step of steps) {
         await Bun.sleep(random.between(1_500, 3_000));
         world.timeline.add(`the clock of ${target} is ${step} s`);

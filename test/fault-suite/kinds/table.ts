@@ -1,6 +1,7 @@
 import { brokerFaults } from "./broker-faults.ts";
 import { credentialFaults } from "./credential-faults.ts";
 import { databaseFaults } from "./database-faults.ts";
+import { doubleFaults } from "./double-faults.ts";
 import { extraInstanceFaults } from "./extra-instance-faults.ts";
 import type { FaultKind } from "./fault-kind.ts";
 import { networkFaults } from "./network-faults.ts";
@@ -16,6 +17,7 @@ export const faultKinds: FaultKind[] = [
   ...brokerFaults,
   ...resourceFaults,
   ...credentialFaults,
+  ...doubleFaults,
   ...extraInstanceFaults,
   ...stepFaults,
 ];

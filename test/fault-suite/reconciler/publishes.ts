@@ -31,8 +31,8 @@ function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults:
 }
 
 /**
- * Another instance may answer a repeat with a new id while it has not read the first message yet. That the repeat is not
- * delivered is checked at the clients.
+ * Another instance may answer a repeat with a new id while it has not read the first message yet, which may be one that was
+ * answered 503 and written later. That the repeat is not delivered is checked at the clients.
  */
 function checkIds(message: PublishedMessage, faults: FaultWindow[]): Violation[] {
   if (message.key === null) return [];
@@ -42,6 +42,7 @@ function checkIds(message: PublishedMessage, faults: FaultWindow[]): Violation[]
       first &&
       attempt.id !== null &&
       attempt.id !== first.id &&
+      !message.attempts.some((each) => each.status !== 200 && each.gateway !== first.gateway) &&
       (attempt.gateway === first.gateway ||
         (attempt.sentAt - first.endedAt > readWithinMs &&
           !isDuringFault(faults, first.sentAt, attempt.endedAt))),
