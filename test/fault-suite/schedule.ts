@@ -11,8 +11,8 @@ export interface ScheduledFault {
 export const faultsPerRound = 8;
 
 /**
- * The faults of a round. All faults of the set-up are shuffled by the seed and used in that order, so that each occurs once
- * before any occurs again.
+ * The faults of a round. The seed shuffles the kinds of the set-up, and the targets of each kind: each kind occurs once
+ * before any occurs again, and so does each target of a kind.
  */
 export function faultsOfRound(
   world: World,
@@ -20,13 +20,19 @@ export function faultsOfRound(
   round: number,
   wanted: readonly string[],
 ): ScheduledFault[] {
-  const cards = faultKinds
+  const kinds = faultKinds
     .filter(({ name }) => wanted.length === 0 || wanted.includes(name))
-    .flatMap((kind) => kind.targets(world).map((target) => ({ kind, target })));
-  if (cards.length === 0) return [];
-  const deal = (place: number) => {
-    const deck = new Random(seed, world.setup, "deck", Math.floor(place / cards.length)).shuffled(cards);
-    return deck[place % cards.length] as ScheduledFault;
-  };
-  return Array.from({ length: faultsPerRound }, (_, place) => deal(round * faultsPerRound + place));
+    .filter((kind) => kind.targets(world).length > 0);
+  if (kinds.length === 0) return [];
+  const shuffled = <T>(list: readonly T[], ...what: (string | number)[]) =>
+    new Random(seed, world.setup, ...what).shuffled(list);
+  return Array.from({ length: faultsPerRound }, (_, index) => {
+    const place = round * faultsPerRound + index;
+    const turn = Math.floor(place / kinds.length);
+    const kind = shuffled(kinds, "kinds", turn)[place % kinds.length] as FaultKind;
+    const targets = kind.targets(world);
+    const cycle = Math.floor(turn / targets.length);
+    const target = shuffled(targets, kind.name, cycle)[turn % targets.length] as string;
+    return { kind, target };
+  });
 }
