@@ -44,8 +44,11 @@ export interface Poll {
 
 export interface PollKeeper {
   ofProject(projectId: number): Promise<Poll | null>;
-  /** Projects with an enabled webhook whose poll is due and not held. `latest`: no poll waits longer than until then. */
-  due(now: Date, latest: Date, limit: number): Promise<number[]>;
+  /**
+   * Projects with an enabled webhook whose poll is due and not held: those whose last poll failed, or the others.
+   * `latest`: no poll waits longer than until then.
+   */
+  due(when: { now: Date; latest: Date }, hasFailed: boolean, limit: number): Promise<number[]>;
   hold(projectId: number, holder: string, now: Date, until: Date): Promise<void>;
   /** False: another server holds the poll now. */
   extend(projectId: number, holder: string, until: Date): Promise<boolean>;

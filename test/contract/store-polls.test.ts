@@ -8,8 +8,11 @@ import { setUpStore } from "../support/store-setup.ts";
 
 const everyMs = 600_000;
 const lock = { name: "polls", waitMs: 5000 };
-const take = (store: Store, holder: string, holdMs = 60_000) =>
-  store.run(takePolls, { holder, holdMs, everyMs, limit: 10 }, lock);
+const request = { holder: "a", holdMs: 60_000, everyMs, limit: 10, failedLimit: 10 };
+async function take(store: Store, holder: string, holdMs = 60_000): Promise<number[]> {
+  const taken = await store.run(takePolls, { ...request, holder, holdMs }, lock);
+  return taken === "timeout" ? [] : taken.map(({ projectId }) => projectId);
+}
 
 describe.each(await availableDatabases())("polls in $name", async ({ make }) => {
   const { store, database } = await setUpStore(make);
@@ -31,7 +34,7 @@ describe.each(await availableDatabases())("polls in $name", async ({ make }) => 
     const id = await project();
     const taken = await Promise.all([take(store, "a"), take(second, "b")]);
     expect(taken.flat().filter((entry) => entry === id)).toHaveLength(1);
-    const holder = taken[0].includes(id as never) ? "a" : "b";
+    const holder = taken[0]?.includes(id) ? "a" : "b";
     const other = holder === "a" ? "b" : "a";
     expect(await store.polls.extend(id, other, new Date())).toBe(false);
     await second.run(finishPoll, resultOf(id, other, { error: "not mine" }));
@@ -45,6 +48,23 @@ describe.each(await availableDatabases())("polls in $name", async ({ make }) => 
     expect(await take(second, "b")).toContain(id);
     await store.polls.makeDue(store.now(), true);
     expect(await take(store, "c")).toContain(id);
+  });
+
+  test("projects whose last poll failed get only their part of the places, and the others come first", async () => {
+    const [failed, failedToo, other] = [await project(), await project(), await project()];
+    await take(store, "a");
+    for (const id of [failed, failedToo])
+      await store.run(finishPoll, resultOf(id, "a", { error: "no answer" }));
+    await store.run(finishPoll, resultOf(other, "a"));
+    await store.polls.makeDue(store.now(), true);
+    const taken = await store.run(takePolls, { ...request, failedLimit: 1 }, lock);
+    const ours = taken === "timeout" ? [] : taken.filter(({ projectId }) => projectId >= failed);
+    expect(ours).toEqual([
+      { projectId: other, hasFailed: false },
+      { projectId: failed, hasFailed: true },
+    ]);
+    expect(await store.run(takePolls, { ...request, failedLimit: 0 }, lock)).toEqual([]);
+    expect(await take(store, "a")).toEqual([failedToo]);
   });
 
   test("a disabled webhook is not polled", async () => {

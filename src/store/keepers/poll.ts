@@ -34,7 +34,7 @@ export function buildPollKeeper({ db }: Scope): PollKeeper {
         .executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },
-    async due(now, latest, limit) {
+    async due({ now, latest }, hasFailed, limit) {
       const rows = await db
         .selectFrom("webhook_configs")
         .leftJoin("polls", "polls.project_id", "webhook_configs.project_id")
@@ -50,6 +50,7 @@ export function buildPollKeeper({ db }: Scope): PollKeeper {
         .where((eb) =>
           eb.or([eb("polls.held_until", "is", null), eb("polls.held_until", "<=", now.getTime())]),
         )
+        .where((eb) => eb(eb.fn.coalesce("polls.error", eb.val("")), hasFailed ? "!=" : "=", ""))
         .orderBy("polls.next_at")
         .orderBy("webhook_configs.project_id")
         .limit(limit)

@@ -6,16 +6,31 @@ interface PollRequest {
   holdMs: number;
   everyMs: number;
   limit: number;
+  /** Part of the limit: at most this many projects whose last poll failed. */
+  failedLimit: number;
+}
+
+export interface TakenPoll {
+  projectId: number;
+  /** Whether the last poll of the project failed. */
+  hasFailed: boolean;
 }
 
 /** Takes polls that are due. It runs with one lock over all servers, so that each poll has one holder. */
 export const takePolls = operation(
   "takePolls",
-  async ({ polls, now }, { holder, holdMs, everyMs, limit }: PollRequest): Promise<number[]> => {
+  async ({ polls, now }, { holder, holdMs, everyMs, limit, failedLimit }: PollRequest) => {
     const at = now();
-    const due = await polls.due(at, new Date(at.getTime() + everyMs), limit);
-    for (const projectId of due) await polls.hold(projectId, holder, at, new Date(at.getTime() + holdMs));
-    return due;
+    const when = { now: at, latest: new Date(at.getTime() + everyMs) };
+    const others = await polls.due(when, false, limit);
+    const failed = await polls.due(when, true, Math.min(failedLimit, limit - others.length));
+    const taken: TakenPoll[] = [
+      ...others.map((projectId) => ({ projectId, hasFailed: false })),
+      ...failed.map((projectId) => ({ projectId, hasFailed: true })),
+    ];
+    for (const { projectId } of taken)
+      await polls.hold(projectId, holder, at, new Date(at.getTime() + holdMs));
+    return taken;
   },
 );
 

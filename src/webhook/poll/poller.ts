@@ -4,7 +4,7 @@ import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Poll } from "../../model/ref-tip.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { finishPoll, takePolls } from "./poll-operations.ts";
+import { finishPoll, type TakenPoll, takePolls } from "./poll-operations.ts";
 import { type PollOptions, pollProject } from "./poll-project.ts";
 
 /** Asks the Git hosts for pushes that no delivery has reported: at start, then at an interval. */
@@ -30,6 +30,8 @@ export interface PollerOptions extends PollOptions {
 
 /** Projects that one server polls at a time; each runs one git command at a time. */
 const maxParallel = 3;
+/** Of these, projects whose last poll failed. A host that hangs delays each poll by a minute, but not those of other hosts. */
+const maxParallelFailed = 1;
 /** The hold of a killed server ends soon, so that another server can poll the project; a poll that runs extends its hold. */
 const holdMs = 15_000;
 const extendEveryMs = 5_000;
@@ -41,7 +43,7 @@ export function buildPoller(options: PollerOptions): Poller {
   const everyMs = everyMinutes * 60_000;
   const holder = crypto.randomUUID();
   const closing = new AbortController();
-  const running = new Set<Promise<void>>();
+  const running = new Map<Promise<void>, TakenPoll>();
   /** Errors that were logged, so that a host that is unreachable for days is logged once. */
   const logged = new Map<number, string>();
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -50,16 +52,18 @@ export function buildPoller(options: PollerOptions): Poller {
   async function take(): Promise<void> {
     const limit = maxParallel - running.size;
     if (limit <= 0 || closing.signal.aborted) return;
-    const request = { holder, holdMs, everyMs, limit };
+    const failed = [...running.values()].filter(({ hasFailed }) => hasFailed).length;
+    const failedLimit = Math.max(0, maxParallelFailed - failed);
+    const request = { holder, holdMs, everyMs, limit, failedLimit };
     const lock = { name: "polls", waitMs: options.lockWaitMs };
     const taken = await store.run(takePolls, request, lock);
     if (taken === "timeout") return;
-    for (const projectId of taken) {
-      const poll: Promise<void> = pollOne(projectId).finally(() => {
+    for (const entry of taken) {
+      const poll: Promise<void> = pollOne(entry.projectId).finally(() => {
         running.delete(poll);
         look();
       });
-      running.add(poll);
+      running.set(poll, entry);
     }
   }
 
@@ -136,7 +140,7 @@ export function buildPoller(options: PollerOptions): Poller {
       closing.abort();
       clearInterval(timer);
       await taking;
-      await Promise.all(running);
+      await Promise.all(running.keys());
       if (timer !== undefined) rmSync(options.temp, { recursive: true, force: true });
     },
   };
