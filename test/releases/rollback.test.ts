@@ -187,6 +187,29 @@ describe("the previous release comes back by itself", () => {
     expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
   }, 60_000);
 
+  test("a deploy whose script never ran leaves the previous release alone", async () => {
+    const port = newPort();
+    const record = join(server.dataDir, `deployed-${port}.txt`);
+    const projectId = await serviceProject(port, {
+      stages: {
+        build: { script: "cp server.js built.js" },
+        deploy: { script: `echo "$CI_COMMIT" >>${record}` },
+        start: { script: "node built.js &", healthCheck: http(port) },
+      },
+    });
+    const first = await deploy(projectId, "success");
+    const before = await answerOf(port);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { deploy: { directory: "not-there" } },
+    });
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is still serving.`);
+    expect(second.task.reason).toContain("The folder not-there of deploy does not exist");
+    expect(await Bun.file(record).text()).toBe(`${first.commit}\n`);
+    expect((await answerOf(port)).pid).toBe(before.pid);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+  }, 60_000);
+
   test("in stop-after-healthy the previous service never stops", async () => {
     const port = newPort();
     const projectId = await server.project(

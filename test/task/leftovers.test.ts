@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,6 +72,27 @@ describe("a process that cannot be killed", () => {
     expect(await running).toMatchObject({ end: "stopped", exitCode: null, survivors: [pid] });
     process.kill(pid, "SIGKILL");
   }, 30_000);
+});
+
+test("a command does not run before its processes are recorded", async () => {
+  const ran = join(root, "ran");
+  const running = runProcess({
+    command: ["touch", ran],
+    cwd: root,
+    env: { PATH: process.env.PATH ?? "" },
+    onOutput() {},
+    stop: new AbortController().signal,
+    timeoutMs: 60_000,
+    killAt: (termedAt) => termedAt + 50,
+    mayLeaveProcesses: false,
+    mark: "recorded",
+    watch() {
+      Bun.sleepSync(500);
+      throw new Error("the disk is full");
+    },
+  });
+  await expect(running).rejects.toThrow("the disk is full");
+  expect(existsSync(ran)).toBeFalse();
 });
 
 test.skipIf(!(await canMount()))(

@@ -204,6 +204,18 @@ describe("the reconciler", () => {
 /** Histories that look wrong and are allowed. */
 const allowed: [string, Partial<History>][] = [
   [
+    "the deploy of an earlier task once more, as the rollback of a task that failed",
+    {
+      scriptLines: [
+        ...ran(1),
+        line("start", 2),
+        line("start", 1, { isRollback: true }),
+        line("end", 1, { isRollback: true }),
+        line("end", 2),
+      ],
+    },
+  ],
+  [
     "another id for a repeat, if another instance wrote an earlier attempt after it had answered 503",
     {
       faults: aFault,

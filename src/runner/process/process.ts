@@ -27,7 +27,7 @@ export interface RunOptions {
   mark: string;
   /** The command is the client of this container. */
   container?: RunningContainer;
-  /** Called with the processes once they exist; the caller releases them. */
+  /** Called with the processes once they exist, and before the command runs; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
 }
@@ -54,15 +54,21 @@ const outputQuietMs = 500;
 const outputDrainMs = 5000;
 
 /**
+ * Waits for a line before it runs the command, so that nothing runs that is not recorded: if the runner is killed first, or
+ * cannot record the processes, the input ends and so does the shell.
+ */
+const waitThenRun = 'read -r slipway_may_run && exec "$@" </dev/null 2>&1';
+
+/**
  * Runs one command in its own session with stdout and stderr in one pipe, so that their order is kept. After a stop or
  * a timeout, only the `survivors` are alive.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const file = options.outputFile === undefined ? null : openSync(options.outputFile, "a", 0o600);
-  const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...options.command], {
+  const child = Bun.spawn(["sh", "-c", waitThenRun, "sh", ...options.command], {
     cwd: options.cwd,
     env: { ...options.env, [markVariable]: options.mark },
-    stdin: "ignore",
+    stdin: "pipe",
     stdout: file ?? "pipe",
     stderr: "ignore",
     detached: true,
@@ -72,8 +78,9 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
   try {
     options.watch(tree);
+    child.stdin.write("\n");
+    await child.stdin.end();
   } catch (error) {
-    // A process that is not recorded would not be ended with its task.
     await endTree(tree, () => 0, options.send);
     throw error;
   }

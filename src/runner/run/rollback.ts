@@ -17,15 +17,18 @@ export interface RollbackParts extends Omit<StagesParts, "workspace"> {
 export async function rollBack(
   instruction: RunTask,
   previous: Previous,
-  { end, failedStage, hasReplaced }: StagesEnd,
+  { end, failedStage, isTouched, hasReplaced }: StagesEnd,
   parts: RollbackParts,
 ): Promise<void> {
   const { held, log, services } = parts;
   const { taskId: toTaskId } = previous;
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
+  const start = instruction.stages.find(({ name }) => name === "start");
   const isServing = services.living().some(({ taskId }) => taskId === previous.taskId);
-  const mode = instruction.stages.find(({ name }) => name === "start")?.start?.previous;
-  if (mode === "stop-after-healthy" && failedStage === "start" && isServing && !hasDeployed && !hasReplaced) {
+  // Without a start stage there is no process that the runner could see.
+  const servesAsBefore = !isTouched && (isServing || !start);
+  const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
+  if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     log.say("system", `[${nameOf(previous)} is still serving]`);
     await held.rollback({ toTaskId, state: "unneeded", reason: "" });
     return;
@@ -60,6 +63,7 @@ async function runPrevious(
     instruction: { ...instruction, taskId, attempt, ref, stages, env },
     checkedOut: previous,
     held: { ...parts.held, stopped: parts.held.lost },
+    begun() {},
   };
   const { starting, started } = parts;
   for (const stage of stages) {

@@ -8,7 +8,9 @@ import type { RunningService } from "../stage/start-stage.ts";
 /** The result of a task's stages. */
 export interface StagesEnd {
   end: StageEnd;
-  /** Deploy or start has begun, so that something outside the workspace may have changed. */
+  /** The server knows that deploy or start has begun. */
+  isAnnounced: boolean;
+  /** A script of deploy or start has run, or the previous service was ended. */
   isTouched: boolean;
   /** The stage that did not succeed. */
   failedStage: string | null;
@@ -16,7 +18,7 @@ export interface StagesEnd {
   hasReplaced: boolean;
 }
 
-export interface StagesParts extends Omit<StageContext, "checkedOut" | "held" | "instruction"> {
+export interface StagesParts extends Omit<StageContext, "begun" | "checkedOut" | "held" | "instruction"> {
   held: HeldTask;
   starting(): void;
   started(running: RunningService): void;
@@ -34,10 +36,12 @@ export async function runStages(
   parts: StagesParts,
 ): Promise<StagesEnd> {
   const { held } = parts;
+  let isAnnounced = false;
   let isTouched = false;
   let hasReplaced = false;
   const ended = (end: StageEnd, failedStage: string | null): StagesEnd => ({
     end,
+    isAnnounced,
     isTouched,
     failedStage,
     hasReplaced,
@@ -45,11 +49,16 @@ export async function runStages(
   for (const stage of instruction.stages) {
     const running = { stage: stage.name, state: "running", exitCode: null } as const;
     if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
-    isTouched ||= stage.name !== "build";
-    const context = { ...parts, instruction, checkedOut };
+    const isBuild = stage.name === "build";
+    isAnnounced ||= !isBuild;
+    const begun = () => {
+      isTouched ||= !isBuild;
+    };
+    const context = { ...parts, instruction, checkedOut, begun };
     const end = await runStage(stage, context, {
       async replacing() {
         hasReplaced = true;
+        isTouched = true;
         return isGoing(held, { ...running, endsPrevious: true });
       },
       starting: parts.starting,

@@ -207,7 +207,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   }
 }
 
-/** Runs the stages; if one fails after deploy has begun, the previous release is restored. */
+/** Runs the stages; if one fails after deploy has begun, the previous release is restored, unless it still serves. */
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
@@ -224,7 +224,7 @@ async function runOrRollBack(
     workspace,
   });
   const previous = instruction.release?.previous;
-  if (ended.end.state !== "success" && ended.isTouched && previous && held.isCertain())
+  if (ended.end.state !== "success" && ended.isAnnounced && previous && held.isCertain())
     await rollBack(instruction, previous, ended, stageParts);
   return ended.end;
 }

@@ -30,6 +30,8 @@ export interface StageContext {
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   newMark(): string;
+  /** A script is about to run. */
+  begun(): void;
 }
 
 export type Stage = RunTask["stages"][number];
@@ -105,6 +107,7 @@ export async function runCommand(
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);
         context.guard.watch(tree);
+        context.begun();
       },
     });
   } finally {

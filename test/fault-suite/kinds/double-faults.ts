@@ -1,6 +1,6 @@
 import type { Random } from "../random.ts";
 import type { LinkState } from "../setups/link.ts";
-import type { Part, Role } from "../setups/part.ts";
+import { type Part, type Role, until } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, linkNamed } from "./fault-kind.ts";
 import { killNow } from "./process-faults.ts";
@@ -27,7 +27,11 @@ function membersOf({ parts }: World, roles: Role[]): Part[] {
   return parts.filter(({ role }) => roles.includes(role));
 }
 
-/** One gateway stays, because presence events are promised only while one does, and one Kafka broker. */
+/** Presence events are promised while a gateway remains that has been connected for three seconds. */
+const sharedAfterMs = 4_000;
+const readyLimitMs = 90_000;
+
+/** One gateway and one Kafka broker stay. */
 function victimsOf(world: World, roles: Role[], random: Random): Part[] {
   const spared: Role[] = ["gateway", "kafka"];
   const members = random.shuffled(membersOf(world, roles));
@@ -49,6 +53,9 @@ const killSeveral: FaultKind = {
       await Bun.sleep(random.between(0, 1_500));
       await part.start();
     }
+    const gateways = victims.filter(({ role }) => role === "gateway");
+    for (const part of gateways) await until(() => part.isReady(), readyLimitMs);
+    if (gateways.length > 0) await Bun.sleep(sharedAfterMs);
   },
 };
 

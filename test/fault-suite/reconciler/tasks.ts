@@ -6,7 +6,8 @@ const endStates = ["success", "failed", "canceled", "timeout", "lost"];
 
 export function checkTasks({ tasks: all, projects, scriptLines: allLines, faults }: History): Violation[] {
   const releases = new Set(projects.flatMap(({ id, release }) => (release ? [id] : [])));
-  const scriptLines = allLines.filter(({ projectId }) => !releases.has(projectId));
+  // An automatic rollback repeats the deploy of an earlier task, as a part of the task that failed.
+  const scriptLines = allLines.filter(({ projectId, isRollback }) => !releases.has(projectId) && !isRollback);
   const tasks = all.filter(({ projectId }) => !releases.has(projectId));
   const linesOf = Map.groupBy(scriptLines, ({ taskId }) => taskId);
   return [
