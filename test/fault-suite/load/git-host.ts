@@ -1,8 +1,11 @@
 import { serveGit } from "../../support/git-http-server.ts";
+import { Link } from "../setups/link.ts";
 
 /** Serves the repositories of a folder over HTTP, and knows when it is asked for refs. */
 export interface GitHost {
+  /** Its address through the link. */
   url: string;
+  link: Link;
   /** Whether a poll or a checkout waits for the list of refs. */
   isAsked(): boolean;
   stop(): void;
@@ -11,7 +14,7 @@ export interface GitHost {
 /** Long enough for a fault to hit a poll that waits for the answer. */
 const answerAfterMs = 150;
 
-export function startGitHost(folder: string): GitHost {
+export async function startGitHost(folder: string): Promise<GitHost> {
   let asking = 0;
   const server = serveGit(folder, null, async (path) => {
     if (!path.endsWith("/info/refs")) return;
@@ -19,5 +22,14 @@ export function startGitHost(folder: string): GitHost {
     await Bun.sleep(answerAfterMs);
     asking--;
   });
-  return { url: server.url, isAsked: () => asking > 0, stop: () => void server.stop() };
+  const link = await Link.open("servers and runners → Git host", Number(new URL(server.url).port));
+  return {
+    url: link.url,
+    link,
+    isAsked: () => asking > 0,
+    stop() {
+      link.close();
+      void server.stop();
+    },
+  };
 }

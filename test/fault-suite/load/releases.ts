@@ -37,7 +37,9 @@ export class Releases {
   }
 
   static async create(world: World, api: Api, record: ScriptRecord): Promise<Releases> {
-    return new Releases(world, api, record, startGitHost(world.folder));
+    const host = await startGitHost(world.folder);
+    world.links.push(host.link);
+    return new Releases(world, api, record, host);
   }
 
   commitsOf({ name }: Plan): Commits | undefined {
