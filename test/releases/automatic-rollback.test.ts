@@ -1,0 +1,174 @@
+import { describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { textOf } from "../support/deploy-server.ts";
+import { isAlive } from "../support/process-watch.ts";
+import { answerOf, type ProjectAnswer } from "../support/release-scene.ts";
+import { httpCheck, setUpReleases } from "../support/releases-setup.ts";
+
+const { server, repository, git, notifications, newPort, serviceProject, read, rollback, deploy } =
+  await setUpReleases();
+
+test("a runner that cannot write down a started service ends it, and the previous release returns", async () => {
+  const port = newPort();
+  const projectId = await serviceProject(port);
+  // The runner writes this file; where a folder has its name, that fails as on a full disk.
+  const inTheWay = "$CI_WORKSPACE/../../services.json.new";
+  const pidFile = join(server.dataDir, "started.pid");
+  const patch = (script: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  await patch(`rm -rf "${inTheWay}"; node built.js &`);
+  const first = await server.reach((await server.run(projectId)).id, "success");
+  await patch(`mkdir "${inTheWay}"; node built.js & echo $! >${pidFile}`);
+  await repository.push({}, { message: "not written down" });
+  const task = await server.reach((await server.run(projectId)).id, "failed");
+  expect(task.reason).toContain(`${first.commit?.slice(0, 7)} is serving again`);
+  expect(isAlive(Number(await Bun.file(pidFile).text()))).toBeFalse();
+  expect((await answerOf(port)).commit).toBe(first.commit ?? "");
+}, 60_000);
+
+describe("the previous release comes back by itself", () => {
+  test("when the new service dies, its health check fails or its deploy fails", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const first = await deploy(projectId, "success");
+    const failures = {
+      "a start that dies": { start: { script: "node -e 'throw new Error(1)' &" } },
+      "a failing check": { start: { healthCheck: httpCheck(port, { expect: "never", timeoutSeconds: 1 }) } },
+      "a failing deploy": { deploy: { script: "echo half done; exit 3" } },
+    };
+    for (const [name, stages] of Object.entries(failures)) {
+      const before = (await read(projectId)).stages;
+      await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages });
+      const second = await deploy(projectId, "failed", name);
+      const said = `${second.short} failed; ${first.short} is serving again.`;
+      expect(second.task.reason, name).toStartWith(said);
+      expect(second.task.rollback, name).toMatchObject({ state: "success", taskId: first.task.id });
+      expect(await read(projectId), name).toMatchObject({ liveTaskId: first.task.id, liveNote: said });
+      expect((await answerOf(port)).commit, name).toBe(first.commit);
+      const { body } = await notifications.event(second.task.id, "task.failed");
+      expect(body, name).toContain(said);
+      const { build: _, ...changed } = before;
+      await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+        stages: { deploy: { script: "" }, start: pick(changed.start) },
+      });
+    }
+  }, 90_000);
+
+  test("with its own scripts and environment, and the secrets of today", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const secret = (value: string) =>
+      server.admin.expect(204, "PUT", `/api/projects/${projectId}/secrets/TOKEN`, { value });
+    await secret("old-secret");
+    const first = await deploy(projectId, "success");
+    await secret("new-secret");
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      env: { LISTEN: "1" },
+      stages: { start: { script: "exit 1" } },
+    });
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toContain(`${first.short} is serving again`);
+    expect(await answerOf(port)).toMatchObject({ commit: first.commit, secret: "new-secret" });
+  }, 60_000);
+
+  test("a rollback that fails is reported and not repeated, and nothing is called live", async () => {
+    const port = newPort();
+    const broken = `/tmp/slipway-broken-${port}`;
+    const projectId = await serviceProject(port, {
+      stages: { start: { script: `[ ! -f ${broken} ]; node server.js &`, healthCheck: httpCheck(port) } },
+    });
+    const first = await deploy(projectId, "success");
+    await Bun.write(broken, "");
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toStartWith(
+      `${second.short} failed, and so did the rollback to ${first.short}: start failed with exit code 1. Nothing is known to be serving.`,
+    );
+    expect(second.task.rollback).toMatchObject({ state: "failed" });
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    await expect(answerOf(port)).rejects.toThrow();
+    const starts = textOf(await server.log(second.task.id)).match(/rolling back/gi) ?? [];
+    expect(starts).toHaveLength(1);
+    rmSync(broken);
+    const back = await rollback(projectId);
+    await server.reach(back.id, "success");
+    expect((await answerOf(port)).commit).toBe(first.commit);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: back.id, liveNote: "" });
+  }, 60_000);
+
+  test("not where it is off, and a failed build changes nothing", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port, { rollback: "off" });
+    const first = await deploy(projectId, "success");
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { build: { script: "exit 1" } },
+    });
+    await deploy(projectId, "failed");
+    expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+    expect((await answerOf(port)).commit).toBe(first.commit);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { build: { script: "true" }, start: { script: "exit 1" } },
+    });
+    const third = await deploy(projectId, "failed");
+    expect(third.task.rollback).toBeNull();
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
+  }, 60_000);
+
+  test("a deploy whose script never ran leaves the previous release alone", async () => {
+    const port = newPort();
+    const record = join(server.dataDir, `deployed-${port}.txt`);
+    const projectId = await serviceProject(port, {
+      stages: {
+        build: { script: "cp server.js built.js" },
+        deploy: { script: `echo "$CI_COMMIT" >>${record}` },
+        start: { script: "node built.js &", healthCheck: httpCheck(port) },
+      },
+    });
+    const first = await deploy(projectId, "success");
+    const before = await answerOf(port);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { deploy: { directory: "not-there" } },
+    });
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is still serving.`);
+    expect(second.task.reason).toContain("The folder not-there of deploy does not exist");
+    expect(await Bun.file(record).text()).toBe(`${first.commit}\n`);
+    expect((await answerOf(port)).pid).toBe(before.pid);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+  }, 60_000);
+
+  test("in stop-after-healthy the previous service never stops", async () => {
+    const port = newPort();
+    const projectId = await server.project(
+      `${git.url}/shop.git`,
+      {},
+      {
+        stages: {
+          start: {
+            script: `LISTEN=$PORT node server.js & echo "$PORT" >/tmp/slipway-port-${port}`,
+            previous: "stop-after-healthy",
+            healthCheck: { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 5 },
+          },
+        },
+      },
+    );
+    const first = await deploy(projectId, "success");
+    const at = Number(await Bun.file(`/tmp/slipway-port-${port}`).text());
+    const before = await answerOf(at);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { start: { script: "exit 9" } },
+    });
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is still serving.`);
+    expect(await answerOf(at)).toMatchObject({ commit: first.commit, pid: before.pid });
+    expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+    process.kill(before.pid);
+    rmSync(`/tmp/slipway-port-${port}`);
+  }, 60_000);
+});
+
+function pick(start: ProjectAnswer["stages"]["start"]) {
+  const { script, healthCheck } = start;
+  return { script, healthCheck };
+}
