@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { main } from "../support/program.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -26,7 +27,6 @@ test("a first start with its port in use says what to do, and the next start sti
   await other.stop(true);
 
   const { SLIPWAY_ADMIN_PASSWORD: _, ...env } = process.env;
-  const main = join(import.meta.dir, "../../src/main.ts");
   const child = Bun.spawn([process.execPath, main, "start", "--server-listen", "127.0.0.1:0"], {
     env: { ...env, SLIPWAY_DATA_DIR: dataDir, SLIPWAY_RUNNER_ENABLED: "false" },
     stdout: "ignore",
@@ -57,7 +57,6 @@ test("a start that cannot listen, write or read its settings names the address, 
 }, 60_000);
 
 test("a first start is ready only when admin can sign in", async () => {
-  const main = join(import.meta.dir, "../../src/main.ts");
   const password = "chosen by the operator";
   const signIns: number[] = [];
   for (let start = 0; start < 4; start++) {

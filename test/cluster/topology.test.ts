@@ -7,6 +7,7 @@ import { deployFolder, environmentOf, readCompose } from "../support/compose.ts"
 import { makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { main } from "../support/program.ts";
 import { PushClient } from "../support/push-client.ts";
 import { installPackages } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -15,7 +16,6 @@ const haproxy = Bun.which("haproxy") ?? ((await installPackages("haproxy")) ? Bu
 const queueUrl = await serviceUrl("amqp");
 const postgresUrl = await serviceUrl("postgres");
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const apiKey = "the api key of this topology";
 const adminPassword = "the password of this topology";
 const folder = mkdtempSync(join(tmpdir(), "slipway-topology-"));

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { main } from "../support/program.ts";
 import { RawSocket } from "../support/raw-socket.ts";
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const folder = mkdtempSync(join(tmpdir(), "slipway-port-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

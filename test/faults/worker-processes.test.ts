@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { main } from "../support/program.ts";
 import type { PushClient } from "../support/push-client.ts";
 import { makeTestUser } from "../support/test-user.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 import { childrenOf, isAlive, startWorkers, type WorkerInstance } from "../support/worker-instance.ts";
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const verify = startVerifyService();
 const folder = mkdtempSync(join(tmpdir(), "slipway-workers-test-"));
 let instance: WorkerInstance | undefined;

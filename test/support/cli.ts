@@ -1,8 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const main = new URL("../../src/main.ts", import.meta.url).pathname;
+import { main } from "./program.ts";
 
 export interface CliRun {
   exitCode: number;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
+import { main } from "./program.ts";
 
 /** `slipway push` as a separate process, which a test may kill and restart with the same name and address. */
 export interface PushProcess {
@@ -21,7 +22,6 @@ export interface PushProcess {
   stop(): Promise<void>;
 }
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const outputBytes = 20_000;
 const readyDeadlineMs = 60_000;
 

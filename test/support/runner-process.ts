@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const main = join(import.meta.dir, "../../src/main.ts");
+import { main } from "./program.ts";
 
 /** `slipway runner` as on another machine: its own process and its own folder. */
 export function startRunnerProcess(

@@ -1,7 +1,7 @@
-import { join } from "node:path";
 import { adminPassword } from "./api-server.ts";
 import { deployClient } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
+import { main } from "./program.ts";
 
 /** A start takes long on a busy machine. */
 const listensWithinMs = 60_000;
@@ -12,8 +12,6 @@ export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> 
   /** Sends a signal and waits for the end; returns the exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
-
-const main = join(import.meta.dir, "../../src/main.ts");
 
 export async function startServerProcess(
   dataDir: string,

@@ -8,6 +8,7 @@ import { textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive } from "../support/process-watch.ts";
+import { main } from "../support/program.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
@@ -30,7 +31,6 @@ async function isReadable(pid: number): Promise<boolean> {
 
 test("other processes of the same user cannot read the memory of servers and runners", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-closed-"));
-  const main = join(import.meta.dir, "../../src/main.ts");
   const flags = ["--data-dir", dataDir, "--server-listen", "127.0.0.1:0", "--push-drain-delay", "0s"];
   const probe = Bun.spawn([...ordinary, "sleep", "60"]);
   const server = Bun.spawn([...ordinary, process.execPath, main, "start", ...flags], {

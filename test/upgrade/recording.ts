@@ -6,11 +6,11 @@ import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { type DatabaseName, makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { main } from "../support/program.ts";
 import { serviceUrl } from "../support/services.ts";
 import type { Facts } from "./recorded-scene.ts";
 
 const recorded = join(import.meta.dir, "recorded");
-const main = join(import.meta.dir, "../../src/main.ts");
 export const settingsFile = join(recorded, "slipway.yaml");
 export const recordedRunner = join(recorded, "runner.js");
 

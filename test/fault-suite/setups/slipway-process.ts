@@ -23,7 +23,9 @@ export interface SlipwayOptions {
 export function commandOf(program: string): string[] {
   const root = resolve(program);
   const runtime = join(root, "node_modules/bun/bin/bun.exe");
-  return [existsSync(runtime) ? runtime : process.execPath, join(root, "src/main.ts")];
+  const [launcher, sources] = [join(root, "src/launch/launch.ts"), join(root, "src/main.ts")];
+  // An earlier version has no launcher.
+  return [existsSync(runtime) ? runtime : process.execPath, existsSync(launcher) ? launcher : sources];
 }
 
 export function slipwayPart(options: SlipwayOptions): Part {
