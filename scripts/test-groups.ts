@@ -21,7 +21,7 @@ export interface GroupResult {
 export const root = resolve(import.meta.dir, "..");
 
 /** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
-const first = ["unit", "console", "contract", "faults"];
+const first = ["unit", "console", "contract", "task", "faults", "webhook"];
 const alone = ["fault-suite", "load"];
 
 export function runsAlone(group: Group): boolean {

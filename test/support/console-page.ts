@@ -20,7 +20,8 @@ export async function openConsole(
   options: BrowserContextOptions = wide,
   { username, password } = { username: "admin", password: adminPassword },
 ): Promise<ConsolePage> {
-  const context = await browser.newContext(options);
+  // Without a graphics card, animations take most of the time of a page.
+  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(30_000);
   const signedIn = await context.request.post(`${url}/api/auth/login`, {
     data: { username, password, cookie: true },
