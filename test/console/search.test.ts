@@ -59,6 +59,7 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
 test("letters that are typed before the search is loaded arrive in its field, and open nothing else", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   await go("/projects");
+  await page.getByRole("navigation").first().waitFor();
   const loading = Promise.withResolvers<void>();
   await page.route("**/*.js", async (route) => {
     await loading.promise;
