@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import pg from "pg";
 import { operations } from "../../src/app/operations.ts";
-import { deleteProject } from "../../src/model/project.ts";
 import { operation } from "../../src/model/store.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { appendSlowly, echo, setValues, setValuesShared } from "../support/store-operations.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
@@ -212,33 +210,6 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
     }
     isOver = true;
     await Promise.all(lanes);
-  }, 60_000);
-
-  test("the deletion of a project with long logs lets operations of other projects through", async () => {
-    const { id } = await store.projects.create(sampleProject());
-    const text = "x".repeat(64 * 1024);
-    for (let task = 0; task < 10; task++) {
-      const made = await store.tasks.create(sampleTask({ projectId: id }));
-      for (let index = 0; index < 20; index++)
-        await store.tasks.appendLog(made.id, [{ index, stage: "build", at: sampleTime, text }]);
-    }
-    let isDeleted = false;
-    const deletion = deleteProject(store.projects, id).then(() => {
-      isDeleted = true;
-    });
-    let done = 0;
-    while (!isDeleted) {
-      await store.run(
-        setValuesShared,
-        { names: [`meanwhile-${done}`], value: "set" },
-        { name: "other project", waitMs: 30_000 },
-      );
-      if (!isDeleted) done++;
-    }
-    await deletion;
-    // In one transaction the deletion would let one through at most.
-    expect(done).toBeGreaterThan(1);
-    expect(await store.projects.byId(id)).toBeNull();
   }, 60_000);
 
   if (name === "SQLite")
