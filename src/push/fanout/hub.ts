@@ -214,7 +214,7 @@ export class Hub {
     this.#fallBehind(sendBuffers.turnBytes);
   }
 
-  /** Moves slow consumers without room for `bytes` more to the backlog; returns whether there was any. */
+  /** Moves slow consumers without room for `bytes` more to the backlog; true: there was one. */
   #fallBehind(bytes: number, isAffected: (socket: Socket) => boolean = () => true): boolean {
     const fallen = this.#parts.sendBuffers
       .withoutRoomFor(bytes)

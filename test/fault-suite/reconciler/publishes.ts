@@ -31,8 +31,8 @@ function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults:
 }
 
 /**
- * Another instance may answer a repeat with a new id while it has not read the first message yet, which may be one that was
- * answered 503 and written later. That the repeat is not delivered is checked at the clients.
+ * A repeat to another instance may get a new id: that instance has not read the first message yet, or the first message was
+ * answered 503 and written later. The clients check that the repeat is not delivered.
  */
 function checkIds(message: PublishedMessage, faults: FaultWindow[]): Violation[] {
   if (message.key === null) return [];
