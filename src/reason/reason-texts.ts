@@ -223,13 +223,13 @@ export const reasonTexts = {
   wait_not_connected: "no runner is connected",
   wait_labels_not_connected: "no runner with the labels {labels} is connected",
   wait_home_deleted:
-    "its releases are on runner {runner}, which was deleted; move the project to another runner, which builds it again",
+    "it was deployed on runner {runner}, which was deleted; move the project to another runner, which builds it again",
   wait_home_disabled:
-    "its releases are on the runner {runner}, which is disabled; enable it, or move the project to another runner, which builds it again",
+    "it was deployed on the runner {runner}, which is disabled; enable it, or move the project to another runner, which builds it again",
   wait_home_unfit:
-    "its releases are on the runner {runner}, which may not or cannot take its tasks any more; change that, or move the project to another runner, which builds it again",
+    "it was deployed on the runner {runner}, which may not or cannot take its tasks any more; change that, or move the project to another runner, which builds it again",
   wait_home_away:
-    "its releases are on the runner {runner}, which is not connected; start it, or move the project to another runner, which builds it again",
+    "it was deployed on the runner {runner}, which is not connected; start it, or move the project to another runner, which builds it again",
   wait_old_runners:
     "{runners} are of an older version that cannot do what {setting} of this project asks for; update one of them",
   wait_old_runner:

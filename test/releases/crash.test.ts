@@ -67,6 +67,19 @@ describe("kill -9", () => {
     await endListeners(port);
   }, 90_000);
 
+  test("of the runner during the first start: the project stays with it, because a service may run there", async () => {
+    const projectId = await project();
+    await Bun.write(slow, "");
+    const { id } = await server.run(projectId);
+    await server.logged(id, "starting");
+    process.kill(server.runnerPid(), "SIGKILL");
+    const { runnerId } = await server.reach(id, "lost");
+    rmSync(slow);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null, homeRunnerId: runnerId });
+    await server.reach((await server.run(projectId)).id, "success");
+    await endListeners(port);
+  }, 90_000);
+
   test("of the runner during the switch of stop-after-healthy: nothing is called live, and a rollback ends both services", async () => {
     const upstream = join(dataDir, "upstream");
     const served = async () => answerOf(Number(await Bun.file(upstream).text()));

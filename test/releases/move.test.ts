@@ -43,11 +43,11 @@ test("a project waits for the runner with its releases with a reason, and builds
   await admin.expect(200, "PATCH", `/api/runners/${one.id}`, { disabled: true });
   const { id } = await server.run(project);
   expect((await server.task(id)).waiting).toBe(
-    "waiting: its releases are on the runner one, which is disabled; enable it, or move the project to another runner, which builds it again",
+    "waiting: it was deployed on the runner one, which is disabled; enable it, or move the project to another runner, which builds it again",
   );
   await admin.expect(204, "DELETE", `/api/runners/${one.id}`);
   expect((await server.task(id)).waiting).toContain(
-    `its releases are on runner ${one.id}, which was deleted; move the project to another runner`,
+    `it was deployed on runner ${one.id}, which was deleted; move the project to another runner`,
   );
   expect((await server.task(id)).state).toBe("queued");
   await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: two.id });
@@ -83,7 +83,7 @@ test("a runner that does not call any more is named, and a rebuild elsewhere is 
     await runner.stop();
     const { id } = await other.run(project);
     const reason =
-      "waiting: its releases are on the runner remote, which is not connected; start it, or move the project to another runner, which builds it again";
+      "waiting: it was deployed on the runner remote, which is not connected; start it, or move the project to another runner, which builds it again";
     // A last call of the runner may be handled after its end, so the time goes on until the server has noticed.
     let seconds = 0;
     await eventually("the task says so", async () => {

@@ -228,7 +228,7 @@ export const projectShape = z
       .number()
       .int()
       .nullable()
-      .openapi({ description: "The runner that holds its releases and gets its tasks." }),
+      .openapi({ description: "The runner on which it was deployed, which gets its tasks." }),
     warnings: z.array(z.string()).openapi({
       description:
         "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook too.",

@@ -100,7 +100,9 @@ export async function noteLost({ projects, releases }: ServingKeepers, task: Tas
   if (!project || task.state !== "lost") return;
   await releases.delete(task.id);
   if (!hasSideEffects(task.stages) || task.rollback?.state === "success") return;
-  await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
+  // What the task has started may run on that runner, and only that runner can end it.
+  const home = hasReleases(project) ? { homeRunnerId: project.homeRunnerId ?? task.runnerId } : {};
+  await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project), ...home });
 }
 
 function unknownText(task: Task, { liveTaskId }: Project): string {
