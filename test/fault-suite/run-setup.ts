@@ -38,18 +38,26 @@ const settleLimitMs = 10 * 60_000;
 const noteEveryMs = 15_000;
 const warmUpMs = 1_500;
 const betweenFaultsMs = 500;
+/** Faults must also hit what happens once, such as the first deploy of a project. */
+const roundsPerWorld = 4;
 
-/** Starts a set-up and runs its rounds. After a violation it starts a new set-up, so that violations are independent. */
+/**
+ * Starts a set-up and runs its rounds. After some rounds it starts a new set-up; also after a violation, so that violations
+ * are independent.
+ */
 export async function runSetup(run: SetupRun): Promise<void> {
   const timeline = new Timeline((line) => run.print(`${run.setup.padEnd(8)} ${line}`));
   const endAt = elapsedMs() + run.durationMs;
   let round = run.firstRound;
-  const isOver = () => (run.lastRound === null ? elapsedMs() > endAt : round > run.lastRound);
-  while (!isOver()) round = await runUntilViolation(run, timeline, round, endAt);
+  while (!isOver(run, round, endAt)) round = await runWorld(run, timeline, round, endAt);
+}
+
+function isOver({ lastRound }: SetupRun, round: number, endAt: number): boolean {
+  return lastRound === null ? elapsedMs() > endAt : round > lastRound;
 }
 
 /** Returns the number of the next round. */
-async function runUntilViolation(
+async function runWorld(
   run: SetupRun,
   timeline: Timeline,
   firstRound: number,
@@ -109,7 +117,7 @@ class Rounds {
   async run(firstRound: number, endAt: number): Promise<number> {
     const { lastRound, onRound } = this.#run;
     let round = firstRound;
-    while (lastRound === null ? elapsedMs() < endAt : round <= lastRound) {
+    while (round < firstRound + roundsPerWorld && !isOver(this.#run, round, endAt)) {
       const result = await this.#round(round, lastRound === null ? endAt : Number.POSITIVE_INFINITY);
       onRound(result);
       round++;
