@@ -94,6 +94,17 @@ for (const { name, make } of await availableDatabases())
       });
     }, 60_000);
 
+    test("a push that the limit refused is not handled, so that a poll finds it", async () => {
+      await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {
+        const { id, url } = await first.project({ debounceSeconds: 0 });
+        const pushed = (commit: string) => ({ payload: { ...push.payload, commit } });
+        expect((await deliverTo(url, pushed(sha("1")))).status).toBe(202);
+        expect((await deliverTo(withOrigin(url, last), pushed(sha("2")))).body.code).toBe("rate_limited");
+        const tips = await last.store.refTips.ofProject(id);
+        expect(tips.map(({ commit }) => commit)).toEqual([sha("1")]);
+      });
+    });
+
     test("requests that end before verification do not count against the rate", async () => {
       const limit = 3;
       await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {

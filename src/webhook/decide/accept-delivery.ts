@@ -10,7 +10,7 @@ import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
-import type { Outcome } from "./outcome.ts";
+import { isRefused, type Outcome, outcomes } from "./outcome.ts";
 import { countedRequest, dueLimit, overSharedRate, type SharedLimit } from "./project-rate.ts";
 import type { Known } from "./record.ts";
 import { joinSameChange, repeatedWithinMs } from "./repeated-push.ts";
@@ -92,8 +92,7 @@ export const acceptDelivery = operation(
         { ...known, event: filtered.event, trace },
         decision,
         situation,
-        // A push of another repository says nothing about the tips of this one.
-        decision.outcome.code === "repository_mismatch" ? null : handledTipOf(filtered.event, way, tips, now),
+        isHandled(decision.outcome) ? handledTipOf(filtered.event, way, tips, now) : null,
         arrived.consoleUrl,
       );
       if (written !== null && filtered.outcome?.code === "ref_deleted")
@@ -110,6 +109,11 @@ export const acceptDelivery = operation(
   },
   { isShort: true },
 );
+
+/** A poll must find a push that was refused. A push of another repository says nothing about the tips of this one. */
+function isHandled({ code }: Outcome): boolean {
+  return !isRefused(outcomes[code]) && code !== "repository_mismatch";
+}
 
 type Deciding = Pick<ArrivedDelivery, "way" | "rules" | "filtered" | "sharedLimit"> & {
   situation: Situation;
