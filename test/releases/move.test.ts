@@ -69,6 +69,27 @@ test("a project waits for the runner with its releases with a reason, and builds
   });
 });
 
+test("a move holds although a task that runs on the earlier runner succeeds afterwards", async () => {
+  const { admin } = server;
+  const gate = join(server.dataDir, "gate");
+  const { id: from } = await addRunner(server.url, admin, "three");
+  const project = await server.project(
+    repository.url,
+    { deploy: `echo deploying; while [ ! -e ${gate} ]; do sleep 0.05; done` },
+    { labels: ["pool"] },
+  );
+  await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: from });
+  const { id } = await server.run(project);
+  await server.logged(id, "deploying");
+  const { id: to } = await addRunner(server.url, admin, "four");
+  await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: to });
+  await Bun.write(gate, "");
+  expect(await server.reach(id, "success")).toMatchObject({ runnerId: from });
+  expect(await admin.expect<object>(200, "GET", `/api/projects/${project}`)).toMatchObject({
+    homeRunnerId: to,
+  });
+});
+
 test("a runner that does not call any more is named, and a rebuild elsewhere is offered", async () => {
   const clock = await makeSteppedClock();
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-gone-"));

@@ -8,7 +8,7 @@ export interface ProtocolRunner {
   /** One claim; null when the server has no work for it within its wait. */
   claim(signal?: AbortSignal): Promise<RunTask | null>;
   call(
-    name: "beat" | "log" | "stage" | "finish",
+    name: "beat" | "log" | "stage" | "rollback" | "finish",
     held: Pick<RunTask, "taskId" | "attempt" | "lease">,
     more: Record<string, unknown>,
   ): Promise<{ status: number; body: Record<string, unknown> }>;

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type ProtocolScene, startProtocolScene, wireLines } from "../support/protocol-scene.ts";
 
-const leaseMs = 2000;
+/** Longer than a busy machine delays a call. */
+const leaseMs = 5000;
+setDefaultTimeout(90_000);
 let scene: ProtocolScene;
 
 beforeAll(async () => {
@@ -33,6 +35,25 @@ describe("a runner that falls silent", () => {
     await scene.stage(held, "deploy", "running");
     expect((await scene.client.reach(held.taskId, "lost")).reason).toContain("vanished during deploy");
     expect((await scene.finish(held)).status).toBe(409);
+  });
+
+  test("after it reported that the previous release still serves: that release stays live", async () => {
+    const first = await scene.claimed();
+    for (const state of ["running", "success"]) await scene.stage(first, "deploy", state);
+    await scene.runner.call("finish", first, {
+      ...{ state: "success", reason: "", kept: [{ taskId: first.taskId, bytes: 1 }] },
+    });
+    const { projectId } = await scene.client.task(first.taskId);
+    const { id } = await scene.client.run(projectId);
+    const second = await scene.runner.claim();
+    if (second?.taskId !== id) throw new Error("the second task was not claimed");
+    await scene.stage(second, "deploy", "running");
+    const told = { toTaskId: first.taskId, state: "unneeded", reason: "its script never ran" };
+    expect((await scene.runner.call("rollback", second, told)).status).toBe(200);
+    await scene.client.reach(id, "lost");
+    expect(await scene.server.admin.expect<object>(200, "GET", `/api/projects/${projectId}`)).toMatchObject({
+      liveTaskId: first.taskId,
+    });
   });
 
   test("twice: the task is lost and not tried a third time", async () => {

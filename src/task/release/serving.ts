@@ -56,8 +56,7 @@ async function noteSuccess(
   now: Date,
 ): Promise<void> {
   if (!task.stages.some(({ name, state }) => isSideEffect(name) && state === "success")) return;
-  const home = hasReleases(project) ? { homeRunnerId: task.runnerId } : {};
-  await projects.setLive(project.id, { liveTaskId: task.id, liveNote: "", ...home });
+  await projects.setLive(project.id, { liveTaskId: task.id, liveNote: "", ...homeOf(project, task) });
   const own = await releases.ofTask(task.id);
   const served = {
     commit: task.commit ?? "",
@@ -99,10 +98,17 @@ export async function noteLost({ projects, releases }: ServingKeepers, task: Tas
   const project = await projects.byId(task.projectId);
   if (!project || task.state !== "lost") return;
   await releases.delete(task.id);
-  if (!hasSideEffects(task.stages) || task.rollback?.state === "success") return;
-  // What the task has started may run on that runner, and only that runner can end it.
-  const home = hasReleases(project) ? { homeRunnerId: project.homeRunnerId ?? task.runnerId } : {};
-  await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project), ...home });
+  if (!hasSideEffects(task.stages) || isServing(task.rollback?.state)) return;
+  await projects.setLive(project.id, {
+    ...{ liveTaskId: null, liveNote: unknownText(task, project) },
+    // What the task has started may run on that runner, and only that runner can end it.
+    ...homeOf(project, task),
+  });
+}
+
+/** The project stays with the runner of its first deploy, or with the runner that it was moved to meanwhile. */
+function homeOf(project: Project, { runnerId }: Task): Partial<Pick<Project, "homeRunnerId">> {
+  return hasReleases(project) ? { homeRunnerId: project.homeRunnerId ?? runnerId } : {};
 }
 
 function unknownText(task: Task, { liveTaskId }: Project): string {
@@ -120,13 +126,17 @@ export async function noteRollback(
   const release = await releases.ofTask(toTaskId);
   if (release?.projectId !== task.projectId) return null;
   const rollback = { taskId: toTaskId, commit: release.commit, state, reason };
-  const isServing = state === "success" || state === "unneeded";
   await projects.setLive(task.projectId, {
-    liveTaskId: isServing ? toTaskId : null,
+    liveTaskId: isServing(state) ? toTaskId : null,
     liveNote: rollbackText(task, rollback),
   });
   if (state === "success") await releases.update(toTaskId, { deployedAt: now });
   return rollback;
+}
+
+/** Whether the previous release serves after a rollback in this state. */
+function isServing(state: RollbackRequest["state"] | undefined): boolean {
+  return state === "success" || state === "unneeded";
 }
 
 /** For the task, the project, the commit status and notifications: "abc1234 failed; def5678 is serving again." */
