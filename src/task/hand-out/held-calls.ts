@@ -17,11 +17,10 @@ import type {
 import { hashToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
-import { hasSideEffects } from "../queue/stages.ts";
 import { appendLog } from "./append-log.ts";
 import { finishTask } from "./finish-task.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
-import { type HeldLease, renewLease } from "./lease.ts";
+import { type HeldLease, mustStop, renewLease } from "./lease.ts";
 import { reportOutput, reportRollback } from "./report-release.ts";
 import { reportStage } from "./report-stage.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
@@ -65,8 +64,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
-    // The deploy may have begun while another instance created the superseding task.
-    if (task.state === "canceling" && !(task.supersededBy !== null && hasSideEffects(task.stages)))
+    if (mustStop(task))
       return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
     const running = task.stages.find((stage) => stage.state === "running");
     if (!running) return { continue: true };

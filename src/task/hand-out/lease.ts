@@ -1,5 +1,6 @@
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { hasSideEffects } from "../queue/stages.ts";
 
 /** A runner's claim to hold a task, as its calls present it. */
 export interface HeldLease {
@@ -25,3 +26,8 @@ export async function renew(keepers: OperationKeepers, held: HeldLease): Promise
 }
 
 export const renewLease = operation("renewLease", renew);
+
+/** Whether the runner must stop. It continues a deploy that began while another instance created the superseding task. */
+export function mustStop({ state, supersededBy, stages }: Task): boolean {
+  return state === "canceling" && !(supersededBy !== null && hasSideEffects(stages));
+}

@@ -5,7 +5,7 @@ import type { StageRequest } from "../../runner/protocol.ts";
 import { reportTask } from "../notify/report-task.ts";
 import { setStage } from "../queue/stages.ts";
 import { noteStage } from "../release/serving.ts";
-import { type HeldLease, renew } from "./lease.ts";
+import { type HeldLease, mustStop, renew } from "./lease.ts";
 
 interface StageReport {
   held: HeldLease;
@@ -26,8 +26,7 @@ export const reportStage = operation(
   async (keepers, { held, request, consoleUrl }: StageReport): Promise<Reported | null> => {
     const before = await renew(keepers, held);
     if (!before) return null;
-    if (before.state === "canceling" && request.state === "running")
-      return { task: before, event: "changed", calls: [] };
+    if (mustStop(before) && request.state === "running") return { task: before, event: "changed", calls: [] };
     const now = keepers.now();
     const { commit, message } = request;
     const isStart = before.startedAt === null;
