@@ -25,7 +25,10 @@ export async function setUpDeploy(
 }
 
 /** The same with the server as a separate process. `start` starts the next one on the same data after a kill. */
-export async function setUpServerProcess(settings: Parameters<typeof startServerProcess>[1] = {}): Promise<{
+export async function setUpServerProcess(
+  settings: Parameters<typeof startServerProcess>[1] = {},
+  prefix: readonly string[] = [],
+): Promise<{
   server: ServerProcess;
   repository: GitRepository;
   dataDir: string;
@@ -36,7 +39,7 @@ export async function setUpServerProcess(settings: Parameters<typeof startServer
   await repository.push({ "app.txt": "one\n" });
   let server: ServerProcess;
   const start = async () => {
-    server = await startServerProcess(dataDir, settings);
+    server = await startServerProcess(dataDir, settings, [], {}, undefined, prefix);
     return server;
   };
   server = await start();

@@ -19,6 +19,8 @@ export async function startServerProcess(
   runtimeFlags: string[] = [],
   env: Record<string, string> = {},
   program = main,
+  /** Put before the command, for example to run it as another user. */
+  prefix: readonly string[] = [],
 ): Promise<ServerProcess> {
   const flags = {
     "server-listen": "127.0.0.1:0",
@@ -33,6 +35,7 @@ export async function startServerProcess(
   };
   const child = Bun.spawn(
     [
+      ...prefix,
       process.execPath,
       ...runtimeFlags,
       program,

@@ -7,6 +7,7 @@ import { buildCli } from "../support/cli.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { ordinary } from "../support/ordinary-user.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { main } from "../support/program.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
@@ -19,9 +20,6 @@ setDefaultTimeout(60_000);
 function startedWith(pid: number): string {
   return readFileSync(`/proc/${pid}/environ`, "latin1") + readFileSync(`/proc/${pid}/cmdline`, "latin1");
 }
-
-/** Runs as an ordinary user, also if tests run as root: root may read every process anyway. */
-const ordinary = process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] : [];
 
 /** Whether another process of the same user can read the environment of this one. */
 async function isReadable(pid: number): Promise<boolean> {

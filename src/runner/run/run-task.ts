@@ -202,7 +202,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     const caches = cachePaths.length > 0 ? cache.folder : null;
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches });
   } finally {
-    const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes) : null;
+    const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.say("system", emptied);
   }
 }

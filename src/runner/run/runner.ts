@@ -73,7 +73,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const { root } = options.folders;
   const execution = await openExecution(options.execution, root, log);
   if (execution.scriptUser !== null) mustReach(execution.scriptUser, root);
-  sweepCacheFolders(root, options.clock.now());
+  await sweepCacheFolders(root, options.clock.now(), log);
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");

@@ -4,13 +4,15 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import { toFullRef } from "../../model/git/git-ref.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 /** Code of forks is in refs such as refs/pull/7/head; its output must not reach builds of the project's own code. */
 export function isForkRef(ref: string): boolean {
@@ -61,24 +63,36 @@ export function openCacheFolders(
       }
       return said;
     },
-    /** After a task: empties the cache if it is too large; returns the line for the log, or null. */
-    async limit(maxBytes: number): Promise<string | null> {
-      if (!existsSync(folder)) return null;
-      const bytes = await diskUse(folder);
-      if (bytes <= maxBytes) return null;
-      rmSync(folder, { recursive: true, force: true });
-      return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
+    /**
+     * After a task: empties the cache if it is too large; returns the line for the log, or null. Never throws: what
+     * happens to the cache does not change the result of the task.
+     */
+    async limit(maxBytes: number, log: Log): Promise<string | null> {
+      try {
+        const bytes = existsSync(folder) ? await diskUse(folder) : 0;
+        if (bytes <= maxBytes) return null;
+        await removeFolder(folder);
+        return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
+      } catch (error) {
+        log.error({ folder }, messageOf(error));
+        return `[the cache may be larger than runner.cacheMaxBytes and could not be emptied: ${messageOf(error)}]`;
+      }
     },
   };
 }
 
-/** Removes caches that no task has used for a long time, such as those of deleted projects. */
-export function sweepCacheFolders(root: string, now: number): void {
+/** Removes caches that no task has used for a long time, such as those of deleted projects. Failures are logged. */
+export async function sweepCacheFolders(root: string, now: number, log: Log): Promise<void> {
   const shared = join(root, "shared");
-  for (const name of existsSync(shared) ? readdirSync(shared) : []) {
-    const folder = join(shared, name);
-    const usedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
-    if (now - usedAt > unusedMs) rmSync(folder, { recursive: true, force: true });
+  try {
+    for (const name of existsSync(shared) ? readdirSync(shared) : []) {
+      const folder = join(shared, name);
+      const usedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
+      if (now - usedAt <= unusedMs) continue;
+      await removeFolder(folder).catch((error: unknown) => log.error({ folder }, messageOf(error)));
+    }
+  } catch (error) {
+    log.error({ folder: shared, error: messageOf(error) }, "unused caches could not be removed");
   }
 }
 

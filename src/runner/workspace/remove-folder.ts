@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { chmod, lstat, readdir, type rm } from "node:fs/promises";
+import { chmod, lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 
 /** Removes a folder even if a build made parts of it read-only, as package caches do. */
-export async function removeFolder(folder: string, remove: typeof rm): Promise<void> {
+export async function removeFolder(folder: string, remove: typeof rm = rm): Promise<void> {
   if (!existsSync(folder)) return;
   try {
     await remove(folder, { recursive: true, force: true });
@@ -18,10 +18,14 @@ export async function removeFolder(folder: string, remove: typeof rm): Promise<v
   }
 }
 
-/** Best effort: files of another user stay unchanged. */
+/**
+ * Best effort. Folders of another user stay unchanged: processes of the scripts' user could put a link in the place of
+ * one while a runner that is root changes it.
+ */
 async function makeWritable(folder: string): Promise<void> {
   try {
-    if (!(await lstat(folder)).isDirectory()) return;
+    const found = await lstat(folder);
+    if (!found.isDirectory() || found.uid !== process.getuid?.()) return;
     await chmod(folder, 0o700);
     for (const name of await readdir(folder)) await makeWritable(join(folder, name));
   } catch {
