@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Store } from "../../model/store.ts";
+import { ownFolderIn, sweepOwnFolders } from "../../runner/process/own-folder.ts";
 import type { Secrets } from "../../secrets.ts";
 import { buildHookChecker } from "../../set-up/hook-checker.ts";
 import { buildHostHooks } from "../../set-up/host-hooks.ts";
@@ -20,9 +21,10 @@ export interface SetUpOptions {
 export function buildSetUpPart({ config, clock, log }: AppContext, options: SetUpOptions) {
   const { store, secrets, management } = options;
   const allowInternal = config["tasks.allowInternalNotifications"];
+  const temp = resolve(config["data.dir"], "set-up");
   const inspections = buildInspections({
     gitUrlRules: gitUrlRulesOf(config),
-    temp: resolve(config["data.dir"], "set-up"),
+    temp: ownFolderIn(temp),
     knownHosts: runnerFolders(config).knownHosts,
     env: process.env,
     allowInternal,
@@ -34,7 +36,10 @@ export function buildSetUpPart({ config, clock, log }: AppContext, options: SetU
     inspections,
     tokens,
     hooks,
-    start: () => checker.start(),
+    start(): void {
+      sweepOwnFolders(temp, clock.now(), log);
+      checker.start();
+    },
     async close(): Promise<void> {
       inspections.close();
       await checker.close();

@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { randomToken } from "../../secrets.ts";
 import { openLifeline } from "../process/lifeline.ts";
+import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
   type ClaimRequest,
   type Held,
@@ -70,7 +72,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     clock: options.clock,
     log,
   });
-  const { root } = options.folders;
+  const { root, former } = options.folders;
+  for (const folder of former === null ? [root] : [root, former])
+    sweepOwnFolders(join(folder, "tmp"), options.clock.now(), log);
   const execution = await openExecution(options.execution, root, log);
   if (execution.scriptUser !== null) mustReach(execution.scriptUser, root);
   await sweepCacheFolders(root, options.clock.now(), log);

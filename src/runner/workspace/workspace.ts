@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { replaceFile } from "../../whole-file.ts";
+import { ownFolderIn } from "../process/own-folder.ts";
 import {
   endMarked,
   identityOf,
@@ -93,7 +94,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
   const { root, former, policy, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
-  const temp = join(root, "tmp");
+  const temp = ownFolderIn(join(root, "tmp"));
   for (const folder of [work, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
