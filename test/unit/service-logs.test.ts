@@ -1,10 +1,20 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { limitServiceLogs } from "../../src/runner/workspace/service-logs.ts";
 import { eventually } from "../support/eventually.ts";
+import { ordinary } from "../support/ordinary-user.ts";
 
 test("the output file of a running service is emptied beyond its limit, and the service writes on", async () => {
   const root = mkdtempSync(join(tmpdir(), "slipway-service-log-"));
@@ -35,6 +45,35 @@ test("the output file of a running service is emptied beyond its limit, and the 
     expect(statSync(outside).size).toBe(5000);
   } finally {
     process.kill(-child.pid, "SIGKILL");
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test("a folder that a script has made unreadable neither ends the runner nor spares the files of others", () => {
+  const root = mkdtempSync(join(tmpdir(), "slipway-service-log-"));
+  const large = ["project-1", "project-3"].map((project) => {
+    const scripts = join(root, "work", project, "task-7-1", "scripts");
+    mkdirSync(scripts, { recursive: true });
+    writeFileSync(join(scripts, "start.log"), "x".repeat(5000));
+    return join(scripts, "start.log");
+  });
+  const closed = ["project-2/task-1-1", "project-2/task-2-1/scripts", "project-4"].map((name) =>
+    join(root, "work", name),
+  );
+  for (const folder of closed) mkdirSync(folder, { recursive: true });
+  for (const folder of closed) chmodSync(folder, 0);
+  try {
+    const code = `
+      import pino from "pino";
+      import { limitServiceLogs } from "./src/runner/workspace/service-logs.ts";
+      limitServiceLogs(${JSON.stringify(root)}, 1000, pino({ level: "silent" }));
+    `;
+    const cwd = join(import.meta.dir, "../..");
+    const ended = Bun.spawnSync([...ordinary, process.execPath, "-e", code], { cwd });
+    expect(ended.stderr.toString()).toBe("");
+    for (const file of large) expect(statSync(file).size).toBeLessThan(1000);
+  } finally {
+    for (const folder of closed) chmodSync(folder, 0o700);
     rmSync(root, { recursive: true, force: true });
   }
 });

@@ -1,4 +1,4 @@
-import { appendFileSync, lstatSync, truncateSync } from "node:fs";
+import { appendFileSync, lstatSync, readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -14,16 +14,26 @@ export const serviceLogMaxBytes = 64 * 1024 * 1024;
  * end of the file.
  */
 export function limitServiceLogs(root: string, maxBytes: number, log: Log): void {
-  for (const name of new Bun.Glob(`work/project-*/task-*/scripts/${serviceLogName}`).scanSync(root)) {
-    const file = join(root, name);
+  const workspaces = foldersIn(join(root, "work"), "project-").flatMap((each) => foldersIn(each, "task-"));
+  for (const file of workspaces.map((workspace) => join(workspace, "scripts", serviceLogName))) {
     try {
-      const found = lstatSync(file);
-      if (!found.isFile() || found.size <= maxBytes) continue;
+      const found = lstatSync(file, { throwIfNoEntry: false });
+      if (!found?.isFile() || found.size <= maxBytes) continue;
       truncateSync(file, 0);
       appendFileSync(file, `[the output was larger than ${maxBytes} bytes and was removed]\n`);
       log.warn({ file, bytes: found.size }, "the output of a service was removed, because it was too large");
     } catch (error) {
       log.debug({ file, error: messageOf(error) }, "the output of a service could not be limited");
     }
+  }
+}
+
+/** Empty for a folder that a script has made unreadable, or that is being removed. */
+function foldersIn(folder: string, prefix: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => name.startsWith(prefix));
+    return names.map((name) => join(folder, name));
+  } catch {
+    return [];
   }
 }
