@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -17,8 +17,8 @@ import { removeFolder } from "./remove-folder.ts";
 import { openServices } from "./services.ts";
 
 /**
- * `live`: the workspace of a project's last successful task stays, because its service may run from there; all others
- * are removed with their task. `none`: all are removed.
+ * `live`: the workspace of a project's last successful task stays, because its service may run from there, and so does
+ * that of a task whose service is alive. All others are removed with their task. `none`: all are removed.
  */
 export type WorkspacePolicy = "live" | "none";
 
@@ -34,7 +34,7 @@ export interface Workspace {
   forgetTree(tree: ProcessTree): void;
   /**
    * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier
-   * task has kept stays in any case.
+   * task has kept stays in any case, and one whose service is alive stays until a later success or start of a runner.
    */
   close(end: WorkspaceEnd): Promise<void>;
 }
@@ -113,6 +113,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
+  /** A task may be lost after its service has started: the service is then the one that serves, and needs its folder. */
+  async function removeUnused(folder: string): Promise<boolean> {
+    const taskId = taskIdOf(basename(folder));
+    const living = policy === "none" ? [] : servicesOf(projectIdOf(folder)).living();
+    if (!living.some((service) => service.taskId === taskId)) return tryToRemove(folder);
+    log.info({ folder }, "a workspace stays, because a service of its task is alive");
+    return false;
+  }
+
   async function endOrphans(record: RunRecord | null, stopGraceMs: number): Promise<void> {
     for (const tree of record?.trees ?? []) {
       try {
@@ -126,6 +135,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
   }
 
   const ofProject = (projectId: number) => join(work, `project-${projectId}`);
+
+  const servicesOf = (projectId: number) => openServices(join(ofProject(projectId), "services.json"));
 
   /** Newest first. */
   function keptIn(projectId: number): { name: string; folder: string; keptAt: number }[] {
@@ -180,11 +191,11 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const built = builtIn(projectId, waitingTasks);
         if (builtUntil !== undefined) {
           writeRecord(folder, { owner, trees: [], isKept: false, builtUntil });
-          for (const former of formerlyBuiltIn(projectId, [folder, ...built])) await tryToRemove(former);
+          for (const former of formerlyBuiltIn(projectId, [folder, ...built])) await removeUnused(former);
           return;
         }
         if (!isKept || policy === "none") {
-          if (!record.isKept) await tryToRemove(folder);
+          if (!record.isKept) await removeUnused(folder);
           return;
         }
         // Later than all others, also if the clock was set back.
@@ -194,7 +205,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const stay = [...built, ...kept.map((release) => release.folder)];
         for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
           for (const name of foldersIn(each))
-            if (!stay.includes(join(each, name))) await tryToRemove(join(each, name));
+            if (!stay.includes(join(each, name))) await removeUnused(join(each, name));
       },
     };
   }
@@ -247,7 +258,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
         return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
       });
     },
-    services: (projectId: number) => openServices(join(ofProject(projectId), "services.json")),
+    services: servicesOf,
     /**
      * Ends processes and removes folders of dead runners, and clones that were not used for a long time; returns the
      * number of folders. Failures are logged.
@@ -262,7 +273,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
           const isIdle = (record?.isKept || isAwaited) && !record?.trees?.length;
           if (isIdle || (record && isSameProcessAlive(record.owner))) continue;
           await endOrphans(record, stopGraceMs);
-          if (!record?.isKept && (await tryToRemove(folder))) swept += 1;
+          if (!record?.isKept && (await removeUnused(folder))) swept += 1;
         }
       }
       return swept;
@@ -279,6 +290,11 @@ function isBuilt(record: RunRecord | null): boolean {
 /** NaN: not the folder of a task. */
 function taskIdOf(folderName: string): number {
   return Number(/^task-(\d+)-\d+$/.exec(folderName)?.[1]);
+}
+
+/** NaN: not in the folder of a project. */
+function projectIdOf(folder: string): number {
+  return Number(/^project-(\d+)$/.exec(basename(dirname(folder)))?.[1]);
 }
 
 function workspacesIn(root: string): string[] {

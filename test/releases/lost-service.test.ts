@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive, type ProcessWatch, watchProcesses } from "../support/process-watch.ts";
+import { startRunnerProcess } from "../support/runner-process.ts";
+
+setDefaultTimeout(60_000);
+
+type Runner = ReturnType<typeof startRunnerProcess>;
+
+let repository: GitRepository;
+let server: FakeServer;
+let root: string;
+let watch: ProcessWatch;
+let runners: Runner[];
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+});
+afterAll(() => repository.remove());
+beforeEach(() => {
+  server = startFakeServer();
+  root = mkdtempSync(join(tmpdir(), "slipway-root-"));
+  watch = watchProcesses();
+  runners = [];
+});
+afterEach(async () => {
+  server.disturb = () => null;
+  for (const runner of runners) await runner.stop();
+  server.stop();
+  for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** Waits until it has removed what it found at its start. */
+async function startRunner(): Promise<Runner> {
+  const claims = server.claims;
+  const settings = { SLIPWAY_RUNNER_DIR: root, SLIPWAY_RUNNER_ENGINE: "none" };
+  const runner = startRunnerProcess(server.url, "token", 1, settings);
+  runners.push(runner);
+  await eventually("the runner asks for work", () => server.claims > claims);
+  return runner;
+}
+
+function serviceTask(taskId: number, leaseMs: number) {
+  const script = `echo $CI_TASK_ID >serving.txt; sleep 300 & echo $! >>${watch.file}`;
+  const instruction = sampleInstruction(repository.url, { start: script }, { taskId }, leaseMs);
+  const start = { previous: "stop-first", settleSeconds: 0, log: null, switch: null } as const;
+  return {
+    ...instruction,
+    stages: instruction.stages.map((stage) => ({ ...stage, start })),
+    release: { isKept: true, from: null, previous: null },
+  };
+}
+
+/** From the moment when the start script may run. */
+function breakLink(): void {
+  server.disturb = () => (server.stages.at(-1) === "start running" ? 503 : null);
+}
+
+const workspaces = () => readdirSync(join(root, "work/project-1")).filter((name) => name.startsWith("task-"));
+const servingIn = (name: string) => join(root, "work/project-1", name, "source/serving.txt");
+
+/** The runner has left the service to itself, and has not closed the workspace. */
+function isReleased(name: string): boolean {
+  const folder = join(root, "work/project-1");
+  if (!existsSync(join(folder, "services.json"))) return false;
+  return readFileSync(join(folder, name, "run.json"), "utf8").includes('"trees":[]');
+}
+
+test("a service that became healthy while the server was away keeps its workspace until it ends", async () => {
+  breakLink();
+  const runner = await startRunner();
+  server.instructions.push(serviceTask(1, 8000));
+  const [pid = 0] = await watch.all(1);
+  await eventually("the task is given up", async () => (await runner.log()).includes("task ended"));
+  expect(server.finished).toEqual([]);
+  expect(isAlive(pid)).toBeTrue();
+  expect(existsSync(servingIn("task-1-1"))).toBeTrue();
+
+  // The next deploy ends the service and removes its workspace, which was never a release.
+  server.stages.length = 0;
+  server.disturb = () => null;
+  server.instructions.push(serviceTask(2, 60_000));
+  await eventually("the next task is finished", () => server.finished.length > 0);
+  expect(server.finished).toMatchObject([{ taskId: 2, state: "success", kept: [{ taskId: 2 }] }]);
+  expect(isAlive(pid)).toBeFalse();
+  expect(workspaces()).toEqual(["task-2-1"]);
+});
+
+test("a service whose runner was killed before it kept the workspace still has it after the next start", async () => {
+  breakLink();
+  const killed = await startRunner();
+  server.instructions.push(serviceTask(1, 60_000));
+  const [pid = 0] = await watch.all(1);
+  await eventually("the runner leaves the service to itself", () => isReleased("task-1-1"));
+  process.kill(killed.pid, "SIGKILL");
+  server.disturb = () => null;
+  const next = await startRunner();
+  expect(isAlive(pid)).toBeTrue();
+  expect(existsSync(servingIn("task-1-1"))).toBeTrue();
+
+  await next.stop();
+  process.kill(pid, "SIGKILL");
+  await eventually("the service has ended", () => !isAlive(pid));
+  await startRunner();
+  expect(workspaces()).toEqual([]);
+});
