@@ -17,7 +17,7 @@ export function runnerFolders(
   return {
     /** Clones, workspaces and caches. */
     root,
-    /** Where earlier versions had them, if that differs: releases that still run from there are kept. */
+    /** Where they are without these settings, and in earlier versions, if that differs: services may still run there. */
     former: root === beside ? null : beside,
     /** The hosts that checkouts trust. */
     knownHosts: join(beside, "known_hosts"),

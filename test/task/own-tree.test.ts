@@ -26,7 +26,7 @@ beforeAll(async () => {
   former = join(dataDir, "runner", "work", "project-1", "task-1-1");
   mkdirSync(former, { recursive: true });
   writeFileSync(join(former, "run.json"), '{"owner":{"pid":1,"startedAt":""},"trees":[],"isKept":true}');
-  server = await startDeployServer({}, dataDir);
+  server = await startDeployServer({ "runner.releases": 1 }, dataDir);
 }, 60_000);
 afterAll(async () => {
   process.env.PATH = before.PATH;

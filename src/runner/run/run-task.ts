@@ -217,8 +217,7 @@ async function runOrRollBack(
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
-  const clone = workspaces.cacheOf(instruction.projectId);
-  const stageParts = { ...parts, services, clone, log: stream };
+  const stageParts = { ...parts, services, log: stream };
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,

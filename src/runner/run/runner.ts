@@ -69,6 +69,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const workspaces = openWorkspaces({
     ...options.folders,
     policy: options.workspacePolicy,
+    scriptUser: options.execution.scriptUser,
     clock: options.clock,
     log,
   });

@@ -23,8 +23,6 @@ export interface StageContext {
   log: LogStream;
   guard: TaskGuard;
   execution: Execution;
-  /** The project's clone, from which the checkout borrows objects. */
-  clone: string;
   /** Folder of the caches; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
@@ -117,8 +115,8 @@ export async function runCommand(
 }
 
 function prepare(stage: Stage, context: StageContext, command: StageCommand, mark: string): PreparedScript {
-  const { instruction, clone, caches } = context;
-  const { source, scripts } = context.workspace;
+  const { instruction, caches } = context;
+  const { source, scripts, clone } = context.workspace;
   return context.execution.prepare({
     stage,
     instruction,

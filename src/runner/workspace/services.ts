@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
 
@@ -8,16 +9,35 @@ export interface Services {
   add(service: StartedService): void;
 }
 
-/** Stored in a file beside the workspaces, because a service may outlive the workspace that it was started from. */
-export function openServices(file: string): Services {
-  const living = () => read(file).filter((service) => livingMembers(service).length > 0);
+/**
+ * Stored in a file beside the workspaces, because a service may outlive the workspace that it was started from. The
+ * services in `formerFile` are moved to `file` with the next one.
+ */
+export function openServices(file: string, formerFile: string | null): Services {
+  const files = formerFile === null ? [file] : [file, formerFile];
+  const living = () => {
+    // A runner that was killed while it moved them has left some in both files.
+    const known = new Map(files.flatMap(read).map((service) => [service.tree.mark, service]));
+    return [...known.values()].filter((service) => livingMembers(service).length > 0);
+  };
   return {
     living,
     add(service) {
       const others = living().filter(({ tree }) => tree.mark !== service.tree.mark);
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       replaceFile(file, JSON.stringify([...others, service]));
+      if (formerFile !== null) tryToRemove(formerFile);
     },
   };
+}
+
+/** A file that stays does no harm: it names services that the other file names too. */
+function tryToRemove(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Such as the file of another user.
+  }
 }
 
 function read(file: string): StartedService[] {

@@ -28,6 +28,8 @@ export interface Workspace {
   source: string;
   /** Scripts and other files of the task outside the checkout. */
   scripts: string;
+  /** The project's clone, from which the checkout borrows objects. */
+  clone: string;
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
@@ -73,16 +75,15 @@ const cacheUnusedMs = 90 * 24 * 3_600_000;
 export interface WorkspaceFolders {
   /** Clones, workspaces and caches. */
   root: string;
-  /**
-   * Where an earlier version stored them; null: the same folder. Its kept workspaces stay until a new release replaces
-   * them.
-   */
+  /** Where they were before, by an earlier version or another setting; null: the same folder. */
   former: string | null;
   knownHosts: string;
 }
 
 export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
+  /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`. */
+  scriptUser?: string | undefined;
   clock: Clock;
   log: Log;
   /** Removes a folder with its contents. */
@@ -91,13 +92,15 @@ export interface WorkspacesOptions extends WorkspaceFolders {
 
 /** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
-  const { root, former, policy, clock, log, remove = rm } = options;
+  const { root, former, policy, scriptUser, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
   const temp = ownFolderIn(join(root, "tmp"));
   for (const folder of [work, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
+  /** Whose kept and built workspaces scripts can run in. */
+  const usable = scriptUser === undefined ? roots : [root];
   const owner = identityOf(process.pid);
 
   /**
@@ -115,7 +118,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
 
   /** A task may be lost after its service has started: the service is then the one that serves, and needs its folder. */
   async function removeUnused(folder: string): Promise<boolean> {
-    const taskId = taskIdOf(basename(folder));
+    const taskId = taskIdOf(folder);
     const living = policy === "none" ? [] : servicesOf(projectIdOf(folder)).living();
     if (!living.some((service) => service.taskId === taskId)) return tryToRemove(folder);
     log.info({ folder }, "a workspace stays, because a service of its task is alive");
@@ -134,26 +137,30 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
-  const ofProject = (projectId: number) => join(work, `project-${projectId}`);
-
-  const servicesOf = (projectId: number) => openServices(join(ofProject(projectId), "services.json"));
+  const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
+  const workspacesOf = (projectId: number, at: string[]) =>
+    at
+      .map((each) => ofProject(projectId, each))
+      .flatMap((folder) => foldersIn(folder).map((name) => join(folder, name)));
+  const servicesOf = (projectId: number) => {
+    const fileIn = (each: string) => join(ofProject(projectId, each), "services.json");
+    return openServices(fileIn(root), former === null ? null : fileIn(former));
+  };
 
   /** Newest first. */
-  function keptIn(projectId: number): { name: string; folder: string; keptAt: number }[] {
-    return foldersIn(ofProject(projectId))
-      .flatMap((name) => {
-        const folder = join(ofProject(projectId), name);
+  function keptOf(projectId: number): { folder: string; keptAt: number }[] {
+    return workspacesOf(projectId, usable)
+      .flatMap((folder) => {
         const record = readRecord(folder);
-        return record?.isKept ? [{ name, folder, keptAt: record.keptAt ?? 0 }] : [];
+        return record?.isKept ? [{ folder, keptAt: record.keptAt ?? 0 }] : [];
       })
       .toSorted((a, b) => b.keptAt - a.keptAt);
   }
 
   /** Folders whose deploy still waits for an approval. */
-  function builtIn(projectId: number, waitingTasks: readonly number[] = []): string[] {
-    return foldersIn(ofProject(projectId))
-      .filter((name) => waitingTasks.includes(taskIdOf(name)))
-      .map((name) => join(ofProject(projectId), name))
+  function builtOf(projectId: number, waitingTasks: readonly number[] = []): string[] {
+    return workspacesOf(projectId, usable)
+      .filter((folder) => waitingTasks.includes(taskIdOf(folder)))
       .flatMap((folder) => {
         const until = readRecord(folder)?.builtUntil ?? 0;
         return until > clock.now() ? [{ folder, until }] : [];
@@ -164,16 +171,17 @@ export function openWorkspaces(options: WorkspacesOptions) {
   }
 
   /** Answers those that nobody waits for any more. */
-  function formerlyBuiltIn(projectId: number, waiting: readonly string[]): string[] {
-    return foldersIn(ofProject(projectId))
-      .map((name) => join(ofProject(projectId), name))
-      .filter((folder) => !waiting.includes(folder) && isBuilt(readRecord(folder)));
+  function formerlyBuiltOf(projectId: number, waiting: readonly string[]): string[] {
+    return workspacesOf(projectId, usable).filter(
+      (folder) => !waiting.includes(folder) && isBuilt(readRecord(folder)),
+    );
   }
 
   function workspaceAt(projectId: number, folder: string, record: RunRecord): Workspace {
     return {
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
+      clone: join(folder, "../../../cache", `project-${projectId}.git`),
       noteTree(tree) {
         record.trees.push(tree);
         writeRecord(folder, record);
@@ -188,10 +196,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
         }
       },
       async close({ isKept, keep, builtUntil, waitingTasks }) {
-        const built = builtIn(projectId, waitingTasks);
+        const built = builtOf(projectId, waitingTasks);
         if (builtUntil !== undefined) {
           writeRecord(folder, { owner, trees: [], isKept: false, builtUntil });
-          for (const former of formerlyBuiltIn(projectId, [folder, ...built])) await removeUnused(former);
+          for (const former of formerlyBuiltOf(projectId, [folder, ...built])) await removeUnused(former);
           return;
         }
         if (!isKept || policy === "none") {
@@ -199,13 +207,11 @@ export function openWorkspaces(options: WorkspacesOptions) {
           return;
         }
         // Later than all others, also if the clock was set back.
-        const keptAt = Math.max(clock.now(), (keptIn(projectId)[0]?.keptAt ?? 0) + 1);
+        const keptAt = Math.max(clock.now(), (keptOf(projectId)[0]?.keptAt ?? 0) + 1);
         writeRecord(folder, { owner, trees: [], isKept: true, keptAt });
-        const kept = keptIn(projectId).slice(0, keep);
+        const kept = keptOf(projectId).slice(0, keep);
         const stay = [...built, ...kept.map((release) => release.folder)];
-        for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
-          for (const name of foldersIn(each))
-            if (!stay.includes(join(each, name))) await removeUnused(join(each, name));
+        for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await removeUnused(each);
       },
     };
   }
@@ -246,15 +252,18 @@ export function openWorkspaces(options: WorkspacesOptions) {
     },
     /** The workspace that an earlier task has kept or built; null: it no longer exists. */
     reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
-      const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
-      const record = readRecord(folder);
-      const isThere = record?.isKept || (record?.builtUntil ?? 0) > clock.now();
-      if (!record || !isThere || !existsSync(join(folder, "source"))) return null;
-      return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
+      for (const each of usable) {
+        const folder = join(ofProject(projectId, each), `task-${taskId}-${attempt}`);
+        const record = readRecord(folder);
+        const isThere = record?.isKept || (record?.builtUntil ?? 0) > clock.now();
+        if (record && isThere && existsSync(join(folder, "source")))
+          return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
+      }
+      return null;
     },
     kept(projectId: number): KeptWorkspace[] {
-      return keptIn(projectId).flatMap(({ folder, name }) => {
-        const taskId = taskIdOf(name);
+      return keptOf(projectId).flatMap(({ folder }) => {
+        const taskId = taskIdOf(folder);
         return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
       });
     },
@@ -288,8 +297,8 @@ function isBuilt(record: RunRecord | null): boolean {
 }
 
 /** NaN: not the folder of a task. */
-function taskIdOf(folderName: string): number {
-  return Number(/^task-(\d+)-\d+$/.exec(folderName)?.[1]);
+function taskIdOf(folder: string): number {
+  return Number(/^task-(\d+)-\d+$/.exec(basename(folder))?.[1]);
 }
 
 /** NaN: not in the folder of a project. */

@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { systemClock } from "../../src/clock.ts";
+import type { RunTask } from "../../src/runner/protocol.ts";
+import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
+import { eventually } from "../support/eventually.ts";
+import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive, type ProcessWatch, watchProcesses } from "../support/process-watch.ts";
+import { startRunnerProcess } from "../support/runner-process.ts";
+
+setDefaultTimeout(60_000);
+
+let repository: GitRepository;
+let commit: string;
+let server: FakeServer;
+let dataDir: string;
+let root: string;
+let watch: ProcessWatch;
+let runner: ReturnType<typeof startRunnerProcess>;
+/** The service of task 1, which runs in the former folder. */
+let first: number;
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  commit = await repository.push({ "app.txt": "one\n" });
+});
+afterAll(() => repository.remove());
+
+/** The runner has served task 1 in the data folder, and was started again with `runner.dir`. */
+beforeEach(async () => {
+  server = startFakeServer();
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-data-"));
+  root = mkdtempSync(join(tmpdir(), "slipway-root-"));
+  watch = watchProcesses();
+  runner = startRunner();
+  await run(serviceTask(1));
+  [first = 0] = await watch.all(1);
+  await runner.stop();
+  runner = startRunner({ SLIPWAY_RUNNER_DIR: root });
+});
+afterEach(async () => {
+  await runner.stop();
+  server.stop();
+  for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
+  for (const folder of [dataDir, root]) rmSync(folder, { recursive: true, force: true });
+});
+
+function startRunner(settings: Record<string, string> = {}): typeof runner {
+  const flags = ["--data-dir", dataDir];
+  return startRunnerProcess(
+    server.url,
+    "token",
+    1,
+    { SLIPWAY_RUNNER_ENGINE: "none", ...settings },
+    { flags },
+  );
+}
+
+const serve = () => `sleep 300 & echo $! >>${watch.file}`;
+
+function serviceTask(taskId: number, script = serve()): RunTask {
+  const instruction = sampleInstruction(repository.url, { start: script }, { taskId });
+  const start = { previous: "stop-first", settleSeconds: 0, log: null, switch: null } as const;
+  return {
+    ...instruction,
+    stages: instruction.stages.map((stage) => ({ ...stage, start })),
+    release: { isKept: true, from: null, previous: null },
+  };
+}
+
+/** Its result. */
+async function run(instruction: RunTask) {
+  const count = server.finished.length;
+  server.instructions.push(instruction);
+  await eventually("the task is finished", () => server.finished.length > count);
+  return server.finished.at(-1);
+}
+
+const releaseOf = (taskId: number) => ({
+  ...{ taskId, attempt: 1, ref: "refs/heads/main", commit, message: "", author: "" },
+});
+const formerly = (name: string) => join(dataDir, "runner/work/project-1", name);
+const workspacesIn = (folder: string) =>
+  readdirSync(join(folder, "work/project-1")).filter((name) => name.startsWith("task-"));
+
+test("the next deploy ends the service that runs in the former folder, and its workspace goes with its release", async () => {
+  expect(isAlive(first)).toBeTrue();
+  const result = await run(serviceTask(2));
+  expect(isAlive(first)).toBeFalse();
+  expect(result).toMatchObject({ state: "success", kept: [{ taskId: 2 }, { taskId: 1 }] });
+  expect(existsSync(formerly("services.json"))).toBeFalse();
+  const [, second = 0] = await watch.all(2);
+  expect(isAlive(second)).toBeTrue();
+  for (const taskId of [3, 4]) await run(serviceTask(taskId));
+  expect(isAlive(second)).toBeFalse();
+  expect(workspacesIn(join(dataDir, "runner"))).toEqual([]);
+  expect(workspacesIn(root).toSorted()).toEqual(["task-2-1", "task-3-1", "task-4-1"]);
+});
+
+test("the release in the former folder comes back when the next deploy fails", async () => {
+  const { stages } = serviceTask(1);
+  const previous = { ...releaseOf(1), stages, env: {} };
+  const result = await run({ ...serviceTask(2, "exit 3"), release: { isKept: true, from: null, previous } });
+  expect(server.lines.map(({ text }) => text)).toContain(`[${commit.slice(0, 7)} (task 1) is serving again]`);
+  expect(result).toMatchObject({ state: "failed", kept: [{ taskId: 1 }] });
+  const [, again = 0] = await watch.all(2);
+  expect(isAlive(first)).toBeFalse();
+  expect(isAlive(again)).toBeTrue();
+  expect(existsSync(formerly("task-1-1/source/app.txt"))).toBeTrue();
+});
+
+test("a rollback to the release in the former folder needs no build, also as the first task in the new one", async () => {
+  const release = { isKept: true, from: releaseOf(1), previous: null };
+  const result = await run({ ...serviceTask(2), release });
+  expect(result).toMatchObject({ state: "success", kept: [{ taskId: 1 }] });
+  const [, again = 0] = await watch.all(2);
+  expect(isAlive(first)).toBeFalse();
+  expect(isAlive(again)).toBeTrue();
+  expect(existsSync(formerly("task-1-1/source/app.txt"))).toBeTrue();
+});
+
+test("a runner with a script user knows the service in the former folder, and does not run scripts there", () => {
+  const folders = { root, former: join(dataDir, "runner"), knownHosts: join(root, "known_hosts") };
+  const options = { ...folders, policy: "live", clock: systemClock, log: pino({ level: "silent" }) } as const;
+  const workspaces = openWorkspaces({ ...options, scriptUser: "builder" });
+  expect(workspaces.services(1).living()).toMatchObject([{ taskId: 1 }]);
+  expect(workspaces.kept(1)).toEqual([]);
+  expect(workspaces.reopen(1, 1, 1)).toBeNull();
+  const { clone } = openWorkspaces(options).reopen(1, 1, 1) ?? {};
+  expect(clone).toBe(join(dataDir, "runner/cache/project-1.git"));
+});
