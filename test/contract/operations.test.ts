@@ -4,6 +4,7 @@ import { operations } from "../../src/app/operations.ts";
 import { operation } from "../../src/model/store.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
+import { makeGate } from "../support/gate.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
 import { appendSlowly, echo, setValues, setValuesShared } from "../support/store-operations.ts";
@@ -121,18 +122,20 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
   });
 
   test("whose lock is not free in time answer timeout and never run", async () => {
+    const gate = makeGate();
     const held = store.run(
       appendSlowly,
-      { name: "slow", text: "x", ms: 1_500 },
-      { name: "slow", waitMs: 1_000 },
+      { name: "slow", text: "x", ms: 20_000, gate: gate.folder },
+      { name: "slow", waitMs: 5_000 },
     );
-    await Bun.sleep(100);
+    await gate.reached();
     const late = { names: ["late"], value: "ran" };
     expect(await store.run(setValues, late, { name: "slow", waitMs: 200 })).toBe("timeout");
+    gate.open();
     await held;
     await Bun.sleep(100);
     expect(await store.meta.get("late")).toBeNull();
-    expect(await store.run(setValues, late, { name: "slow", waitMs: 1_000 })).toBe(1);
+    expect(await store.run(setValues, late, { name: "slow", waitMs: 5_000 })).toBe(1);
   });
 
   test("a lock is free again after an operation that failed", async () => {
@@ -144,13 +147,16 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
 
   test("what they write is seen by others only once they have ended, and reads do not wait for them", async () => {
     let isOver = false;
-    const slow = store.run(appendSlowly, { name: "hidden", text: "yes", ms: 2_000 }).then(() => {
+    const gate = makeGate();
+    const input = { name: "hidden", text: "yes", ms: 20_000, gate: gate.folder };
+    const slow = store.run(appendSlowly, input).then(() => {
       isOver = true;
     });
-    await Bun.sleep(100);
+    await gate.reached();
     expect(await store.meta.get("hidden")).toBeNull();
     expect((await store.deliveries.list({}, { page: 1, pageSize: 20 })).total).toBe(0);
     expect(isOver).toBe(false);
+    gate.open();
     await slow;
     expect(await store.meta.get("hidden")).toBe("yes");
   });

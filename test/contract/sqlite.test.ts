@@ -15,6 +15,7 @@ import {
 import { openTestStore, testThread } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
+import { makeGate } from "../support/gate.ts";
 import { notedQueries } from "../support/query-plans.ts";
 import { sampleDelivery, sampleTask, sampleTime } from "../support/samples.ts";
 import { appendSlowly, crash, setValues } from "../support/store-operations.ts";
@@ -57,7 +58,6 @@ describe("the store on an SQLite file", () => {
   });
 
   test("waits for another process that holds the write lock, and the event loop does not", async () => {
-    const other = new SqliteFile(file);
     const longestGapMs = async (work: Promise<unknown>) => {
       let [isOver, longest, lastAt] = [false, 0, performance.now()];
       const settled = work.finally(() => {
@@ -71,13 +71,19 @@ describe("the store on an SQLite file", () => {
       await settled;
       return longest;
     };
-    other.run("begin immediate");
-    const waiting = store.run(setValues, { names: ["patient"], value: "yes" });
-    setTimeout(() => other.run("commit"), 2_500);
-    // SQLite's own wait lasts until then: on this thread it would be one gap of that length.
-    expect(await longestGapMs(waiting)).toBeLessThan(2_000);
-    expect(await store.meta.get("patient")).toBe("yes");
-    other.close();
+    const gaps: number[] = [];
+    // The best of three: a busy machine also makes gaps.
+    for (let round = 0; round < 3 && !(Math.min(...gaps) < 2_000); round++) {
+      const other = new SqliteFile(file);
+      other.run("begin immediate");
+      const waiting = store.run(setValues, { names: ["patient"], value: `yes ${round}` });
+      setTimeout(() => other.run("commit"), 2_500);
+      // SQLite's own wait lasts until then: on this thread it would be one gap of that length.
+      gaps.push(await longestGapMs(waiting));
+      expect(await store.meta.get("patient")).toBe(`yes ${round}`);
+      other.close();
+    }
+    expect(Math.min(...gaps)).toBeLessThan(2_000);
   });
 
   test("checkpoints move what is written into the file while it is written", async () => {
@@ -161,7 +167,8 @@ describe("a thread of the store", () => {
     return thread;
   };
   afterEach(() => thread.close());
-  const slow = (ms: number) => thread.call(appendSlowly.name, [{ name: "slow", text: "x", ms }]);
+  const slow = (ms: number, gate?: string) =>
+    thread.call(appendSlowly.name, [{ name: "slow", text: "x", ms, gate }]);
   const value = () => thread.call("meta.get", ["slow"]);
 
   test("gives up the call that takes too long, and none that waits behind it", async () => {
@@ -176,12 +183,14 @@ describe("a thread of the store", () => {
 
   test("refuses a call that waited too long for its turn, and more than may wait", async () => {
     open({ maxWaitMs: 100, maxWaiting: 1 });
-    const first = slow(600);
-    await Bun.sleep(50);
+    const gate = makeGate();
+    const first = slow(20_000, gate.folder);
+    await gate.reached();
     const late = failureOf(value());
     const refusal = { message: "Too many lists wait for the database.", retryAfterSeconds: 1 };
     expect(await failureOf(value())).toMatchObject(refusal);
     expect(await late).toMatchObject(refusal);
+    gate.open();
     await first;
   });
 
@@ -189,13 +198,15 @@ describe("a thread of the store", () => {
     open({ maxGroups: 4 });
     await value();
     let isFirstOver = false;
-    const first = slow(1_500).then(() => {
+    const gate = makeGate();
+    const first = slow(20_000, gate.folder).then(() => {
       isFirstOver = true;
     });
-    await Bun.sleep(50);
+    await gate.reached();
     const late = thread.call(setValues.name, [{ names: ["late"], value: "ran" }], 200);
     expect(await late).toBe("timeout");
     expect(isFirstOver).toBe(false);
+    gate.open();
     await first;
     expect(await thread.call("meta.get", ["late"])).toBeNull();
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
+import { makeGate } from "../support/gate.ts";
 import { appendSlowly, echo, setValuesShared } from "../support/store-operations.ts";
 
 const databases = await availableDatabases();
@@ -92,10 +93,12 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
       const database = await make();
       const [holder, waiter] = [await database.open(), await database.open()];
       let isHeld = true;
-      const held = holder.run(appendSlowly, slow("x", 2_000), { name: "held", waitMs: 1_000 }).finally(() => {
+      const gate = makeGate();
+      const input = { ...slow("x", 20_000), gate: gate.folder };
+      const held = holder.run(appendSlowly, input, { name: "held", waitMs: 5_000 }).finally(() => {
         isHeld = false;
       });
-      await Bun.sleep(200);
+      await gate.reached();
       const waiting = Array.from({ length: 100 }, () =>
         waiter.run(echo, "ran", { name: "held", waitMs: 300 }),
       );
@@ -103,6 +106,7 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
       await Promise.all(Array.from({ length: 8 }, () => waiter.users.count()));
       expect(isHeld).toBe(true);
       expect(new Set(await Promise.all(waiting))).toEqual(new Set(["timeout"]));
+      gate.open();
       await held;
       expect(await waiter.run(echo, "ran", { name: "held", waitMs: 5_000 })).toMatchObject({ input: "ran" });
       await database.remove();

@@ -1,4 +1,5 @@
 import { type Keepers, operation } from "../../src/model/store.ts";
+import { waitAtGate } from "./gate.ts";
 import { sampleDelivery, sampleTask } from "./samples.ts";
 
 interface Values {
@@ -19,12 +20,20 @@ export const setValues = operation("testSetValues", set);
 /** The same, in a transaction that operations of other locks may share. */
 export const setValuesShared = operation("testSetValuesShared", set, { isShort: true });
 
+interface SlowAppend {
+  name: string;
+  text: string;
+  ms: number;
+  /** The folder of a gate; `ms` is then the limit of the wait. */
+  gate?: string;
+}
+
 /** Appends to a value and keeps the others of its lock waiting meanwhile. */
 export const appendSlowly = operation(
   "testAppendSlowly",
-  async ({ meta }, { name, text, ms }: { name: string; text: string; ms: number }) => {
+  async ({ meta }, { name, text, ms, gate }: SlowAppend) => {
     const before = (await meta.get(name)) ?? "";
-    await Bun.sleep(ms);
+    await (gate === undefined ? Bun.sleep(ms) : waitAtGate(gate, ms));
     await meta.set(name, before + text);
     return before;
   },
