@@ -143,7 +143,7 @@ describe("slow consumers", () => {
 
   test("below send-buffer-bytes, without progress for slow-consumer-timeout: 4102", async () => {
     server = await startGateway({
-      "push.slow-consumer-timeout": 500,
+      "push.slow-consumer-timeout": 3_000,
       "push.send-buffer-bytes": 64 * mebibyte,
     });
     await pauseSome(1);

