@@ -41,6 +41,7 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
   ).toBe(200);
   await shown.getByRole("button", { name: "I've copied it" }).click();
   await page.getByRole("cell", { name: "nightly", exact: true }).waitFor();
+  await shown.waitFor({ state: "detached" });
   expect(await page.content()).not.toContain(String(token));
 
   await go("/runners");

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { collectFaults } from "../support/browser.ts";
-import { wide } from "../support/console-page.ts";
+import { focusedDialogField, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -38,7 +38,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
 
   await page.waitForURL("**/tasks/*");
   await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });
-  expect(await page.locator(".log-line").count()).toBeGreaterThan(3);
+  await page.locator(".log-line").nth(3).waitFor();
   await page.getByRole("heading").getByRole("link").press("Enter");
   await page.getByRole("tab", { name: "Tasks" }).focus();
   for (let step = 0; step < 4; step++) await keyboard.press("ArrowRight");
@@ -48,7 +48,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
     .getByRole("link", { name: "Delete" })
     .press("Enter");
   await page.getByRole("button", { name: "Delete the project" }).press("Enter");
-  await page.getByRole("dialog").getByRole("textbox").waitFor();
+  await focusedDialogField(page);
   await keyboard.type((await page.getByRole("heading", { level: 1 }).textContent()) ?? "");
   await keyboard.press("Enter");
   await page.waitForURL("**/projects");

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
-import { openConsole, wide } from "../support/console-page.ts";
+import { focusedDialogField, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeRepository } from "../support/git-repository.ts";
@@ -14,6 +15,17 @@ const shop = await server.project(repository.url, scripts, { name: "shop" });
 const task = await server.run(shop);
 await server.reach(task.id, "success");
 await server.project(repository.url, {}, { name: "ledger" });
+
+/** The second key must follow soon, so on a busy machine the two are repeated. */
+async function goToTasks(page: Page): Promise<void> {
+  await eventually("the keys open the tasks", async () => {
+    for (const key of ["g", "t"]) await page.keyboard.press(key);
+    return page.waitForURL("**/tasks", { timeout: 2_000 }).then(
+      () => true,
+      () => false,
+    );
+  });
+}
 
 test("Ctrl+K and / open the search; the arrows and Enter open a result", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -47,9 +59,7 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
   await page.getByText("Nothing was found for").waitFor();
   await page.keyboard.press("Escape");
   await field.waitFor({ state: "detached" });
-  await page.keyboard.press("g");
-  await page.keyboard.press("t");
-  await page.waitForURL("**/tasks");
+  await goToTasks(page);
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   expect(faults).toEqual([]);
@@ -80,9 +90,7 @@ test("letters that are typed before the search is loaded arrive in its field, an
   await page.keyboard.press("Control+K");
   await page.keyboard.press("Escape");
   await field.waitFor({ state: "detached" });
-  await page.keyboard.press("g");
-  await page.keyboard.press("t");
-  await page.waitForURL("**/tasks");
+  await goToTasks(page);
 
   // Now the dialog is loaded, and its field has the focus before the next key.
   await page.keyboard.press("/");
@@ -135,6 +143,7 @@ test("with the keyboard alone: sign in, search “run shop”, confirm, and watc
   expect(await page.getByRole("option", { name: /ledger/ }).count()).toBe(0);
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").getByLabel("Branch or tag").waitFor();
+  await focusedDialogField(page);
   await page.keyboard.press("Enter");
   await page.waitForURL("**/tasks/*");
   await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
 
 const { browser, server } = await setUpConsole();
 
@@ -55,8 +56,10 @@ test("every page names webhooks without a secret to users who may view them, unt
   }
   await warning(page).getByRole("link", { name: "shop" }).click();
   await page.waitForURL(`**/projects/${shop}/webhook#secret`);
-  const top = await page.locator("#secret").evaluate((panel) => panel.getBoundingClientRect().top);
-  expect(Math.abs(top)).toBeLessThan(wide.viewport.height);
+  await eventually("the panel is in view", async () => {
+    const top = await page.locator("#secret").evaluate((panel) => panel.getBoundingClientRect().top);
+    return Math.abs(top) < wide.viewport.height;
+  });
   await page.getByRole("button", { name: "Generate a secret" }).click();
   await page.getByRole("button", { name: "Save the secret" }).click();
   await warning(page).waitFor({ state: "detached" });

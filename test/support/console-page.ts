@@ -46,6 +46,11 @@ export async function becomesLive(page: Page): Promise<void> {
   await page.locator('.side .live-state[data-state="open"]').waitFor();
 }
 
+/** Waits until a field of the open dialog has the focus, so that typed keys go there. */
+export async function focusedDialogField(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.activeElement?.matches('[role="dialog"] input') ?? false);
+}
+
 /** The bar with the number of unsaved changes and the buttons Save and Discard. */
 export function saveBar(page: Page): Locator {
   return page.getByRole("region", { name: "Unsaved changes" });
