@@ -55,6 +55,16 @@ export async function scene(
     async start(next: Record<string, unknown> = {}) {
       server = await startDeployServer({ ...often, ...settings, ...next }, dataDir);
     },
+    /** Starts the server again with `atStart` and waits for that poll: until the next start nothing is polled. */
+    async stopPolling() {
+      await server.stop();
+      const stoppedAt = new Date().toISOString();
+      await this.start(atStart);
+      await eventually(
+        "the poll at the start has ended",
+        async () => ((await webhook()).poll?.lastAt ?? "") > stoppedAt,
+      );
+    },
     /** Waits for a poll that begins after this call. */
     async polled() {
       const before = (await webhook()).poll?.lastAt ?? "";

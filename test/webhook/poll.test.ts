@@ -61,10 +61,13 @@ describe("a push that no delivery reported", () => {
   test("rate-limited: the poll builds what the limit refused", async () => {
     const at = await scene({ "webhook.limitPerMinute": 1 });
     await at.polled();
+    await at.stopPolling();
     expect(await at.send(await at.repository.push({ a: "1" }))).toMatchObject({ status: "accepted" });
     const refused = await at.repository.push({ a: "2" });
     const answer = await at.send(refused);
     if (answer.code !== "rate_limited") throw new Error(`not limited: ${answer.code}`);
+    await at.server().stop();
+    await at.start();
     await eventually("the refused push is built", async () =>
       (await at.deliveries()).some(({ commit, remote_ip }) => commit === refused && remote_ip === "poll"),
     );
@@ -77,8 +80,7 @@ describe("a push that is found by both", () => {
   test("reported first: the poll finds nothing new", async () => {
     const at = await scene();
     await at.polled();
-    await at.server().stop();
-    await at.start(atStart);
+    await at.stopPolling();
     const commit = await at.repository.push({ a: "1" });
     expect(await at.send(commit)).toMatchObject({ status: "accepted" });
     await at.server().stop();
@@ -105,12 +107,15 @@ describe("a push that is found by both", () => {
   test("an older push that is replayed does not make the newer one a new push", async () => {
     const at = await scene();
     await at.polled();
+    await at.stopPolling();
     const [first, second] = [await at.repository.push({ a: "1" }), await at.repository.push({ a: "2" })];
     await at.send(first);
     await at.send(second);
     const old = (await at.deliveries()).find(({ commit }) => commit === first);
     await at.server().admin.expect(202, "POST", `/api/webhooks/deliveries/${old?.id}/replay`, {});
     const count = (await at.tasks()).length;
+    await at.server().stop();
+    await at.start();
     await at.polled();
     expect(await at.tasks()).toHaveLength(count);
   });
@@ -118,8 +123,7 @@ describe("a push that is found by both", () => {
   test("a sender without commits: the poll does not build again what it reported", async () => {
     const at = await scene({}, { provider: "generic" });
     await at.polled();
-    await at.server().stop();
-    await at.start(atStart);
+    await at.stopPolling();
     await at.repository.push({ a: "1" });
     const { url } = await at.webhook();
     await fetch(at.server().url + new URL(url).pathname, {
