@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
@@ -111,10 +112,19 @@ echo $! >${pidFile}`;
       switch: `echo "$PORT" >${upstream}`,
     };
     const projectId = await project(start, port);
+    const upstreamUrl = async () => `http://127.0.0.1:${(await Bun.file(upstream).text()).trim()}/`;
     const proxy = Bun.serve({
       port,
       hostname: "127.0.0.1",
-      fetch: async () => fetch(`http://127.0.0.1:${(await Bun.file(upstream).text()).trim()}/`),
+      async fetch() {
+        const url = await upstreamUrl();
+        return fetch(url).catch(async (error: unknown) => {
+          // The switch may happen after the file was read.
+          const newUrl = await upstreamUrl();
+          if (newUrl === url) throw error;
+          return fetch(newUrl);
+        });
+      },
     });
     try {
       const first = await deploy(projectId, "first");
@@ -149,6 +159,20 @@ echo $! >${pidFile}`;
   }, 60_000);
 });
 
+/** Waits until a process has written its pid. */
+async function pidIn(file: string): Promise<number> {
+  let pid = 0;
+  await eventually("the pid is written", async () => {
+    pid = Number(
+      await Bun.file(file)
+        .text()
+        .catch(() => ""),
+    );
+    return pid > 0;
+  });
+  return pid;
+}
+
 describe("a start must be proven", () => {
   test("a service that exits fails the task, and its last output says why", async () => {
     const projectId = await project(
@@ -166,7 +190,7 @@ describe("a start must be proven", () => {
     const short = await project({ script: "sleep 1 &", settleSeconds: 3 }, 0);
     const task = await server.reach((await server.run(short)).id, "failed");
     expect(task.reason).toBe("all started processes have exited; there was no output");
-    const long = await project({ script: "sleep 2 &", settleSeconds: 1 }, 0);
+    const long = await project({ script: "sleep 60 &", settleSeconds: 1 }, 0);
     await server.reach((await server.run(long)).id, "success");
   }, 60_000);
 
@@ -191,11 +215,11 @@ describe("a start must be proven", () => {
       fetch: async () => new Response(`version ${await Bun.file(commitFile).text()}`),
     });
     try {
-      const check = http(elsewhere.port ?? 0, { expect: "version $CI_COMMIT", timeoutSeconds: 2 });
+      const check = http(elsewhere.port ?? 0, { expect: "version $CI_COMMIT" });
       const good = await project({ script: `printf %s "$CI_COMMIT" >${commitFile}`, healthCheck: check }, 0);
       await server.reach((await server.run(good)).id, "success");
       await repository.push({}, { message: "not restarted" });
-      const stale = await project({ script: "true", healthCheck: check }, 0);
+      const stale = await project({ script: "true", healthCheck: { ...check, timeoutSeconds: 2 } }, 0);
       const task = await server.reach((await server.run(stale)).id, "failed");
       expect(task.reason).toContain("the response does not contain");
     } finally {
@@ -215,7 +239,7 @@ describe("a start must be proven", () => {
       const projectId = await project({ script: late, settleSeconds: 2 }, 0);
       const { id } = await server.run(projectId);
       const task = await server.reach(id, "success", "failed");
-      const pid = Number(await Bun.file(pidFile).text());
+      const pid = await pidIn(pidFile);
       expect({ reason: task.reason, isRunning: isAlive(pid) }).toEqual({ reason: "", isRunning: true });
       process.kill(pid);
       rmSync(pidFile);
@@ -236,7 +260,7 @@ sleep 300 &
 sleep 0.3`;
     const projectId = await project({ script, settleSeconds: 1 }, 0);
     await server.reach((await server.run(projectId)).id, "success");
-    const daemon = Number(await Bun.file(pidFile).text());
+    const daemon = await pidIn(pidFile);
     await server.reach((await server.run(projectId)).id, "success");
     expect(isAlive(daemon)).toBe(true);
     process.kill(daemon);
