@@ -48,16 +48,24 @@ describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
   }, 60_000);
 
   test("writes nothing for a readiness check while there is space", async () => {
-    const before = walBytes();
-    const { mtimeMs } = statSync(join(disk.path, "slipway.db-wal"));
-    for (let asked = 0; asked < 200; asked++) expect((await readyz()).status).toBe(200);
-    expect([walBytes(), statSync(join(disk.path, "slipway.db-wal")).mtimeMs]).toEqual([before, mtimeMs]);
+    const lastWrite = () => statSync(join(disk.path, "slipway.db-wal")).mtimeMs;
+    // Repeated, because the server may still do work of its own after the first test.
+    await eventually("200 checks write nothing", async () => {
+      const before = [walBytes(), lastWrite()];
+      for (let asked = 0; asked < 200; asked++) expect((await readyz()).status).toBe(200);
+      return Bun.deepEquals([walBytes(), lastWrite()], before);
+    });
   }, 60_000);
 
   test("frees the space of its write-ahead log when it is idle, and at a restart", async () => {
-    const burst = () => Promise.all(Array.from({ length: 60 }, () => hook.deliver(push)));
-    await burst();
-    expect(walBytes()).toBeGreaterThan(walMaxBytes);
+    // The log may be short again before the last answer.
+    let longest = 0;
+    const deliver = async () => {
+      await hook.deliver(push);
+      longest = Math.max(longest, walBytes());
+    };
+    await Promise.all(Array.from({ length: 60 }, deliver));
+    expect(longest).toBeGreaterThan(walMaxBytes);
     await eventually("the log is short again", () => walBytes() <= walMaxBytes);
     await server.end("SIGKILL");
     await leaveLongLog(join(disk.path, "slipway.db"));
