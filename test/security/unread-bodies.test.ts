@@ -91,7 +91,7 @@ describe("the body of an unauthorized request", () => {
 
   test("is not read with an invalid token, or from a user without the permission", async () => {
     const bad = stall("POST", "/api/projects", twoMiB, { Authorization: "Bearer sls_made-up" });
-    await eventually("the bad token is refused", () => bad.status() === 401, 5_000);
+    await eventually("the bad token is refused", () => bad.status() === 401);
     bad.end();
     await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: "a long password" });
     const { token } = await server.admin.expect<{ token: string }>(200, "POST", "/api/auth/login", {
@@ -100,7 +100,7 @@ describe("the body of an unauthorized request", () => {
     });
     for (const path of ["/api/users", "/api/runners"]) {
       const forbidden = stall("POST", path, twoMiB, { Authorization: `Bearer ${token}` });
-      await eventually(`${path} is refused`, () => forbidden.status() === 403, 5_000);
+      await eventually(`${path} is refused`, () => forbidden.status() === 403);
       forbidden.end();
     }
   }, 60_000);
@@ -156,7 +156,7 @@ test("a body of /feign that is incomplete after the timeout is answered with the
   });
   expect(published.status).toBe(200);
   await eventually("all are given up", () => stalled.every(({ isClosed }) => isClosed()), 45_000);
-  await eventually("the chunked one too", () => answer !== "", 5000);
+  await eventually("the chunked one too", () => answer !== "");
   expect(Date.now() - startedAt).toBeGreaterThan(25_000);
   const envelope = {
     code: 40801,

@@ -111,7 +111,7 @@ describe("an answer", () => {
     await answer(cy, pushed.id, "approve");
     await server.reach(pushed.id, "success");
     expect(deployed()).toEqual([`${commit} red 2`]);
-  }, 30_000);
+  });
 
   test("of the person who sent a test delivery or a replay in another name is refused with notByPusher", async () => {
     const { id } = await guarded({ notByPusher: true });
@@ -136,7 +136,7 @@ describe("an answer", () => {
     await answer(admin, replayed.taskId, "approve", 403);
     await answer(ed, Number(first?.taskId), "approve", 403);
     await answer(ed, replayed.taskId, "approve");
-  }, 30_000);
+  });
 
   test("to a push of an unknown account is an administrator's with notByPusher", async () => {
     const { id } = await guarded({ notByPusher: true });
@@ -150,7 +150,7 @@ describe("an answer", () => {
     const refused = await answer(fay, pushed.id, "approve", 403);
     expect(JSON.stringify(refused)).toContain("administrator");
     await answer(admin, pushed.id, "approve");
-  }, 30_000);
+  });
 
   test("needs manage of this project, and a token that may write", async () => {
     const { id, deployed } = await guarded();

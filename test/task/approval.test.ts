@@ -101,7 +101,7 @@ test("every trigger waits: webhook, replay, manual, rerun, from a later stage; a
     approval: { state: "rejected", by: "admin" },
   });
   expect(deployed().length).toBe(2);
-}, 30_000);
+});
 
 test("the ref that is built decides: a push to another branch that builds the project's branch waits", async () => {
   const { id, deployed } = await guarded({ branches: ["main"] });

@@ -71,6 +71,11 @@ describe.skipIf(!postgres)("two instances on PostgreSQL with three runners", () 
         client(index).project(repository.url, { build: script }, { env: { NOTES: notes } }),
       ),
     );
+    await eventually("all runners are online", async () => {
+      type Runners = { items: { online: boolean }[] };
+      const { items } = await client(0).admin.expect<Runners>(200, "GET", "/api/runners");
+      return items.filter(({ online }) => online).length === 3;
+    });
     const made = await Promise.all(
       Array.from({ length: tasks }, (_, index) => client(index).run(projectIds[index % projects] ?? 0)),
     );

@@ -4,7 +4,7 @@ import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
 
-const leaseMs = 6000;
+const leaseMs = 10_000;
 const settings = { "tasks-lease": `${leaseMs}ms`, "tasks-stop-grace": "60s", "tasks-concurrency": "1" };
 const { server, repository } = await setUpServerProcess(settings);
 afterEach(() => process.kill(server.runnerPid(), "SIGCONT"));

@@ -198,7 +198,7 @@ describe("a runner that cannot renew its lease", () => {
   test("has less time to end its processes also when they are already being ended", async () => {
     const watch = watchProcesses();
     const build = `trap '' TERM; echo $$ >>${watch.file}; while :; do sleep 1; done`;
-    const instruction = sampleInstruction(repository.url, { build }, {}, 3000);
+    const instruction = sampleInstruction(repository.url, { build }, {}, 6000);
     server.instructions.push({ ...instruction, limits: { ...instruction.limits, stopGraceMs: 600_000 } });
     await watch.all(1);
     const beats = server.beats;
@@ -206,12 +206,12 @@ describe("a runner that cannot renew its lease", () => {
     await eventually("the runner has heard of the cancel", () => server.beats > beats + 1);
     server.disturb = () => 503;
     await eventually("nothing of the task is alive", () => watch.alive().length === 0);
-  });
+  }, 60_000);
 
   test("keeps a result until the server is back", async () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
     // Long enough that a busy machine can renew it, short enough to wait for its end.
-    const leaseMs = 3000;
+    const leaseMs = 6000;
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, {}, leaseMs));
     await eventually("the stage is done", () => server.stages.includes("build success"));
     const doneAt = Date.now();
