@@ -276,7 +276,7 @@ async function exitCodeOf(push: WorkerInstance): Promise<number | null> {
 
 describe("the supervisor", () => {
   test("SIGTERM drains all workers: not ready, then every connection is closed with 1012, then it ends with 0", async () => {
-    const push = await start({ "push-drain-delay": "1s", "push-drain-period": "1s" });
+    const push = await start({ "push-drain-delay": "4s", "push-drain-period": "1s" });
     const opened = await push.openOnEach("code=anna");
     const workers = push.workerPids();
     process.kill(push.pid, "SIGTERM");
