@@ -21,7 +21,10 @@ export interface GroupResult {
 export const root = resolve(import.meta.dir, "..");
 
 /** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
-const first = ["unit", "console", "contract", "task", "faults", "webhook"];
+const first = [
+  ...["unit", "console", "contract", "task", "faults", "webhook"],
+  ...["releases", "security", "api", "cluster", "upgrade"],
+];
 const alone = ["fault-suite", "load"];
 
 export function runsAlone(group: Group): boolean {

@@ -46,12 +46,7 @@ services.catch(() => {});
 const building = Bun.spawn([process.execPath, "scripts/build-program.ts"], { cwd: root });
 
 const environment: Record<string, string> = values.full ? { SLIPWAY_TEST_FULL: "1" } : {};
-if (values.checks || positionals.length === 0) {
-  for (const check of checks) results.push(report(await runCheck(check)));
-}
-for (const group of groups.filter(({ name }) => name === "unit")) {
-  results.push(report(await runGroup(group, environment, values.full)));
-}
+await Promise.all([runChecks(), runUnit()]);
 const found = await services;
 await building.exited;
 for (const state of found) {
@@ -64,6 +59,16 @@ await runInLanes(
 );
 stopAllNow();
 process.exit(summarize());
+
+async function runChecks(): Promise<void> {
+  if (!values.checks && positionals.length > 0) return;
+  for (const check of checks) results.push(report(await runCheck(check)));
+}
+
+async function runUnit(): Promise<void> {
+  for (const group of groups.filter(({ name }) => name === "unit"))
+    results.push(report(await runGroup(group, environment, values.full)));
+}
 
 /** Three groups at a time, because most of them wait for brokers and timers; some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
