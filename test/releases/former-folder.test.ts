@@ -83,9 +83,10 @@ async function run(instruction: RunTask) {
 const releaseOf = (taskId: number) => ({
   ...{ taskId, attempt: 1, ref: "refs/heads/main", commit, message: "", author: "" },
 });
-const formerly = (name: string) => join(dataDir, "runner/work/project-1", name);
+const projectIn = (folder: string) => join(folder, "work", "project-1");
+const formerly = (name: string) => join(projectIn(join(dataDir, "runner")), name);
 const workspacesIn = (folder: string) =>
-  readdirSync(join(folder, "work/project-1")).filter((name) => name.startsWith("task-"));
+  readdirSync(projectIn(folder)).filter((name) => name.startsWith("task-"));
 
 test("the next deploy ends the service that runs in the former folder, and its workspace goes with its release", async () => {
   expect(isAlive(first)).toBeTrue();

@@ -36,7 +36,7 @@ export interface Workspace {
   forgetTree(tree: ProcessTree): void;
   /**
    * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier
-   * task has kept stays in any case, and one whose service is alive stays until a later success or start of a runner.
+   * task has kept stays in any case. A folder whose service is alive stays until a later success or start of a runner.
    */
   close(end: WorkspaceEnd): Promise<void>;
 }
@@ -116,7 +116,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
-  /** A task may be lost after its service has started: the service is then the one that serves, and needs its folder. */
+  /** Keeps the folder while a service of its task is alive: the service of a lost task may be the only service. */
   async function removeUnused(folder: string): Promise<boolean> {
     const taskId = taskIdOf(folder);
     const living = policy === "none" ? [] : servicesOf(projectIdOf(folder)).living();
