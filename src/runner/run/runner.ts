@@ -74,8 +74,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     log,
   });
   const { root, former } = options.folders;
-  for (const folder of former === null ? [root] : [root, former])
-    sweepOwnFolders(join(folder, "tmp"), options.clock.now(), log);
+  const roots = former === null ? [root] : [root, former];
+  for (const each of roots) sweepOwnFolders(join(each, "tmp"), options.clock.now(), log);
   const execution = await openExecution(options.execution, root, log);
   if (execution.scriptUser !== null) mustReach(execution.scriptUser, root);
   await sweepCacheFolders(root, options.clock.now(), log);
@@ -97,7 +97,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     features: runnerFeatures,
   });
   const lifeline = openLifeline(log);
-  const limiting = setInterval(() => limitServiceLogs(root, serviceLogMaxBytes, log), limitLogsEveryMs);
+  const limiting = setInterval(() => {
+    for (const each of roots) limitServiceLogs(each, serviceLogMaxBytes, log);
+  }, limitLogsEveryMs);
   let aTaskEnded = Promise.withResolvers<void>();
   let answeredAt = options.clock.elapsed();
   let isGreeted = false;

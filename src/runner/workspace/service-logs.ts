@@ -1,7 +1,8 @@
-import { appendFileSync, lstatSync, readdirSync, truncateSync } from "node:fs";
+import { appendFileSync, lstatSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { workspacesIn } from "./folders.ts";
 
 /** The file in the folder `scripts` of a workspace that receives the output of a started service. */
 export const serviceLogName = "start.log";
@@ -14,8 +15,7 @@ export const serviceLogMaxBytes = 64 * 1024 * 1024;
  * end of the file.
  */
 export function limitServiceLogs(root: string, maxBytes: number, log: Log): void {
-  const workspaces = foldersIn(join(root, "work"), "project-").flatMap((each) => foldersIn(each, "task-"));
-  for (const file of workspaces.map((workspace) => join(workspace, "scripts", serviceLogName))) {
+  for (const file of workspacesIn(root).map((workspace) => join(workspace, "scripts", serviceLogName))) {
     try {
       const found = lstatSync(file, { throwIfNoEntry: false });
       if (!found?.isFile() || found.size <= maxBytes) continue;
@@ -25,15 +25,5 @@ export function limitServiceLogs(root: string, maxBytes: number, log: Log): void
     } catch (error) {
       log.debug({ file, error: messageOf(error) }, "the output of a service could not be limited");
     }
-  }
-}
-
-/** Empty for a folder that a script has made unreadable, or that is being removed. */
-function foldersIn(folder: string, prefix: string): string[] {
-  try {
-    const names = readdirSync(folder).filter((name) => name.startsWith(prefix));
-    return names.map((name) => join(folder, name));
-  } catch {
-    return [];
   }
 }

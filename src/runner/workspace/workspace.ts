@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -13,6 +13,7 @@ import {
   type ProcessIdentity,
   type ProcessTree,
 } from "../process/process-tree.ts";
+import { foldersIn, workspacesIn } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { openServices } from "./services.ts";
 
@@ -304,23 +305,6 @@ function taskIdOf(folder: string): number {
 /** NaN: not in the folder of a project. */
 function projectIdOf(folder: string): number {
   return Number(/^project-(\d+)$/.exec(basename(dirname(folder)))?.[1]);
-}
-
-function workspacesIn(root: string): string[] {
-  const work = join(root, "work");
-  return foldersIn(work).flatMap((project) =>
-    foldersIn(join(work, project)).map((name) => join(work, project, name)),
-  );
-}
-
-/** Foreign files are skipped, and folders that only another user may read. */
-function foldersIn(folder: string): string[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  } catch {
-    return [];
-  }
 }
 
 function writeRecord(folder: string, record: RunRecord): void {
