@@ -2,18 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
+import { type Counts, countJunit, GroupOutput } from "./test-output.ts";
 
 export interface Group {
   name: string;
   files: string[];
 }
 
-export interface GroupResult {
+export interface GroupResult extends Counts {
   name: string;
-  passed: number;
-  failed: number;
-  skipped: number;
-  /** The name of each failed test. */
+  /** The name of each failed test, and its error. */
   failures: string[];
   ms: number;
 }
@@ -96,15 +94,16 @@ export async function runGroup(
   rmSync(folder, { recursive: true, force: true });
 
   const ms = performance.now() - startedAt;
-  const result = { ...(counted ?? seen.counts()), name: group.name, failures: seen.failures, ms };
-  if (code === 0 || (counted && result.failed > 0)) return result;
+  const { failures } = seen;
+  // An error outside of a test is not in the report.
+  const failed = Math.max(counted?.failed ?? 0, failures.length);
+  const result = { ...(counted ?? seen.counts()), failed, name: group.name, failures, ms };
+  if (code === 0 || (counted && failed > 0)) return result;
   const reason =
     ms >= limitMs
       ? `took longer than ${limitMs / 60_000} minutes and was ended`
-      : counted
-        ? "an error outside of a test; see above"
-        : `the test process ended with ${child.signalCode ?? `code ${code}`} before its report`;
-  return { ...result, failed: result.failed + 1, failures: [...result.failures, reason] };
+      : `the test process ended with ${child.signalCode ?? `code ${code}`}${counted ? "" : " before its report"}`;
+  return { ...result, failed: failed + 1, failures: [...failures, reason] };
 }
 
 function endProcessGroup(leader: number): void {
@@ -112,77 +111,5 @@ function endProcessGroup(leader: number): void {
     process.kill(-leader, "SIGKILL");
   } catch {
     // No process is left.
-  }
-}
-
-type Counts = Pick<GroupResult, "passed" | "failed" | "skipped">;
-
-export function countJunit(xml: string): Counts {
-  const head = /<testsuites[^>]*>/.exec(xml)?.[0] ?? "";
-  const attribute = (name: string) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
-  const [failed, skipped] = [attribute("failures"), attribute("skipped")];
-  return { passed: attribute("tests") - failed - skipped, failed, skipped };
-}
-
-const progressEveryMs = 10_000;
-
-/** Output of the test process: prints the output of failed tests, and the progress every ten seconds. */
-class GroupOutput {
-  readonly failures: string[] = [];
-  private passed = 0;
-  private skipped = 0;
-  private held: string[] = [];
-  private readonly startedAt = performance.now();
-  private readonly timer: ReturnType<typeof setInterval>;
-
-  private readonly name: string;
-
-  constructor(name: string) {
-    this.name = name;
-    this.timer = setInterval(() => this.showProgress(), progressEveryMs);
-  }
-
-  async read(stream: ReadableStream<Uint8Array>): Promise<void> {
-    let rest = "";
-    const decoder = new TextDecoder();
-    for await (const piece of stream) {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) this.take(line);
-    }
-    if (rest) this.take(rest);
-  }
-
-  private take(line: string): void {
-    this.held.push(line);
-    if (line.startsWith("(pass) ")) {
-      this.passed++;
-      this.held = [];
-    } else if (line.startsWith("(skip) ") || line.startsWith("(todo) ")) {
-      this.skipped++;
-      this.held = [];
-    } else if (line.startsWith("(fail) ")) {
-      const name = line.slice("(fail) ".length);
-      // Bun repeats its failures at the end.
-      if (this.failures.includes(name)) return;
-      this.failures.push(name);
-      console.log(this.held.join("\n"));
-      this.held = [];
-    }
-  }
-
-  /** After a crash, prints the remaining output. */
-  end(isFailed: boolean): void {
-    clearInterval(this.timer);
-    if (isFailed && this.held.length > 0) console.log(this.held.join("\n"));
-  }
-
-  counts(): Counts {
-    return { passed: this.passed, failed: this.failures.length, skipped: this.skipped };
-  }
-
-  private showProgress(): void {
-    const seconds = ((performance.now() - this.startedAt) / 1000).toFixed(0);
-    console.log(`  ${this.name}: ${this.passed} passed so far (${seconds} s)`);
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startBrowser } from "../support/browser.ts";
+import { closeBrowser, startBrowser } from "../support/browser.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { openTestStore } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
@@ -14,7 +14,7 @@ const dataDir = join(folder, "data");
 mkdirSync(dataDir);
 const [browser, repository] = await Promise.all([startBrowser(), makeRepository()]);
 afterAll(async () => {
-  await browser.close();
+  await closeBrowser(browser);
   repository.remove();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);

@@ -82,7 +82,9 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
   }, 60_000);
 
   test("a server whose connection broke is counted again after it reconnected", async () => {
-    const presence = "from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
+    // The view lists the locks of all databases of the PostgreSQL server.
+    const presence = `from pg_locks join pg_database on pg_database.oid = pg_locks.database
+      where locktype = 'advisory' and mode = 'ShareLock' and datname = current_database()`;
     expect(await query(`select pg_terminate_backend(pid) ${presence}`)).toBe(2);
     await eventually("both are back", async () => (await query(`select 1 ${presence}`)) === 2);
     expect((await rotate()).stderr).toContain("2 Slipway servers");

@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { provide } from "./services.ts";
 
 /** A name of this machine that browsers do not treat as localhost: a page over plain http is no secure context. */
@@ -22,6 +22,17 @@ export async function startBrowser(): Promise<Browser> {
   const found = await provide("chromium");
   if (!("value" in found)) throw new Error(`Chromium is needed for these tests: ${found.missing}`);
   return chromium.launch({ executablePath: found.value, args: flags, timeout: 60_000 });
+}
+
+export async function closeBrowser(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map(closeContext));
+  await browser.close();
+}
+
+/** A request that a test intercepts at this moment would otherwise fail after the test, as an error outside of it. */
+export async function closeContext(context: BrowserContext): Promise<void> {
+  for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
+  await context.close();
 }
 
 /** Uncaught errors of a page, and violations of its content security policy. */

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { adminPassword } from "./api-server.ts";
-import { collectFaults } from "./browser.ts";
+import { closeContext, collectFaults } from "./browser.ts";
 
 /** A page of the console, signed in. */
 export interface ConsolePage {
@@ -37,7 +37,7 @@ export async function openConsole(
       await page.goto(url + path);
       await page.locator("h1").first().waitFor();
     },
-    close: () => context.close(),
+    close: () => closeContext(context),
   };
 }
 

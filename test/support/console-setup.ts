@@ -1,6 +1,6 @@
 import { afterAll } from "bun:test";
 import type { Browser } from "playwright-core";
-import { startBrowser } from "./browser.ts";
+import { closeBrowser, startBrowser } from "./browser.ts";
 import { type ConsoleScene, startScene } from "./console-scene.ts";
 import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 
@@ -10,7 +10,7 @@ export async function setUpConsole(
 ): Promise<{ browser: Browser; server: DeployServer }> {
   const [browser, server] = await Promise.all([startBrowser(), startDeployServer(settings)]);
   afterAll(async () => {
-    await browser.close();
+    await closeBrowser(browser);
     await server.stop();
     server.remove();
   }, 60_000);
@@ -21,7 +21,7 @@ export async function setUpConsole(
 export async function setUpScene(): Promise<{ browser: Browser; scene: ConsoleScene }> {
   const [browser, scene] = await Promise.all([startBrowser(), startScene()]);
   afterAll(async () => {
-    await browser.close();
+    await closeBrowser(browser);
     await scene.close();
   }, 60_000);
   return { browser, scene };

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { countJunit, findGroups } from "../../scripts/test-groups.ts";
+import { findGroups } from "../../scripts/test-groups.ts";
+import { countJunit, GroupOutput } from "../../scripts/test-output.ts";
 
 test("the counts of a group are those of the runner's own report", () => {
   const xml = `<?xml version="1.0" encoding="UTF-8"?>
@@ -18,4 +19,42 @@ test("every folder of tests is a group, the fast one first", () => {
   expect(names[0]).toBe("unit");
   expect(names).not.toContain("support");
   expect(new Set(names).size).toBe(names.length);
+});
+
+async function reported(...lines: string[]): Promise<{ failures: string[]; printed: string }> {
+  let printed = "";
+  const output = new GroupOutput("push", (text) => {
+    printed += text;
+  });
+  await output.read(new Blob([lines.join("\n")]).stream());
+  output.end(false);
+  return { failures: output.failures, printed };
+}
+
+test("a failed test is listed once, with its error and without the stack", async () => {
+  const failed = "(fail) push > is delivered [3.00ms]";
+  const { failures, printed } = await reported(
+    ...["(pass) push > opens [1.00ms]", "error: expect(received).toBe(expected)", "", "Expected: 2"],
+    ...["Received: 3", "", "      at <anonymous> (push.test.ts:8:3)", failed, "1 tests failed:", failed],
+  );
+  expect(failures).toEqual([
+    "push > is delivered [3.00ms]\n    error: expect(received).toBe(expected)\n    Expected: 2\n    Received: 3",
+  ]);
+  expect(printed).toContain("push.test.ts:8:3");
+});
+
+const outside = [
+  "# Unhandled error between tests",
+  "-----",
+  "TypeError: closed",
+  "      at close (a.ts:1:1)",
+];
+
+test.each([
+  ["before another test", [...outside, "-----", "(pass) push > opens [1.00ms]"]],
+  ["after the last test", ["(pass) push > opens [1.00ms]", ...outside, "-----", " 1 pass"]],
+])("an error outside of a test is listed and printed: %s", async (_, lines) => {
+  const { failures, printed } = await reported(...lines);
+  expect(failures).toEqual(["an error outside of a test\n    TypeError: closed"]);
+  expect(printed).toContain("at close (a.ts:1:1)");
 });
