@@ -4,6 +4,7 @@
  *   npm test                 everything in its short form
  *   npm run test:full        everything, whole
  *   npm test -- push cluster only these groups, without the checks
+ *   npm test -- test/push/publish.test.ts only this file
  */
 import { parseArgs } from "node:util";
 import { stopAllNow } from "../test/support/service-process.ts";
@@ -25,14 +26,18 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 const startedAt = performance.now();
 const allGroups = findGroups();
-const unknown = positionals.filter((name) => !allGroups.some((group) => group.name === name));
+const unknown = positionals.filter(
+  (wanted) => !allGroups.some(({ name, files }) => name === wanted || files.includes(wanted)),
+);
 if (unknown.length > 0) {
   const names = allGroups.map((group) => group.name).join(", ");
-  console.error(`There is no test group ${unknown.join(", ")}; known are ${names}.`);
+  console.error(`There is no test group or file ${unknown.join(", ")}; the groups are ${names}.`);
   process.exit(2);
 }
-const groups =
-  positionals.length > 0 ? allGroups.filter(({ name }) => positionals.includes(name)) : allGroups;
+const isWanted = (name: string) => positionals.length === 0 || positionals.includes(name);
+const groups = allGroups
+  .map(({ name, files }) => ({ name, files: isWanted(name) ? files : files.filter(isWanted) }))
+  .filter(({ files }) => files.length > 0);
 const results: GroupResult[] = [];
 
 // Brokers start while the checks and the fast group run, which need none.

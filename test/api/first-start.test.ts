@@ -44,7 +44,7 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
     await later.stop();
     await database.remove();
     rmSync(dataDir, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   test("accepts SLIPWAY_ADMIN_PASSWORD and prints no password", async () => {
     process.env.SLIPWAY_ADMIN_PASSWORD = "chosen by the operator";
@@ -58,7 +58,7 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
     await app.stop();
     await database.remove();
     rmSync(dataDir, { recursive: true, force: true });
-  }, 60_000);
+  });
 });
 
 test("database and key file can be read by their owner alone", async () => {

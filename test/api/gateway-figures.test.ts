@@ -42,14 +42,10 @@ describe("the gateway's figures", async () => {
         server = await start();
         expect(messagesOf((await gatewayOf(server)).hour)).toBe(5);
         await publish(server, 3);
-        await eventually(
-          "a sample with the messages",
-          async () => {
-            const { hour, day } = await gatewayOf(server);
-            return messagesOf(hour) === 8 && messagesOf(day) === 8;
-          },
-          60_000,
-        );
+        await eventually("a sample with the messages", async () => {
+          const { hour, day } = await gatewayOf(server);
+          return messagesOf(hour) === 8 && messagesOf(day) === 8;
+        });
         await server.end("SIGKILL");
         server = await start();
         const { hour, day } = await gatewayOf(server);

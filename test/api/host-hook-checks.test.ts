@@ -1,11 +1,9 @@
 import { Database } from "bun:sqlite";
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { hostKinds } from "../../src/model/host/host-token.ts";
 import type { HostService } from "../support/host-services.ts";
 import { type ShownHook, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
-
-setDefaultTimeout(60_000);
 
 const { server, connected, newHost, newProject, saveToken } = await setUpHostedProjects();
 

@@ -32,7 +32,7 @@ for (const { name, make } of await availableDatabases())
         "tasks.allowInternalNotifications": true,
         "tasks.allowLocalRepositories": true,
       });
-    }, 60_000);
+    });
     afterAll(async () => {
       await server.stop();
       await database.remove();
@@ -96,7 +96,7 @@ for (const { name, make } of await availableDatabases())
         await server.admin.expect(204, "DELETE", path);
         expect([host.hooks.size, await server.admin.expect(200, "GET", path)]).toEqual([0, { hook: null }]);
         host.stop();
-      }, 60_000);
+      });
 
     for (const kind of hostKinds)
       test(`${kind}: a deploy key is ed25519, read-only, stored as the credential, and deleted with the webhook`, async () => {
@@ -119,7 +119,7 @@ for (const { name, make } of await availableDatabases())
         await server.admin.expect(204, "DELETE", path);
         expect([host.hooks.size, host.keys.size]).toEqual([0, 0]);
         host.stop();
-      }, 60_000);
+      });
 
     test("a token is used for its owner and its server only, is never shown, and forgetting it ends the checks", async () => {
       const host = startHostService("gitea");
@@ -168,7 +168,7 @@ for (const { name, make } of await availableDatabases())
       expect(host.requests.length).toBe(before);
       expect(host.hooks.size).toBe(1);
       for (const each of [host, other]) each.stop();
-    }, 60_000);
+    });
   });
 
 test("without server.baseUrl no webhook is created, and internal addresses are refused like those of notifications", async () => {
@@ -194,7 +194,7 @@ test("without server.baseUrl no webhook is created, and internal addresses are r
   expect(host.requests.length).toBe(calls);
   await guarded.stop();
   host.stop();
-}, 60_000);
+});
 
 test("a self-hosted Git host is recognised by its API, which is not called where internal addresses are refused", async () => {
   const local = { "tasks.allowLocalRepositories": true };
@@ -226,7 +226,7 @@ test("a self-hosted Git host is recognised by its API, which is not called where
   expect(await inspect(open, `${site.url.origin}/ann/shop.git`)).toMatchObject({ provider: null });
   site.stop(true);
   await Promise.all([open.stop(), guarded.stop()]);
-}, 60_000);
+});
 
 test("a created webhook is checked once a day, also after a restart, while the user of its token may manage the project", async () => {
   const host = startHostService("gitlab");
@@ -274,4 +274,4 @@ test("a created webhook is checked once a day, also after a restart, while the u
   await late.stop();
   late.remove();
   host.stop();
-}, 120_000);
+});

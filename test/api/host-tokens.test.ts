@@ -1,11 +1,9 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type HostKind, hostKinds } from "../../src/model/host/host-token.ts";
 import { startApiServer } from "../support/api-server.ts";
 import { freePort } from "../support/free-port.ts";
 import type { HostService } from "../support/host-services.ts";
 import { baseUrl, type ShownToken, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
-
-setDefaultTimeout(60_000);
 
 interface Repositories {
   items: { path: string }[];

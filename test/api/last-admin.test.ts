@@ -31,5 +31,5 @@ describe.each(await availableDatabases())("on $name", ({ make }) => {
     }
     await server.stop();
     await database.remove();
-  }, 60_000);
+  });
 });

@@ -225,5 +225,5 @@ describe("if a separate push role cannot be reached", () => {
     await deploy.stop();
     await push.stop();
     wire.stop();
-  }, 60_000);
+  });
 });

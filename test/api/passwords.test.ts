@@ -95,14 +95,15 @@ describe("a password", () => {
       });
       const made: number[] = [];
       let isDone = false;
-      void change.then(() => {
+      const end = () => {
         isDone = true;
-      });
+      };
+      change.then(end, end);
       while (!isDone)
         made.push((await thief.request("POST", "/api/tokens", { name: "again", scopes: ["read"] })).status);
       expect((await change).status).toBe(204);
       expect(await client.expect(200, "GET", "/api/tokens")).toMatchObject({ total: 0 });
       expect(made).toContain(201);
     }
-  }, 30_000);
+  });
 });

@@ -62,7 +62,7 @@ beforeAll(async () => {
     { noun: "group", userId: userIds["group viewer"], permission: "view" },
     { noun: "group", userId: userIds["group manager"], permission: "manage" },
   ]);
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 testEveryEndpoint(
@@ -127,7 +127,7 @@ describe("other users learn nothing", () => {
         expect([key, role, await ask()]).toEqual([key, role, await ask(missing)]);
       }
     }
-  }, 60_000);
+  });
 
   test("nor about a group that a body names", async () => {
     const git = { url: "https://git.example.com/shop.git" };

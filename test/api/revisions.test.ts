@@ -60,7 +60,7 @@ for (const { name, make } of await availableDatabases())
           second: { labels: ["x64"] },
         },
       };
-    }, 60_000);
+    });
     afterAll(async () => {
       await server.stop();
       await database.remove();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
@@ -19,9 +19,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { makeTestUser } from "../support/test-user.ts";
-
-// A build has the lowest priority, so it takes long beside other work.
-setDefaultTimeout(60_000);
 
 const repository = join(import.meta.dir, "../..");
 let root = "";
@@ -77,6 +74,17 @@ async function run(command: string[], options: { cwd?: string } = {}): Promise<s
 }
 
 const slipway = (command = "version") => run([join(root, "bin/slipway"), command]);
+/** The build has the lowest priority: each question takes time from it. */
+const untilBuilt = () =>
+  eventually(
+    "the built program runs",
+    async () => {
+      await Bun.sleep(500);
+      return (await slipway()) === "built one";
+    },
+    100_000,
+  );
+
 const build = (cwd = root) => run([bun, join(root, "scripts/build-program.ts")], { cwd });
 
 describe("bin/slipway", () => {
@@ -84,7 +92,7 @@ describe("bin/slipway", () => {
     expect(await slipway()).toBe("source one");
     expect(existsSync(cache())).toBe(false);
     expect(await slipway("push")).toBe("source one");
-    await eventually("the built program runs", async () => (await slipway()) === "built one");
+    await untilBuilt();
   });
 
   test("runs the sources after one of them changed, also when size and time are the same", async () => {
@@ -168,7 +176,7 @@ describe("bin/slipway", () => {
       ["push", "start", "deploy", "runner"].map((command) => slipway(command)),
     );
     for (const output of outputs) expect(output).toMatch(/^(source|built) one$/);
-    await eventually("the built program runs", async () => (await slipway()) === "built one");
+    await untilBuilt();
     const { main } = JSON.parse(readFileSync(join(cache(), "current.json"), "utf8"));
     expect(existsSync(main)).toBe(true);
   });

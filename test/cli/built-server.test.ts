@@ -19,7 +19,7 @@ beforeAll(() => {
   expect(built.stderr.toString()).toBe("");
   program = currentProgram() ?? "";
   expect(program).not.toBe("");
-}, 60_000);
+});
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe("the built program", () => {
@@ -38,25 +38,21 @@ describe("the built program", () => {
       expect(await server.end("SIGTERM")).toBe(0);
       repository.remove();
     }
-  }, 60_000);
+  });
 
   for (const [name, url] of Object.entries(brokers))
-    test.skipIf(url === undefined)(
-      `joins a cluster over ${name}`,
-      async () => {
-        const gateway = await startPushProcess(
-          `built-${name}`,
-          {
-            "push-verify-uri": "http://127.0.0.1:9/verify",
-            "push-cluster-enabled": "true",
-            "push-queue-url": url ?? "",
-            "push-queue-prefix": freshPrefix(),
-          },
-          program,
-        );
-        expect(await gateway.isReady()).toBe(true);
-        await gateway.stop();
-      },
-      60_000,
-    );
+    test.skipIf(url === undefined)(`joins a cluster over ${name}`, async () => {
+      const gateway = await startPushProcess(
+        `built-${name}`,
+        {
+          "push-verify-uri": "http://127.0.0.1:9/verify",
+          "push-cluster-enabled": "true",
+          "push-queue-url": url ?? "",
+          "push-queue-prefix": freshPrefix(),
+        },
+        program,
+      );
+      expect(await gateway.isReady()).toBe(true);
+      await gateway.stop();
+    });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,6 @@ import { loadDataKey } from "../../src/store/maintenance/data-key.ts";
 import { buildCli } from "../support/cli.ts";
 import { openTestStore } from "../support/databases.ts";
 import { sampleProject } from "../support/samples.ts";
-
-setDefaultTimeout(30_000);
 
 const slipway = buildCli({});
 let folder: string;

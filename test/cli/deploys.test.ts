@@ -1,10 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { guardedProject } from "../support/approval-scene.ts";
 import { buildCli } from "../support/cli.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-
-setDefaultTimeout(60_000);
 
 const { server, repository, commit } = await setUpDeploy({ "webhook.reconcileMinutes": 0.02 });
 const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {

@@ -39,7 +39,7 @@ test("a first start with its port in use says what to do, and the next start sti
   await eventually("the start tells the password", () => /password \S{20} \(shown this once\)/.test(said));
   child.kill();
   await child.exited;
-}, 60_000);
+});
 
 test("a start that cannot listen, write or read its settings names the address, the folder or the file and the way out", async () => {
   const file = join(dataDir, "a-file");
@@ -54,7 +54,7 @@ test("a start that cannot listen, write or read its settings names the address, 
   const ended = await Promise.all(cases.map(([args]) => slipway(["start", ...args])));
   for (const [index, [, exitCode, message]] of cases.entries())
     expect(ended[index]).toMatchObject({ exitCode, stderr: expect.stringMatching(message) });
-}, 60_000);
+});
 
 test("a first start is ready only when admin can sign in", async () => {
   const password = "chosen by the operator";
@@ -86,7 +86,7 @@ test("a first start is ready only when admin can sign in", async () => {
     await child.exited;
   }
   expect(signIns).toEqual([200, 200, 200, 200]);
-}, 60_000);
+});
 
 test.each([" ", "short", "x".repeat(257)])(
   "a first start refuses SLIPWAY_ADMIN_PASSWORD=%j, as the API does",
@@ -103,5 +103,4 @@ test.each([" ", "short", "x".repeat(257)])(
     ]);
     expect(exitCode).not.toBe(0);
   },
-  30_000,
 );

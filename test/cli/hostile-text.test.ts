@@ -1,7 +1,5 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { buildCli } from "../support/cli.ts";
-
-setDefaultTimeout(30_000);
 
 const esc = "\u001b";
 /** Renames the window, clears the screen in two ways, moves back, reverses the text after it, and hides text. */

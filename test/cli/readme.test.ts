@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
-
-setDefaultTimeout(30_000);
 
 const readme = await Bun.file(new URL("../../README.md", import.meta.url)).text();
 let server: ApiServer;

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
 import { buildCli } from "../support/cli.ts";
 import { makeHook, sha } from "../support/hook.ts";
-
-setDefaultTimeout(30_000);
 
 let server: ApiServer;
 let slipway: ReturnType<typeof buildCli>;

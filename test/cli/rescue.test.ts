@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
 import { buildCli } from "../support/cli.ts";
-
-setDefaultTimeout(60_000);
 
 const slipway = buildCli({});
 let server: ApiServer;

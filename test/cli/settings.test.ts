@@ -1,10 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
-
-setDefaultTimeout(30_000);
 
 const slipway = buildCli({});
 

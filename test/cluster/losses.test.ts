@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { Admin } from "@platformatic/kafka";
-import { Connection } from "rabbitmq-client";
-import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
+import { type BrokerUnderTest, connectTo, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -136,7 +135,7 @@ describe.if(amqpUrl !== undefined)("after an instance was cut off from RabbitMQ,
     const two = await startInstance(prefix, url, "two");
     const lastId = await leaveWithAll(app);
     await cut();
-    const bare = new Connection(url);
+    const bare = connectTo(url);
     stops.push(() => bare.unsafeDestroy());
     await eventually("RabbitMQ has noticed", async () => {
       const queue = await bare.queueDeclare({ queue: `${prefix}.broadcast.one`, passive: true });
@@ -160,7 +159,7 @@ describe.if(amqpUrl !== undefined)("where RabbitMQ throws messages out of a queu
     await started.control("set_policy", "short", ".*", policy, "--apply-to", "queues");
     service = started;
     broker = rabbitmqUnderTest(service.url);
-  }, 60_000);
+  });
   afterAll(() => service.stop());
 
   /** As another service, so that the message has no sequence number. */

@@ -72,14 +72,13 @@ async function startTopology() {
       `${service} is ready`,
       async () =>
         (await fetch(`http://${addressOf(`${service}:8080`)}/readyz`).catch(() => null))?.status === 200,
-      60_000,
     );
   };
   const database = await makePostgres(postgresUrl ?? "");
   await start("deploy", { SLIPWAY_DATABASE_URL: database.url });
   const prefix = {
     SLIPWAY_PUSH_QUEUE_PREFIX: `topology-${process.pid}`,
-    SLIPWAY_PUSH_DRAIN_DELAY: "3s",
+    SLIPWAY_PUSH_DRAIN_DELAY: "8s",
     SLIPWAY_PUSH_DRAIN_PERIOD: "1s",
   };
   await Promise.all([start("push-1", prefix), start("push-2", prefix)]);
@@ -161,6 +160,6 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       expect(await moved[0]?.received(1)).toEqual(["to erik"]);
       for (const client of [...clients, ...moved]) client.close();
       await database.remove();
-    }, 120_000);
+    });
   },
 );

@@ -3,6 +3,7 @@ import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
 import { LoadClients, LoadPublisher } from "../support/load.ts";
 import type { LoadConnection, LoadMessage } from "../support/load-messages.ts";
+import { isAlive } from "../support/process-watch.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 import { startWorkers, type WorkerInstance } from "../support/worker-instance.ts";
 
@@ -56,11 +57,9 @@ async function start() {
 }
 
 async function settled(clients: LoadClients, confirmed: LoadMessage[]) {
-  await eventually(
-    "all arrived",
-    async () => (await clients.reconcile(confirmed)).missing === 0,
-    60_000,
-  ).catch(() => {});
+  await eventually("all arrived", async () => (await clients.reconcile(confirmed)).missing === 0).catch(
+    () => {},
+  );
   return clients.reconcile(confirmed);
 }
 
@@ -110,9 +109,9 @@ describe(`${connectionCount} connections over ${workers} workers`, () => {
       const publisher = new LoadPublisher();
       let kills = 0;
       const killing = setInterval(() => {
-        const pids = push.workerPids();
-        const pid = pids[kills % pids.length];
-        if (pid === undefined) return;
+        // The oldest: on a slow machine the newest may not serve yet, and an instance gives up after five such ends.
+        const [pid] = push.workerPids();
+        if (pid === undefined || !isAlive(pid)) return;
         kills++;
         process.kill(pid, "SIGKILL");
       }, 1_000);
@@ -132,7 +131,6 @@ describe(`${connectionCount} connections over ${workers} workers`, () => {
       await eventually(
         "all are connected again",
         async () => (await clients.counts()).open === connectionCount,
-        60_000,
       );
       const result = await settled(clients, publisher.confirmed);
       const { resumed, unrecovered } = await clients.counts();

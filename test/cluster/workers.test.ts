@@ -10,7 +10,7 @@ const clients: PushClient[] = [];
 
 beforeAll(async () => {
   push = await startWorkers(3, { "push-verify-uri": verify.url, "push-accept-client-message": "true" });
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
@@ -307,7 +307,7 @@ describe("limits count over all workers", () => {
     } finally {
       await limited.stop();
     }
-  }, 60_000);
+  });
 
   test("the connect rate", async () => {
     const limited = await startWorkers(3, { "push-verify-uri": verify.url, "push-connect-rate": "12/s" });
@@ -322,5 +322,5 @@ describe("limits count over all workers", () => {
     } finally {
       await limited.stop();
     }
-  }, 60_000);
+  });
 });

@@ -18,7 +18,7 @@ test("a user is added, and an error of the server appears at its field", async (
   await form.getByLabel("Password").first().fill("a good long sentence");
   await form.getByRole("button", { name: "Add the user" }).click();
   await page.getByRole("cell", { name: "ann", exact: true }).waitFor();
-}, 60_000);
+});
 
 test("a group gets a member, a token is shown once, a runner is registered, and the audit log lists all of it", async () => {
   const { page, go } = view;
@@ -54,7 +54,7 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
   await go("/audit");
   for (const action of ["user.create", "group.set-member", "token.create", "runner.create"])
     await page.getByText(action).first().waitFor();
-}, 90_000);
+});
 
 test("a project is added, its stages, environment, secrets and notifications are saved", async () => {
   const { page, go } = view;
@@ -106,7 +106,7 @@ test("a project is added, its stages, environment, secrets and notifications are
     secretNames: ["DEPLOY_TOKEN"],
     notify: [{ url: "https://chat.example.com/…", format: "slipway", events: [] }],
   });
-}, 90_000);
+});
 
 test("storing a credential in the settings does not save other edited fields", async () => {
   const { page, go } = view;
@@ -122,7 +122,7 @@ test("storing a credential in the settings does not save other edited fields", a
   expect(await page.getByLabel("Name").first().inputValue()).toBe("shop");
   const { name } = await server.admin.expect<{ name: string }>(200, "GET", "/api/projects/1");
   expect(name).toBe("shop");
-}, 60_000);
+});
 
 test("only changed fields of a project are saved: changes of other users stay", async () => {
   const { page, go } = view;
@@ -143,7 +143,7 @@ test("only changed fields of a project are saved: changes of other users stay", 
     git: { ref: "next", submodules: true },
     stages: { build: { script: "make all", timeout: 60 }, deploy: { script: "make deploy" } },
   });
-}, 60_000);
+});
 
 test("a dialog that is opened again is empty", async () => {
   const { page, go } = view;
@@ -173,7 +173,7 @@ test("a dialog that is opened again is empty", async () => {
   await page.getByRole("button", { name: "Add a user" }).click();
   expect(await form.getByLabel("Username").inputValue()).toBe("");
   expect(await form.getByLabel("Password").first().inputValue()).toBe("");
-}, 60_000);
+});
 
 test("a new password ends API tokens unless they are kept", async () => {
   const { page, go } = view;
@@ -205,7 +205,7 @@ test("a new password ends API tokens unless they are kept", async () => {
   await go("/account");
   await page.getByLabel("Keep my API tokens").waitFor();
   expect(await page.getByLabel("Keep my API tokens").isChecked()).toBe(false);
-}, 60_000);
+});
 
 test("the push page connects, publishes, counts the receivers and kicks", async () => {
   const { page, go } = view;
@@ -226,4 +226,4 @@ test("the push page connects, publishes, counts the receivers and kicks", async 
   await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
   await page.getByRole("button", { name: "Connect", exact: true }).waitFor();
   await page.getByText("Nobody is online.", { exact: false }).waitFor();
-}, 60_000);
+});

@@ -59,7 +59,7 @@ test("an unknown id shows a heading, the id and a link back", async () => {
   }
   expect(faults).toEqual([]);
   await close();
-}, 60_000);
+});
 
 test("an invalid delivery id in the query leaves the list as it is", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -70,4 +70,4 @@ test("an invalid delivery id in the query leaves the list as it is", async () =>
   }
   expect(faults).toEqual([]);
   await close();
-}, 60_000);
+});

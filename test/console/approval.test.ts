@@ -36,4 +36,4 @@ test("a request appears on an open page by itself; it is approved, and another o
   expect(deployed().length).toBe(1);
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});

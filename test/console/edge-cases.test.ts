@@ -33,7 +33,7 @@ test("invalid times in the address are ignored, and the list is shown", async ()
   await page.waitForURL("**/deliveries");
   expect(faults).toEqual([]);
   await close();
-}, 60_000);
+});
 
 test("a new project opens its stages, with a notice that a run does nothing until a stage has a script", async () => {
   const { page, go, faults, close } = await openConsole(browser, server.url);
@@ -62,7 +62,7 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   expect(await note.count()).toBe(0);
   expect(faults).toEqual([]);
   await close();
-}, 60_000);
+});
 
 test("a page that fails to render shows the error, keeps the navigation, and recovers on another page or after a retry", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -81,7 +81,7 @@ test("a page that fails to render shows the error, keeps the navigation, and rec
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("cell", { name: "group.create" }).waitFor();
   await close();
-}, 60_000);
+});
 
 test("a part of the console that cannot be loaded can be tried again, and a new version of the server is loaded by itself", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -113,7 +113,7 @@ test("a part of the console that cannot be loaded can be tried again, and a new 
   await page.getByRole("heading", { name: "Audit log" }).waitFor();
   expect(loads).toBe(1);
   await close();
-}, 60_000);
+});
 
 test("over plain http the test connection opens and lists messages", async () => {
   const { page, faults } = await openPlainly("/push");
@@ -123,7 +123,7 @@ test("over plain http the test connection opens and lists messages", async () =>
   await page.getByLabel("Received messages").getByText("all: Hello from the console").waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
-}, 60_000);
+});
 
 test("over plain http a token is copied, or selected with a hint which keys to press", async () => {
   const { page } = await openPlainly("/tokens");
@@ -150,4 +150,4 @@ test("over plain http a token is copied, or selected with a hint which keys to p
   await shown.getByRole("status").getByText("press Ctrl+C").waitFor();
   expect(await page.evaluate(() => String(getSelection()))).toBe(token);
   await page.context().close();
-}, 60_000);
+});

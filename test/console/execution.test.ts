@@ -39,4 +39,4 @@ test("image, network, isolation, cache and limits of a project are set in its se
     limits: { memoryMb: 512, cpus: null, processes: null, nice: 0 },
     stages: { build: { script: "make", image: "alpine:3", network: "none" }, deploy: { script: "" } },
   });
-}, 60_000);
+});

@@ -59,7 +59,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   expect(total).toBe(0);
   expect(faults).toEqual([]);
   await context.close();
-}, 120_000);
+});
 
 test("sign-out clears the page, and a session that ended elsewhere returns to the sign-in", async () => {
   const context = await browser.newContext(wide);
@@ -81,4 +81,4 @@ test("sign-out clears the page, and a session that ended elsewhere returns to th
   await page.goto(`${server.url}/audit`);
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await context.close();
-}, 90_000);
+});

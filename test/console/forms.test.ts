@@ -46,7 +46,7 @@ test("one bar counts the changed fields of the page, stays in view, and its save
   expect(stages).toMatchObject({ build: { script: "" } });
   expect(JSON.stringify(stages)).not.toContain("web");
   await page.waitForFunction(() => document.querySelector("textarea")?.value === "");
-}, 60_000);
+});
 
 test("a refused field gets the focus, with its error next to it", async () => {
   const { page, go } = view;
@@ -60,7 +60,7 @@ test("a refused field gets the focus, with its error next to it", async () => {
   expect(await page.getByLabel("Clone URL").evaluate((field) => field === document.activeElement)).toBe(true);
   await saveBar(page).getByText("2 unsaved changes").waitFor();
   await saveBar(page).getByRole("button", { name: "Discard" }).click();
-}, 60_000);
+});
 
 test("each section of the settings has its own address, and an address of an earlier version leads to it", async () => {
   const { page, go } = view;
@@ -71,7 +71,7 @@ test("each section of the settings has its own address, and an address of an ear
   await page.getByLabel("Container image").waitFor();
   const current = page.getByRole("navigation", { name: "Settings" }).locator("[aria-current=page]");
   expect(await current.textContent()).toBe("Execution");
-}, 60_000);
+});
 
 test("the script editor numbers its lines, colours the script, and Tab leaves it", async () => {
   const { page, go } = view;
@@ -95,7 +95,7 @@ test("the script editor numbers its lines, colours the script, and Tab leaves it
   expect(await build.evaluate((element) => element === document.activeElement)).toBe(true);
   await saveForms(page);
   expect(await saved()).toMatchObject({ stages: { build: { script } } });
-}, 60_000);
+});
 
 test("a pasted .env file adds and replaces variables, names lines that it leaves out, and saves nothing by itself", async () => {
   const { page, go } = view;
@@ -112,7 +112,7 @@ test("a pasted .env file adds and replaces variables, names lines that it leaves
   expect(await saved()).toMatchObject({ env: { KEPT: "1", REPLACED: "old" } });
   await saveForms(page);
   expect((await saved()).env).toEqual({ KEPT: "1", REPLACED: "new value", ADDED: "2" });
-}, 60_000);
+});
 
 test("a project is deleted only after its name is typed", async () => {
   const { page, go } = view;
@@ -128,7 +128,7 @@ test("a project is deleted only after its name is typed", async () => {
   await confirm.click();
   await page.waitForURL("**/projects");
   expect((await server.admin.request("GET", `/api${path}`)).status).toBe(404);
-}, 60_000);
+});
 
 test("a member is removed after a question, and the removal can be undone", async () => {
   const { page, go } = view;
@@ -153,7 +153,7 @@ test("a member is removed after a question, and the removal can be undone", asyn
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the member is back", async () => (await members()).length === 1);
   expect(await members()).toMatchObject([{ username: "ann", permission: "manage" }]);
-}, 60_000);
+});
 
 test("a deploy starts only after a question", async () => {
   const { page, go } = view;
@@ -167,7 +167,7 @@ test("a deploy starts only after a question", async () => {
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
   await page.waitForURL("**/tasks/*");
   expect(await server.admin.expect(200, "GET", "/api/tasks?pageSize=1")).toMatchObject({ total: total + 1 });
-}, 60_000);
+});
 
 test("a long commit message does not push the effect of a rule out of its panel", async () => {
   const { page, go } = view;
@@ -188,4 +188,4 @@ test("a long commit message does not push the effect of a rule out of its panel"
     expect(tooWide).toEqual([]);
   }
   await saveBar(page).getByRole("button", { name: "Discard" }).click();
-}, 60_000);
+});

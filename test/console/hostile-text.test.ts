@@ -99,7 +99,7 @@ test("a log line with reversing characters shows them escaped and keeps its colo
   await page.locator(".log-text", { hasText: "FAIL" }).first().waitFor();
   expect(await page.locator('.log-text [style*="--ansi-1)"]', { hasText: "FAIL" }).count()).toBe(1);
   await page.locator(".log-text", { hasText: "\\u202e\\u2066\\u200ffdp.exe" }).first().waitFor();
-}, 60_000);
+});
 
 test("dialogs and notices escape the names that they contain", async () => {
   const { page, go } = view;
@@ -110,4 +110,4 @@ test("dialogs and notices escape the names that they contain", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Delete the user" }).click();
   await page.getByText("was deleted.").waitFor();
   expect(await reorderedTexts(page)).toEqual([]);
-}, 60_000);
+});

@@ -1,9 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { adminPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-setDefaultTimeout(60_000);
 const { browser, server } = await setUpConsole();
 
 test("the sign-in page has the language of the browser", async () => {

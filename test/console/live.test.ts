@@ -28,7 +28,7 @@ test("the first project that is shared with a user appears without a reload, on 
   await overview?.page.getByRole("table", { name: "Projects" }).waitFor();
   await list?.page.getByRole("link", { name: "shop" }).waitFor();
   await Promise.all([overview?.close(), list?.close()]);
-}, 90_000);
+});
 
 test("when the session of its connection has ended, the page opens another connection with the current session", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -54,7 +54,7 @@ test("when the session of its connection has ended, the page opens another conne
   });
   await becomesLive(page);
   await close();
-}, 90_000);
+});
 
 test("a delivery to an unknown key appears for admins, although it belongs to no project", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -70,7 +70,7 @@ test("a delivery to an unknown key appears for admins, although it belongs to no
   expect(await send(`${server.url}/api/hooks/git/${"x".repeat(43)}`)).toBe(404);
   await page.getByRole("row").filter({ hasText: "no project" }).waitFor();
   await close();
-}, 90_000);
+});
 
 test("with more projects than one connection can follow, changes of the last one appear too", async () => {
   const names = Array.from({ length: 104 }, (_, index) => `project ${String(index).padStart(3, "0")}`);
@@ -87,4 +87,4 @@ test("with more projects than one connection can follow, changes of the last one
   await run(-1);
   await page.getByRole("row").filter({ hasText: "project 103" }).waitFor();
   await close();
-}, 90_000);
+});

@@ -46,7 +46,7 @@ test("a chat target is added, tested, shown without its address, and kept when o
   expect(notify).toMatchObject([{ format: "dingtalk", secretSet: true, logLines: 7 }]);
   const path = `/api/projects/${id}/notify/${notify[0]?.id}/test`;
   expect(await server.admin.expect(200, "POST", path)).toMatchObject({ delivered: true });
-}, 90_000);
+});
 
 test("a refused test message and a shared context are shown", async () => {
   const { page, go } = view;
@@ -70,4 +70,4 @@ test("a refused test message and a shared context are shown", async () => {
     .getByText("mono two")
     .waitFor({ state: "detached" });
   services.problems.splice(0);
-}, 90_000);
+});

@@ -78,7 +78,7 @@ test("a cold overview of 300 projects takes at most 6 requests and 250 KB, and d
   expect(shifts.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(0.02);
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("broken projects come first, with what serves, the last runs and how they went", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -101,7 +101,7 @@ test("broken projects come first, with what serves, the last runs and how they w
   await server.reach(again.id, "failed");
   await first.getByRole("img", { name: "Last 2 runs: 0 succeeded, 2 failed" }).waitFor();
   await close();
-}, 90_000);
+});
 
 test("a run without scripts is no green success: nothing ran", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -113,7 +113,7 @@ test("a run without scripts is no green success: nothing ran", async () => {
   await go(`/projects/${empty}`);
   await page.getByRole("row").filter({ hasText: "nothing ran" }).waitFor();
   await close();
-}, 60_000);
+});
 
 test("a page beyond the end of a list shows its last page, and a missing project has a heading", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -133,7 +133,7 @@ test("a page beyond the end of a list shows its last page, and a missing project
   }
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("long commit messages stay inside their boxes", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
@@ -148,7 +148,7 @@ test("long commit messages stay inside their boxes", async () => {
     }
   }
   await close();
-}, 90_000);
+});
 
 test("a page first opened while the server does not answer recovers by itself", async () => {
   const { page, close } = await openConsole(browser, server.url);
@@ -161,7 +161,7 @@ test("a page first opened while the server does not answer recovers by itself", 
     await page.locator("tbody tr").first().waitFor();
   }
   await close();
-}, 90_000);
+});
 
 test("a notification covers no button, link or field", async () => {
   const { page, go, close } = await openConsole(browser, server.url, wide);
@@ -186,7 +186,7 @@ test("a notification covers no button, link or field", async () => {
     expect(covered).toEqual([]);
   }
   await close();
-}, 90_000);
+});
 
 test("with 1,000 projects, number 999 is found everywhere by its name", async () => {
   addServices(projectCount, 1000);

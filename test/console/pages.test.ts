@@ -95,7 +95,7 @@ for (const [name, pathOf, text] of pages) {
       expect(await crowded(page)).toEqual([]);
     }
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 }
 
 test("hostile branch names, messages, project names and log lines are text, never markup", async () => {
@@ -113,7 +113,7 @@ test("hostile branch names, messages, project names and log lines are text, neve
     expect(await page.title()).not.toContain("owned");
   }
   expect(hostile).toContain("<img");
-}, 60_000);
+});
 
 test("an error of the server appears at its field, once", async () => {
   const { page, go } = console_;
@@ -130,7 +130,7 @@ test("an error of the server appears at its field, once", async () => {
   expect(await violations(page, ["color-contrast"])).toEqual([]);
   await inScheme(page, "dark");
   expect(await violations(page, ["color-contrast"])).toEqual([]);
-}, 60_000);
+});
 
 test("on a phone the navigation opens from its button", async () => {
   const phone = await openConsole(browser, scene.server.url, { viewport: { width: 390, height: 844 } });
@@ -139,7 +139,7 @@ test("on a phone the navigation opens from its button", async () => {
   await phone.page.getByRole("dialog").getByRole("link", { name: "Deliveries" }).click();
   await phone.page.waitForURL("**/deliveries");
   await phone.close();
-}, 60_000);
+});
 
 test("the page shows whether it is live, and polls if WebSockets are blocked", async () => {
   const blocked = await openConsole(browser, scene.server.url);
@@ -162,4 +162,4 @@ test("the page shows whether it is live, and polls if WebSockets are blocked", a
   await blocked.close();
   await console_.go("/");
   await becomesLive(console_.page);
-}, 60_000);
+});

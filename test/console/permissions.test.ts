@@ -118,7 +118,7 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
   expect(await page.getByText("You may view this project.").count()).toBe(0);
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("the manager of a group can add a project to it; other users have no such button", async () => {
   const userId = await newUser("max");
@@ -157,4 +157,4 @@ test("the manager of a group can add a project to it; other users have no such b
   expect(items).toMatchObject([{ name: "app", groupId: mobileId }]);
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});

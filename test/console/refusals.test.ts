@@ -1,11 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { userPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { startHostService } from "../support/host-services.ts";
 
 // What the server refuses, in the Chinese console: no English sentence of the product itself is left.
-setDefaultTimeout(120_000);
 const { browser, server } = await setUpConsole({
   "server.baseUrl": "https://slipway.example.com",
   "tasks.allowInternalNotifications": true,

@@ -17,7 +17,7 @@ afterAll(async () => {
   await closeBrowser(browser);
   repository.remove();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Figures of the gateway of the last hour: two times in which a server ran, and 20 minutes between them without one. */
 async function recordFigures(): Promise<void> {

@@ -39,7 +39,7 @@ test("a task that no runner may take shows the reason, in lists and on its page,
   await page.getByText("built").first().waitFor();
   await page.getByRole("note").filter({ hasText: "no runner has" }).waitFor({ state: "detached" });
   expect(await page.locator("main").getByText("no runner has").count()).toBeLessThanOrEqual(1);
-}, 90_000);
+});
 
 test("runners show whether their scripts are isolated, on wide and narrow screens", async () => {
   for (const viewport of [wide.viewport, { width: 390, height: 844 }]) {
@@ -52,7 +52,7 @@ test("runners show whether their scripts are isolated, on wide and narrow screen
     expect(isWiderThanScreen).toBe(false);
     await close();
   }
-}, 60_000);
+});
 
 test("as soon as a user who is not an admin may manage a project, every page warns admins", async () => {
   const { page, go } = view;
@@ -83,7 +83,7 @@ test("as soon as a user who is not an admin may manage a project, every page war
   await page.getByRole("button", { name: "Remove ann" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the member" }).click();
   await notice(page).waitFor({ state: "detached" });
-}, 90_000);
+});
 
 test("labels of a runner that another user changed meanwhile are not overwritten without a question", async () => {
   const { page, go } = view;
@@ -113,4 +113,4 @@ test("labels of a runner that another user changed meanwhile are not overwritten
   await dialog.getByRole("button", { name: "Save the runner" }).click();
   await dialog.waitFor({ state: "detached" });
   expect(await labels()).toEqual(["theirs", "mine"]);
-}, 60_000);
+});

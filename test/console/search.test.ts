@@ -64,7 +64,7 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("letters that are typed before the search is loaded arrive in its field, and open nothing else", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -98,7 +98,7 @@ test("letters that are typed before the search is loaded arrive in its field, an
   expect(await field.inputValue()).toBe("ledger");
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("a user who was found is shown, whatever page of the list has them", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -116,7 +116,7 @@ test("a user who was found is shown, whatever page of the list has them", async 
   await page.getByRole("cell", { name: "ann", exact: true }).waitFor();
   expect(faults).toEqual([]);
   await close();
-}, 60_000);
+});
 
 test("with the keyboard alone: sign in, search “run shop”, confirm, and watch the deploy", async () => {
   const context = await browser.newContext(wide);
@@ -148,7 +148,7 @@ test("with the keyboard alone: sign in, search “run shop”, confirm, and watc
   await page.waitForURL("**/tasks/*");
   await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });
   await context.close();
-}, 90_000);
+});
 
 test("tasks are filtered by project, state, trigger, author and time, in the address", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
@@ -169,7 +169,7 @@ test("tasks are filtered by project, state, trigger, author and time, in the add
   await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("the log collapses stages, wraps, shows times with their zone, and is copied without colour codes", async () => {
   const view = await openConsole(browser, server.url, { ...wide, timezoneId: "Asia/Shanghai" });
@@ -195,7 +195,7 @@ test("the log collapses stages, wraps, shows times with their zone, and is copie
   expect(copied).not.toContain("\u001b");
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("a failed task shows its first error above the log, and a watched one ends with a notification", async () => {
   const gate = `${server.dataDir}/gate`;
@@ -233,4 +233,4 @@ test("a failed task shows its first error above the log, and a watched one ends 
   await page.locator('.log-line[data-marked="true"]', { hasText: "no such name" }).waitFor();
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});

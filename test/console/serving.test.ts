@@ -158,4 +158,4 @@ test("the compiled executable contains the console and needs no other file", asy
   child.kill();
   await child.exited;
   rmSync(out, { recursive: true, force: true });
-}, 60_000);
+});

@@ -25,7 +25,7 @@ afterAll(async () => {
   await publicServer.stop();
   publicServer.remove();
   expect([...view.faults, ...connected.faults]).toEqual([]);
-}, 60_000);
+});
 
 test("from a pasted clone URL to the first deploy: credential, suggested stages, webhook, and a push that arrives live", async () => {
   const { page, go } = view;
@@ -87,7 +87,7 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
   expect(JSON.stringify(project)).not.toContain(token);
   await go("/projects/1/set-up");
   await page.getByText("A secret is stored. It is not shown again.").waitFor();
-}, 120_000);
+});
 
 test("a field that the user changed is kept when a suggestion arrives", async () => {
   const { page, go } = view;
@@ -103,7 +103,7 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
   await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
-}, 60_000);
+});
 
 test("a Git host is connected, a repository chosen out of many, and webhook and deploy key are created without another visit", async () => {
   const { page, go } = connected;
@@ -215,4 +215,4 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await page.waitForURL("**/projects");
   expect(gitea.hooks.size).toBe(1);
   gitea.stop();
-}, 120_000);
+});

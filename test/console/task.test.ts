@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { becomesLive, openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
 import { pageTasks } from "../support/page-tasks.ts";
@@ -54,10 +55,11 @@ test("the log of a running task appears line by line, and a run by hand leads to
   await page.getByRole("button", { name: "Run again" }).waitFor();
   expect(faults).toEqual([]);
   await close();
-}, 90_000);
+});
 
 test("after a restart of the server an open page recovers and misses nothing", async () => {
-  const restarted = await startDeployServer();
+  const listen = { "server.listen": { host: "127.0.0.1", port: freePort() } };
+  const restarted = await startDeployServer(listen);
   const projectId = await restarted.project(repository.url, { build: gated("restart", 5) });
   const task = await restarted.run(projectId);
   const { page, go, close } = await openConsole(browser, restarted.url);
@@ -67,12 +69,11 @@ test("after a restart of the server an open page recovers and misses nothing", a
   await line(page, "line 0").waitFor();
   await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
 
-  const port = restarted.app.port;
   await restarted.stop();
   await page.locator('.side .live-state[data-state="waiting"]').waitFor();
   open("restart", 1);
   open("restart", 2);
-  const again = await startDeployServer({ "server.listen": { host: "127.0.0.1", port } }, restarted.dataDir);
+  const again = await startDeployServer(listen, restarted.dataDir);
   await becomesLive(page);
   open("restart", 3);
   open("restart", 4);
@@ -84,7 +85,7 @@ test("after a restart of the server an open page recovers and misses nothing", a
   await close();
   await again.stop();
   again.remove();
-}, 120_000);
+});
 
 test("the log shows the stage of its lines, and a stage links to its first line", async () => {
   const projectId = await server.project(repository.url, {
@@ -102,7 +103,7 @@ test("the log shows the stage of its lines, and a stage links to its first line"
   await first.waitFor();
   expect(await first.locator(".log-text").allTextContents()).toEqual(["copying"]);
   await close();
-}, 60_000);
+});
 
 test("100,000 lines: searched, linked to, and scrolled with few of them on the page", async () => {
   const lines = 100_000;
@@ -170,7 +171,7 @@ test("a running task is canceled after a question, and run again", async () => {
   await page.waitForURL((address) => address.pathname !== `/tasks/${task.id}`);
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   await close();
-}, 90_000);
+});
 
 test("a task that builds the project's branch for a push to another one says which", async () => {
   const projectId = await server.project(repository.url, { build: "true" });

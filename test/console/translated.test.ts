@@ -1,11 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
 import { violations } from "../support/axe.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpScene } from "../support/console-setup.ts";
 
-setDefaultTimeout(60_000);
 const { browser, scene } = await setUpScene();
 const { server } = scene;
 const chinese = await openConsole(browser, server.url, { ...wide, locale: "zh-CN" });

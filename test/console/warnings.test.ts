@@ -65,7 +65,7 @@ test("every page names webhooks without a secret to users who may view them, unt
   await warning(page).waitFor({ state: "detached" });
   expect(faults).toEqual([]);
   await close();
-}, 120_000);
+});
 
 test("many such webhooks are counted, a few are named, with one request", async () => {
   for (let at = 0; at < 6; at++) await project(`open ${at}`);
@@ -78,4 +78,4 @@ test("many such webhooks are counted, a few are named, with one request", async 
   await warning(page).getByText("and 3 more.").waitFor();
   expect(asked.filter((path) => /webhook|notices/.test(path))).toEqual(["/api/notices"]);
   await close();
-}, 60_000);
+});

@@ -26,7 +26,7 @@ test("a real signed delivery appears live without a reload, and its trace explai
     .getByRole("button", { name: "Replay the delivery" })
     .click();
   await page.getByText("Replayed as delivery").waitFor();
-}, 60_000);
+});
 
 test("a delivery whose task was taken over names the delivery that is built instead", async () => {
   const { page, go } = view;
@@ -39,7 +39,7 @@ test("a delivery whose task was taken over names the delivery that is built inst
   await page.getByText(`Delivery ${second} took over the task within the debounce window`).first().waitFor();
   await page.getByRole("link", { name: `Delivery ${second}`, exact: true }).click();
   await page.waitForURL(`**/deliveries/${second}`);
-}, 60_000);
+});
 
 test("a webhook enabled without a secret shows a red warning, which goes when a generated secret is saved", async () => {
   const { page, go } = view;
@@ -69,7 +69,7 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
     `/api/projects/${id}/webhook`,
   );
   expect(saved.secretSet).toBe(true);
-}, 60_000);
+});
 
 test("a change of the filters is evaluated on past deliveries before it is saved", async () => {
   const { page, go } = view;
@@ -88,7 +88,7 @@ test("a change of the filters is evaluated on past deliveries before it is saved
     `/api/projects/${scene.shopId}/webhook`,
   );
   expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
-}, 60_000);
+});
 
 test("saving one rule keeps the changes of other users and shows them", async () => {
   const { page, go } = view;
@@ -103,7 +103,7 @@ test("saving one rule keeps the changes of other users and shows them", async ()
     tagFilter: ["v*"],
   });
   await page.locator(".rules form").getByText("v*", { exact: true }).waitFor();
-}, 60_000);
+});
 
 test("the test button answers with the trace, without a record", async () => {
   const { page, go } = view;
@@ -113,7 +113,7 @@ test("the test button answers with the trace, without a record", async () => {
   const trace = page.getByLabel("Steps of the decision");
   await trace.getByText("stopped here").waitFor();
   await page.getByText("nowhere matches none of", { exact: false }).first().waitFor();
-}, 60_000);
+});
 
 test("the key is reset only after a question, and the old address stops working", async () => {
   const { page, go } = view;
@@ -130,7 +130,7 @@ test("the key is reset only after a question, and the old address stops working"
   await page.getByRole("dialog").getByRole("button", { name: "Reset the key" }).click();
   await page.getByText("The address is new").waitFor();
   expect((await fetch(before.url, { method: "POST", body: "{}" })).status).toBe(404);
-}, 60_000);
+});
 
 test("filters of deliveries stay in the address bar and survive a reload", async () => {
   const { page, go } = view;
@@ -145,4 +145,4 @@ test("filters of deliveries stay in the address bar and survive a reload", async
   expect(await page.getByText("Fix a typo").count()).toBe(0);
   await page.getByRole("button", { name: "Replay these…" }).click();
   await page.getByText(/\d+ deliver(y|ies) found\. \d+ would be replayed\./).waitFor();
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +10,6 @@ import { type GitRepository, makeRepository } from "../support/git-repository.ts
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
 import { makeTestUser } from "../support/test-user.ts";
-
-setDefaultTimeout(90_000);
 
 const podman = await serviceUrl("podman");
 const user = await makeTestUser();

@@ -18,7 +18,7 @@ beforeAll(async () => {
       SLIPWAY_RUNNER_ENGINE: podman ? "podman" : "none",
       SLIPWAY_RUNNER_SCRIPT_USER: user.name,
     });
-}, 60_000);
+});
 afterAll(() => scene?.stop());
 
 const onMachine = { image: undefined };

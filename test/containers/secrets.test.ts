@@ -11,7 +11,7 @@ let scene: ContainerScene;
 
 beforeAll(async () => {
   if (podman) scene = await startContainerScene(podman);
-}, 60_000);
+});
 afterAll(() => scene?.stop());
 
 /** Made at run time, so that no file of this repository has it. */

@@ -12,7 +12,7 @@ let scene: ContainerScene;
 
 beforeAll(async () => {
   if (podman) scene = await startContainerScene(podman);
-}, 60_000);
+});
 afterAll(async () => {
   await scene?.stop();
   expect(leftContainers()).toEqual([]);

@@ -214,7 +214,7 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
     expect(await store.deliveries.create(sampleDelivery())).toBe(1_101);
     await source.remove();
     await target.remove();
-  }, 60_000);
+  });
 });
 
 describe.each(databases)("a backup of $name", ({ make }) => {
@@ -245,62 +245,58 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     expect(content.deliveries).toHaveLength(tasks);
     await source.remove();
     await target.remove();
-  }, 60_000);
+  });
 
-  test.each(schemas)(
-    "with the schema %s is restored",
-    async (schema) => {
-      const [source, target] = [await make(), await make()];
-      const original = await source.open();
-      await fill(original);
-      const [some, none] = [await makeFailedLive(original, 2), await makeFailedLive(original, 0)];
-      const states = new Map<unknown, string>([
-        ...[some.failed, none.failed].map((id) => [id, "failed"] as const),
-        ...some.success.map((id) => [id, "success"] as const),
-      ]);
-      const store = await target.open();
-      const structure = await structureOf(target);
-      const { path } = await backUpOf(source);
-      const columns = await columnsOf(schema);
-      const lines = gunzipSync(await readFile(path))
-        .toString()
-        .trim()
-        .split("\n");
-      let rows = 0;
-      // As a version with that schema wrote it: without the tables and columns that came later.
-      const earlier = lines.flatMap((text): object[] => {
-        const line = JSON.parse(text) as { format?: string; end?: true; table: string; rows: StoredRow[] };
-        if (line.format !== undefined) return [{ ...line, schema }];
-        if (line.end) return [{ end: true, rows }];
-        const known = columns.get(line.table);
-        if (known === undefined) return [];
-        rows += line.rows.length;
-        const withoutLater = (row: StoredRow) =>
-          Object.fromEntries(Object.entries(row).filter(([name]) => known.has(name)));
-        const withState = (row: StoredRow) =>
-          line.table === "tasks" ? { ...row, state: states.get(row.id) ?? row.state } : row;
-        return [{ table: line.table, rows: line.rows.map(withoutLater).map(withState) }];
-      });
-      await writeFile(path, gzipSync(earlier.map((line) => `${JSON.stringify(line)}\n`).join("")));
-      expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
-      expect(await structureOf(target)).toEqual(structure);
-      // Its rows went through the migrations that came later, as those of an upgraded database do.
-      const isRepaired = schema < "0009";
-      expect(await store.projects.byId(some.id)).toMatchObject({
-        liveTaskId: isRepaired ? some.success.at(-1) : some.failed,
-      });
-      expect(await store.projects.byId(none.id)).toMatchObject({
-        liveTaskId: isRepaired ? null : none.failed,
-      });
-      const made = await store.projects.create(sampleProject());
-      expect(made.id).toBe(none.id + 1);
-      await store.close();
-      expect(await (await target.open()).projects.byId(made.id)).toMatchObject({ name: made.name });
-      await source.remove();
-      await target.remove();
-    },
-    60_000,
-  );
+  test.each(schemas)("with the schema %s is restored", async (schema) => {
+    const [source, target] = [await make(), await make()];
+    const original = await source.open();
+    await fill(original);
+    const [some, none] = [await makeFailedLive(original, 2), await makeFailedLive(original, 0)];
+    const states = new Map<unknown, string>([
+      ...[some.failed, none.failed].map((id) => [id, "failed"] as const),
+      ...some.success.map((id) => [id, "success"] as const),
+    ]);
+    const store = await target.open();
+    const structure = await structureOf(target);
+    const { path } = await backUpOf(source);
+    const columns = await columnsOf(schema);
+    const lines = gunzipSync(await readFile(path))
+      .toString()
+      .trim()
+      .split("\n");
+    let rows = 0;
+    // As a version with that schema wrote it: without the tables and columns that came later.
+    const earlier = lines.flatMap((text): object[] => {
+      const line = JSON.parse(text) as { format?: string; end?: true; table: string; rows: StoredRow[] };
+      if (line.format !== undefined) return [{ ...line, schema }];
+      if (line.end) return [{ end: true, rows }];
+      const known = columns.get(line.table);
+      if (known === undefined) return [];
+      rows += line.rows.length;
+      const withoutLater = (row: StoredRow) =>
+        Object.fromEntries(Object.entries(row).filter(([name]) => known.has(name)));
+      const withState = (row: StoredRow) =>
+        line.table === "tasks" ? { ...row, state: states.get(row.id) ?? row.state } : row;
+      return [{ table: line.table, rows: line.rows.map(withoutLater).map(withState) }];
+    });
+    await writeFile(path, gzipSync(earlier.map((line) => `${JSON.stringify(line)}\n`).join("")));
+    expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
+    expect(await structureOf(target)).toEqual(structure);
+    // Its rows went through the migrations that came later, as those of an upgraded database do.
+    const isRepaired = schema < "0009";
+    expect(await store.projects.byId(some.id)).toMatchObject({
+      liveTaskId: isRepaired ? some.success.at(-1) : some.failed,
+    });
+    expect(await store.projects.byId(none.id)).toMatchObject({
+      liveTaskId: isRepaired ? null : none.failed,
+    });
+    const made = await store.projects.create(sampleProject());
+    expect(made.id).toBe(none.id + 1);
+    await store.close();
+    expect(await (await target.open()).projects.byId(made.id)).toMatchObject({ name: made.name });
+    await source.remove();
+    await target.remove();
+  });
 
   test("never writes to a file or through a link that is already there", async () => {
     const source = await make();
@@ -321,7 +317,7 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     const nowhere = join(folder, "nowhere", "a.backup");
     expect(String(await failureOf(backUpOf(source, nowhere)))).toContain("cannot be written");
     await source.remove();
-  }, 60_000);
+  });
 
   test("is not restored into a database that holds something, nor when it is cut or of another schema", async () => {
     const [source, target] = [await make(), await make()];
@@ -346,5 +342,5 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     expect(await store.meta.get("note")).toBeNull();
     await source.remove();
     await target.remove();
-  }, 60_000);
+  });
 });

@@ -222,5 +222,5 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
     await eventually("the certificate is refused", () =>
       /certificate|self.signed/i.test(wrongAuthority.bus.state().detail),
     );
-  }, 60_000);
+  });
 });

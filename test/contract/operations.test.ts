@@ -87,7 +87,7 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
       expect(await blocked).toBe(1);
       expect(await store.meta.get("taken")).toBe("after");
       await client.end();
-    }, 30_000);
+    });
 
   test("take and answer plain data of every kind, whole", async () => {
     const input = {
@@ -195,7 +195,7 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
     // Measured on both sides, because the machine may have become busy meanwhile.
     expect(besideMs).toBeLessThan(Math.max(5 * beforeMs, 5 * (await typicalMs()), 200));
     await server.stop();
-  }, 60_000);
+  });
 
   test("that wait for the lock of a busy project let an operation of another project through", async () => {
     const busyLock = { name: "busy project", waitMs: 30_000 };
@@ -216,7 +216,7 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
     }
     isOver = true;
     await Promise.all(lanes);
-  }, 60_000);
+  });
 
   if (name === "SQLite")
     test("that are not registered are refused by name", async () => {

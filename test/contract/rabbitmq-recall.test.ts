@@ -29,7 +29,7 @@ describe.skipIf(!url)("messages with a key that RabbitMQ keeps", () => {
     for (let number = 0; number < messages; number++)
       await publisher.send({ exchange: `${prefix}.broadcast`, headers: keyedHeaders }, { number });
     await publisher.close();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     const channel = await open[0]?.acquire();
@@ -57,5 +57,5 @@ describe.skipIf(!url)("messages with a key that RabbitMQ keeps", () => {
     const connections = Array.from({ length: instances }, connect);
     for (let round = 0; round < rounds; round++)
       expect(await Promise.all(connections.map(recalled))).toEqual(connections.map(() => messages));
-  }, 120_000);
+  });
 });

@@ -180,5 +180,5 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     expect(end.items.length).toBeGreaterThan(0);
     const found = await search.projects({ text: "SERVICE 12", visibleProjectIds: [id], limit: 8 });
     expect(found).toEqual([]);
-  }, 30_000);
+  });
 });

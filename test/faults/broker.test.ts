@@ -39,7 +39,7 @@ beforeAll(async () => {
       startCluster(kafka, kafkaUnderTest(kafka.url)),
     ])),
   );
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(
@@ -50,7 +50,7 @@ afterAll(async () => {
     }),
   );
   await verify.stop();
-}, 60_000);
+});
 
 async function startCluster(service: RunningService, broker: BrokerUnderTest): Promise<Cluster> {
   const prefix = freshPrefix();
@@ -110,7 +110,7 @@ class Load {
   /** Resolves after this many more confirmations: the cluster works. */
   async flows(): Promise<void> {
     const before = this.publisher.confirmed.length;
-    await eventually("messages flow", () => this.publisher.confirmed.length > before + 100, 60_000);
+    await eventually("messages flow", () => this.publisher.confirmed.length > before + 100);
   }
 
   async end(): Promise<LoadPublisher> {
@@ -137,19 +137,19 @@ async function firstBareConfirmation(broker: BrokerUnderTest): Promise<number> {
       () => true,
       () => false,
     );
-  await eventually("a bare client is confirmed", isConfirmed, 60_000);
+  await eventually("a bare client is confirmed", isConfirmed);
   return performance.now();
 }
 
 async function allReady(instances: PushProcess[]): Promise<void> {
   const areReady = async () =>
     (await Promise.all(instances.map((instance) => instance.isReady()))).every((isReady) => isReady);
-  await eventually("all instances are ready", areReady, 30_000);
+  await eventually("all instances are ready", areReady);
 }
 
 async function expectAllArrived({ clients, broker }: Cluster, publisher: LoadPublisher): Promise<void> {
   const compare = () => clients.reconcile(publisher.confirmed, publisher.refused);
-  await eventually("all arrived", async () => (await compare()).missing === 0, 30_000).catch(() => {});
+  await eventually("all arrived", async () => (await compare()).missing === 0).catch(() => {});
   expect({ broker: broker.name, ...(await compare()) }).toMatchObject({
     broker: broker.name,
     missing: 0,
@@ -258,5 +258,5 @@ describe("a cluster of three processes under load", () => {
         await eventually("the message arrived", async () => (await clients.counts()).received > before);
       }),
     );
-  }, 90_000);
+  });
 });

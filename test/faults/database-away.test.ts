@@ -47,7 +47,6 @@ test.each(postgres)(
     proxy.stop();
     await database.remove();
   },
-  60_000,
 );
 
 test.each(postgres)(
@@ -85,5 +84,4 @@ test.each(postgres)(
     await server.stop();
     await database.remove();
   },
-  60_000,
 );

@@ -22,7 +22,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL that restarts", () => {
   beforeAll(async () => {
     postgres = await startPostgres();
     server = await startApiServer({ "database.url": postgres.url });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.stop();
     await postgres.stop();
@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL that restarts", () => {
       expect([restart, first.status, first.body.code]).toEqual([restart, 202, "accepted"]);
     }
     expect(await tasksOf(server.admin, projectId)).toHaveLength(restarts + 1);
-  }, 120_000);
+  });
 
   test("deliveries of many projects right after the restart are accepted, whichever idle connection they get", async () => {
     const hooks = await Promise.all(
@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL that restarts", () => {
     await postgres.restart();
     await eventually("ready again", () => isReady(server));
     expect(new Set(await statuses())).toEqual(new Set([202]));
-  }, 120_000);
+  });
 });
 
 describe.skipIf(!hasPostgres)("a connection that is lost while a delivery is decided", () => {
@@ -66,7 +66,7 @@ describe.skipIf(!hasPostgres)("a connection that is lost while a delivery is dec
     ];
     admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
-  }, 60_000);
+  });
   afterAll(async () => {
     await admin.end();
     for (const server of servers) await server.stop();
@@ -103,21 +103,17 @@ describe.skipIf(!hasPostgres)("a connection that is lost while a delivery is dec
     const codes = [(await first).body.code, (await second).body.code];
     expect(codes).toContain("accepted");
     expect(await tasksOf(one.admin, projectId)).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
-test.skipIf(!hasPostgres)(
-  "deliveries of many projects at once need no second connection each",
-  async () => {
-    const database = await makePostgres((await serviceUrl("postgres")) ?? "");
-    const server = await startApiServer({ "database.url": database.url, "database.poolSize": 2 });
-    const hooks = await Promise.all(Array.from({ length: 20 }, () => makeHook(server, {})));
-    const urls = await Promise.all(hooks.map(({ url }) => url()));
-    const answers = await Promise.all([...urls, ...urls].map((url) => deliverTo(url, push)));
-    expect(answers.filter(({ status }) => status === 202)).toHaveLength(20);
-    expect(answers.filter(({ body }) => body.code === "debounced")).toHaveLength(20);
-    await server.stop();
-    await database.remove();
-  },
-  60_000,
-);
+test.skipIf(!hasPostgres)("deliveries of many projects at once need no second connection each", async () => {
+  const database = await makePostgres((await serviceUrl("postgres")) ?? "");
+  const server = await startApiServer({ "database.url": database.url, "database.poolSize": 2 });
+  const hooks = await Promise.all(Array.from({ length: 20 }, () => makeHook(server, {})));
+  const urls = await Promise.all(hooks.map(({ url }) => url()));
+  const answers = await Promise.all([...urls, ...urls].map((url) => deliverTo(url, push)));
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(20);
+  expect(answers.filter(({ body }) => body.code === "debounced")).toHaveLength(20);
+  await server.stop();
+  await database.remove();
+});

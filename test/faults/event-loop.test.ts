@@ -23,7 +23,7 @@ describe("a server with ten thousand queued tasks", () => {
     }
     await store.close();
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.end("SIGKILL");
     rmSync(dataDir, { recursive: true, force: true });
@@ -33,9 +33,10 @@ describe("a server with ten thousand queued tasks", () => {
   async function longestWaitMs(work: Promise<unknown>): Promise<number> {
     let isOver = false;
     let longest = 0;
-    void work.finally(() => {
+    const end = () => {
       isOver = true;
-    });
+    };
+    work.then(end, end);
     while (!isOver) {
       const startedAt = performance.now();
       await fetch(`${server.url}/livez`);
@@ -61,5 +62,5 @@ describe("a server with ten thousand queued tasks", () => {
     for (let page = 2; page <= 40 && !(Math.min(...waits) < 100); page++)
       waits.push(await longestWaitMs(list(page)));
     expect(Math.min(...waits)).toBeLessThan(100);
-  }, 60_000);
+  });
 });

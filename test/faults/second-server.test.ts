@@ -14,7 +14,7 @@ describe("while a server runs on an SQLite database", () => {
   let server: ServerProcess;
   beforeAll(async () => {
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.end("SIGTERM");
     rmSync(dataDir, { recursive: true, force: true });
@@ -24,25 +24,25 @@ describe("while a server runs on an SQLite database", () => {
     const second = await slipway(["deploy", "--server-listen", "127.0.0.1:0", "--data-dir", dataDir]);
     expect(second.exitCode).toBe(1);
     expect(second.stderr).toContain("Another Slipway server is running on the database");
-  }, 60_000);
+  });
 
   test("its key cannot be rotated: secrets that it encrypts next would be lost", async () => {
     const rotation = await slipway(["key", "rotate", "--data-dir", dataDir]);
     expect([rotation.exitCode, rotation.stdout]).toEqual([1, ""]);
     expect(rotation.stderr).toContain("Stop it first");
-  }, 60_000);
+  });
 
   test("a backup can be taken", async () => {
     const backup = await slipway(["backup", join(dataDir, "now.bak"), "--data-dir", dataDir]);
     expect(backup.exitCode).toBe(0);
-  }, 60_000);
+  });
 
   test("a killed server leaves no lock behind", async () => {
     await server.end("SIGKILL");
     const rotation = await slipway(["key", "rotate", "--data-dir", dataDir]);
     expect([rotation.exitCode, rotation.stderr]).toEqual([0, ""]);
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
-  }, 60_000);
+  });
 });
 
 const postgres = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
@@ -66,7 +66,7 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
   beforeAll(async () => {
     database = await make();
     servers = [await start(), await start()];
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const server of servers) await server.end("SIGTERM");
     await database.remove();
@@ -79,7 +79,7 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
     expect(rotation.stderr).toContain("2 Slipway servers are running on this database");
     for (const { pid } of servers) expect(rotation.stderr).toContain(`pid ${pid}`);
     expect(rotation.stderr).toContain("stop them all first");
-  }, 60_000);
+  });
 
   test("a server whose connection broke is counted again after it reconnected", async () => {
     // The view lists the locks of all databases of the PostgreSQL server.
@@ -88,7 +88,7 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
     expect(await query(`select pg_terminate_backend(pid) ${presence}`)).toBe(2);
     await eventually("both are back", async () => (await query(`select 1 ${presence}`)) === 2);
     expect((await rotate()).stderr).toContain("2 Slipway servers");
-  }, 60_000);
+  });
 
   test("the key is rotated after they were stopped or killed, and the next server starts with the new key", async () => {
     const id = await servers[0]?.project("https://git.example.com/shop.git", { build: "true" });
@@ -104,5 +104,5 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
     servers = [await start()];
     const project = await servers[0]?.admin.expect(200, "GET", `/api/projects/${id}`);
     expect(project).toMatchObject({ secretNames: ["TOKEN"] });
-  }, 60_000);
+  });
 });

@@ -87,7 +87,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       server = await startPostgres();
       store = await openTestStore(server.url);
       projectId = (await store.projects.create(sampleProject())).id;
-    }, 120_000);
+    });
     afterAll(async () => {
       await store.close();
       await server.stop();
@@ -142,7 +142,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
           null,
         ),
       ).toBe(0);
-    }, 60_000);
+    });
 
     test("work whose connection is lost is undone, and the next holder of its lock does not find it", async () => {
       const [holder, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -161,7 +161,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       expect(await broken).toMatchObject({ code: "unavailable" });
       expect(await store.meta.get("who")).toBeNull();
       await other.close();
-    }, 60_000);
+    });
 
     test("a server that is silent for some seconds takes no lock from its holder", async () => {
       const other = await openTestStore(server.url);
@@ -193,7 +193,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       const reading = inside(({ meta }) => meta.get("kept"));
       expect(await other.run(reading, null, lockOf("kept", 3_000))).toBe("yes");
       await other.close();
-    }, 60_000);
+    });
 
     test("a server that does not answer is reported within seconds", async () => {
       server.pause();
@@ -205,7 +205,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       } finally {
         server.resume();
       }
-    }, 60_000);
+    });
   },
 );
 

@@ -82,7 +82,7 @@ describe("a place is reserved before any waiting", () => {
       "all places are free",
       async () => (await app.metric("slipway_push_places_taken")) === 0,
     );
-  }, 120_000);
+  });
 
   test("max-connections-per-user holds when a user's connections race", async () => {
     push = await startPushApp({ "push.max-connections-per-user": 3 });

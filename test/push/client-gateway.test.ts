@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { type PushMessage, type PushOptions, SlipwayPush } from "../../client/slipway-push.ts";
 import { manualClock } from "../../src/clock.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 
@@ -14,8 +15,8 @@ afterEach(async () => {
   apps = [];
 });
 
-async function gateway(): Promise<PushApp> {
-  const app = await startPushApp();
+async function gateway(settings: Parameters<typeof startPushApp>[0] = {}): Promise<PushApp> {
+  const app = await startPushApp(settings);
   apps.push(app);
   return app;
 }
@@ -135,16 +136,15 @@ test("a client without messages for longer than resume.age still gets the missed
 });
 
 test("a gateway that was restarted is found again, and says that messages may be missing", async () => {
-  const first = await gateway();
+  const listen = { "server.listen": { host: "127.0.0.1", port: freePort() } };
+  const first = await gateway(listen);
   const ann = connect(first, "ann");
   await eventually("ann is connected", ann.isOpen);
   await first.publish({ targetType: "all", target: "", data: "before" });
   await eventually("the message arrived", () => ann.messages.length === 1);
-  const { port } = first;
   await first.stop();
   apps = [];
-  const second = await startPushApp({ "server.listen": { host: "127.0.0.1", port } });
-  apps.push(second);
+  const second = await gateway(listen);
   await eventually("it reconnected", () => ann.opens.length === 2);
   expect(ann.opens[1]).toMatchObject({ reconnected: true, recovered: false });
   await second.publish({ targetType: "all", target: "", data: "after" });

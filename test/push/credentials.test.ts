@@ -59,7 +59,6 @@ test.if(Bun.which("javac") !== null)(
     expect([status, body]).toEqual(["401", "no body"]);
     expect(challenge).toContain('error_description="An api key is needed');
   },
-  60_000,
 );
 
 describe("without api-keys", () => {

@@ -107,7 +107,7 @@ describe("heartbeat", () => {
       await gateway.stop();
       await verify.stop();
     }
-  }, 60_000);
+  });
 
   test("a client that is stopped (SIGSTOP) while the server keeps sending to it is closed within pong-timeout plus one tick", async () => {
     push = await startPushApp({ "push.ping-interval": 300, "push.pong-timeout": pongTimeoutMs });
@@ -122,10 +122,10 @@ describe("heartbeat", () => {
       await Bun.sleep(20);
     }
     const tookMs = performance.now() - stoppedAt;
-    expect(sent).toBeGreaterThan(5);
+    expect(sent).toBeGreaterThan(1);
     expect(await closes()).toBe(1);
     // Its last pong is up to one ping interval older than the stop; only a busy machine adds more.
     expect(tookMs).toBeGreaterThan(pongTimeoutMs - 600);
     expect(tookMs).toBeLessThan(pongTimeoutMs + 8000);
-  }, 30_000);
+  });
 });

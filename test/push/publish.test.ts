@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { RawSocket } from "../support/raw-socket.ts";
@@ -9,6 +9,7 @@ beforeAll(async () => {
   push = await startPushApp({ "push.max-message-bytes": 1000 });
 });
 
+afterEach(() => setSystemTime());
 afterAll(() => push.stop());
 
 const send = (path: string, init: RequestInit) => fetch(push.url + path, init);
@@ -113,7 +114,6 @@ describe("Idempotency-Key", () => {
     const first = await push.publish(body, key);
     setSystemTime(new Date(Date.now() + 86_400_000));
     const again = await push.publish(body, key);
-    setSystemTime();
     expect(again.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
   });
 
@@ -222,7 +222,6 @@ describe("other operations", () => {
     const v1 = await PushClient.open(`${push.wsUrl}?code=max&temp=1`, ["slipway.v1"]);
     const [welcome] = await v1.receivedType("welcome");
     const report = await push.get("/feign/connections?userId=max");
-    setSystemTime();
     push.verify.answer = answer;
     expect(report.status).toBe(200);
     const { data } = (await report.json()) as {

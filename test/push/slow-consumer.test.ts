@@ -76,35 +76,31 @@ describe("slow consumers", () => {
     await Promise.all(
       Array.from({ length: 40 }, () => gateway.publisher.publish({ targetType: "all", target: "", data })),
     );
-    await eventually("all 40 arrive", () => (healthy[0]?.received ?? 0) >= 40, 60_000);
+    await eventually("all 40 arrive", () => (healthy[0]?.received ?? 0) >= 40);
     // The other client receives its welcome too.
-    await eventually("all 40 arrive", () => (healthy[1]?.received ?? 0) >= 41, 60_000);
+    await eventually("all 40 arrive", () => (healthy[1]?.received ?? 0) >= 41);
     expect(healthy[0]?.bytes).toBe(40 * mebibyte);
     expect(healthy.map((reader) => reader.closed)).toEqual([null, null]);
-    await eventually("the paused ones are closed", () => gateway.connections.size === 2, 60_000);
+    await eventually("the paused ones are closed", () => gateway.connections.size === 2);
     expect(await server.metric('slipway_push_closes_total{code="4102"}')).toBe(3);
     expect(await server.metric("slipway_push_dropped_total")).toBe(0);
-  }, 120_000);
+  });
 
   test("the unsent bytes of a connection stay bounded, and the client reads the close code when it reads again", async () => {
     server = await startGateway();
     await pauseSome(1);
     const data = "x".repeat(100_000);
-    await eventually(
-      "it is closed",
-      async () => {
-        await publishTo("all", "", data);
-        for (const socket of server.gateway.connections.all())
-          expect(socket.getBufferedAmount()).toBeLessThan(2 * mebibyte);
-        return server.gateway.connections.size === 0;
-      },
-      30_000,
-    );
+    await eventually("it is closed", async () => {
+      await publishTo("all", "", data);
+      for (const socket of server.gateway.connections.all())
+        expect(socket.getBufferedAmount()).toBeLessThan(2 * mebibyte);
+      return server.gateway.connections.size === 0;
+    });
     const [client] = paused;
     expect(client?.socket.isPaused()).toBe(true);
     client?.resume();
     expect(await client?.closeCode(30_000)).toBe(4102);
-  }, 90_000);
+  });
 
   test("after a message that escaping makes six times as large, the following messages arrive too", async () => {
     server = await startGateway();
@@ -128,7 +124,7 @@ describe("slow consumers", () => {
     // Parsed only when the last one has arrived: these are ten megabytes, in the process of the gateway.
     const texts = () => client.frames().filter(({ opcode }) => opcode === 1);
     const isLast = (payload: Buffer) => payload.length < 1_000 && payload.includes("small 4");
-    await eventually("the last one arrives", () => texts().some(({ payload }) => isLast(payload)), 50_000);
+    await eventually("the last one arrives", () => texts().some(({ payload }) => isLast(payload)));
     const received = texts()
       .map(({ payload }) => JSON.parse(payload.toString()) as { type: string; data: string })
       .filter(({ type }) => type === "message");
@@ -139,7 +135,7 @@ describe("slow consumers", () => {
     ]);
     expect(server.gateway.connections.size).toBe(1);
     expect(await server.metric("slipway_push_dropped_total")).toBe(0);
-  }, 60_000);
+  });
 
   test("below send-buffer-bytes, without progress for slow-consumer-timeout: 4102", async () => {
     server = await startGateway({
@@ -154,7 +150,7 @@ describe("slow consumers", () => {
     expect(server.gateway.connections.size).toBe(1);
     await eventually("it is closed", () => server.gateway.connections.size === 0);
     expect(await server.metric('slipway_push_closes_total{code="4102"}')).toBe(1);
-  }, 60_000);
+  });
 
   test("over send-buffer-total the largest go first", async () => {
     server = await startGateway({
@@ -169,7 +165,7 @@ describe("slow consumers", () => {
     for (let sent = 0; sent < 40 && server.gateway.connections.size === 2; sent++) await publish("paused-0");
     await eventually("one is closed", () => server.gateway.connections.size === 1);
     expect(server.gateway.connections.onlineUsers()).toEqual(["paused-1"]);
-  }, 60_000);
+  });
 
   test("a slow consumer delays neither other users nor other recipients of the same messages", async () => {
     server = await startGateway();
@@ -187,7 +183,7 @@ describe("slow consumers", () => {
     await eventually("both arrive", () => healthy.received === 2);
     await eventually("the paused one is closed", () => server.gateway.connections.size === 1);
     expect(await server.metric('slipway_push_closes_total{code="4102"}')).toBe(1);
-  }, 60_000);
+  });
 
   test.each(["", "slipway.v1"])(
     "a consumer that falls behind and keeps reading gets everything in order, then live messages again: %p",
@@ -227,7 +223,6 @@ describe("slow consumers", () => {
       expect(received()).toEqual(Array.from({ length: 61 }, (_, index) => index));
       expect(await server.metric("slipway_push_buffered_bytes")).toBe(0);
     },
-    60_000,
   );
 
   test("a publish is answered when its own message is out, whatever follows it", async () => {
@@ -257,5 +252,5 @@ describe("slow consumers", () => {
     expect(server.gateway.connections.size).toBe(2);
     await withinTurns([publishTo("user", "paused-1", large)]);
     expect(server.gateway.connections.onlineUsers()).toEqual(["paused-1"]);
-  }, 60_000);
+  });
 });

@@ -101,7 +101,7 @@ describe("everything else is not understood: 503, and never a connection", () =>
     expect(await statusOf()).toBe(503);
     expect(performance.now() - startedAt).toBeGreaterThan(2500);
     expect(await push.metric("slipway_push_places_taken")).toBe(0);
-  }, 20_000);
+  });
 
   test("a body that never ends is given up with the same limit of time", async () => {
     push.verify.answer = () =>
@@ -113,7 +113,7 @@ describe("everything else is not understood: 503, and never a connection", () =>
         }),
       );
     expect(await statusOf()).toBe(503);
-  }, 20_000);
+  });
 
   test("down", async () => {
     await push.verify.stop();

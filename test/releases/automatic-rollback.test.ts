@@ -25,7 +25,7 @@ test("a runner that cannot write down a started service ends it, and the previou
   expect(task.reason).toContain(`${first.commit?.slice(0, 7)} is serving again`);
   expect(isAlive(Number(await Bun.file(pidFile).text()))).toBeFalse();
   expect((await answerOf(port)).commit).toBe(first.commit ?? "");
-}, 60_000);
+});
 
 describe("the previous release comes back by itself", () => {
   test("when the new service dies, its health check fails or its deploy fails", async () => {
@@ -53,7 +53,7 @@ describe("the previous release comes back by itself", () => {
         stages: { deploy: { script: "" }, start: pick(changed.start) },
       });
     }
-  }, 90_000);
+  });
 
   test("with its own scripts and environment, and the secrets of today", async () => {
     const port = newPort();
@@ -70,7 +70,7 @@ describe("the previous release comes back by itself", () => {
     const second = await deploy(projectId, "failed");
     expect(second.task.reason).toContain(`${first.short} is serving again`);
     expect(await answerOf(port)).toMatchObject({ commit: first.commit, secret: "new-secret" });
-  }, 60_000);
+  });
 
   test("a rollback that fails is reported and not repeated, and nothing is called live", async () => {
     const port = newPort();
@@ -94,7 +94,7 @@ describe("the previous release comes back by itself", () => {
     await server.reach(back.id, "success");
     expect((await answerOf(port)).commit).toBe(first.commit);
     expect(await read(projectId)).toMatchObject({ liveTaskId: back.id, liveNote: "" });
-  }, 60_000);
+  });
 
   test("not where it is off, and a failed build changes nothing", async () => {
     const port = newPort();
@@ -113,7 +113,7 @@ describe("the previous release comes back by itself", () => {
     expect(third.task.rollback).toBeNull();
     expect(await read(projectId)).toMatchObject({ liveTaskId: null });
     expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
-  }, 60_000);
+  });
 
   test("a deploy whose script never ran leaves the previous release alone", async () => {
     const port = newPort();
@@ -136,7 +136,7 @@ describe("the previous release comes back by itself", () => {
     expect(await Bun.file(record).text()).toBe(`${first.commit}\n`);
     expect((await answerOf(port)).pid).toBe(before.pid);
     expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
-  }, 60_000);
+  });
 
   test("in stop-after-healthy the previous service never stops", async () => {
     const port = newPort();
@@ -165,7 +165,7 @@ describe("the previous release comes back by itself", () => {
     expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
     process.kill(before.pid);
     rmSync(`/tmp/slipway-port-${port}`);
-  }, 60_000);
+  });
 });
 
 function pick(start: ProjectAnswer["stages"]["start"]) {

@@ -24,14 +24,14 @@ beforeAll(async () => {
   repository = await makeRepository();
   await repository.push({ "server.js": service });
   server = await startServerProcess(dataDir, settings);
-}, 60_000);
+});
 afterAll(async () => {
   await server.end("SIGTERM");
   await endListeners(port);
   repository.remove();
   rmSync(dataDir, { recursive: true, force: true });
   rmSync(slow, { force: true });
-}, 60_000);
+});
 
 const read = (id: number) => server.admin.expect<ProjectAnswer>(200, "GET", `/api/projects/${id}`);
 
@@ -65,7 +65,7 @@ describe("kill -9", () => {
     expect((await answerOf(port)).commit).toBe(first.commit ?? "");
     expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
     await endListeners(port);
-  }, 90_000);
+  });
 
   test("of the runner during the first start: the project stays with it, because a service may run there", async () => {
     const projectId = await project();
@@ -78,7 +78,7 @@ describe("kill -9", () => {
     expect(await read(projectId)).toMatchObject({ liveTaskId: null, homeRunnerId: runnerId });
     await server.reach((await server.run(projectId)).id, "success");
     await endListeners(port);
-  }, 90_000);
+  });
 
   test("of the runner during the switch of stop-after-healthy: nothing is called live, and a rollback ends both services", async () => {
     const upstream = join(dataDir, "upstream");
@@ -120,14 +120,14 @@ describe("kill -9", () => {
     expect(isAlive(before.pid)).toBeFalse();
     expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
     process.kill(after.pid, "SIGKILL");
-  }, 90_000);
+  });
 });
 
 describe("kill -9 of a server with a longer lease", () => {
   beforeAll(async () => {
     await server.end("SIGTERM");
     server = await startServerProcess(dataDir, patient);
-  }, 60_000);
+  });
 
   test("during the switch: the runner goes on, and the new commit is live", async () => {
     const upstream = join(dataDir, "upstream-2");
@@ -155,7 +155,7 @@ describe("kill -9 of a server with a longer lease", () => {
     expect(isAlive(before.pid)).toBeFalse();
     expect(await read(projectId)).toMatchObject({ liveTaskId: id });
     process.kill(after.pid, "SIGKILL");
-  }, 90_000);
+  });
 
   test("during a rollback: it names the old commit only when that serves again", async () => {
     const projectId = await project();
@@ -175,5 +175,5 @@ describe("kill -9 of a server with a longer lease", () => {
     expect(task.reason).toContain("is serving again");
     expect((await answerOf(port)).commit).toBe(first.commit ?? "");
     expect(await read(projectId)).toMatchObject({ liveTaskId: first.id });
-  }, 90_000);
+  });
 });

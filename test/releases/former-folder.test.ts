@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,10 +9,8 @@ import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
-import { isAlive, type ProcessWatch, watchProcesses } from "../support/process-watch.ts";
+import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
-
-setDefaultTimeout(60_000);
 
 let repository: GitRepository;
 let commit: string;
@@ -45,7 +43,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await runner.stop();
   server.stop();
-  for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
+  for (const pid of watch.alive()) signalIfAlive(pid, "SIGKILL");
   for (const folder of [dataDir, root]) rmSync(folder, { recursive: true, force: true });
 });
 

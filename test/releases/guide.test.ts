@@ -8,6 +8,7 @@ import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { reportPushesAsGitea } from "../support/gitea-hook.ts";
 import { examplesOf, runPage } from "../support/page-examples.ts";
+import { signalIfAlive } from "../support/process-watch.ts";
 import type { ProjectAnswer } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { installPackages } from "../support/service-install.ts";
@@ -26,7 +27,7 @@ beforeAll(async () => {
   repository = await makeRepository();
   git = serveGit(dirname(repository.url), null);
   server = await startServerProcess(join(folder, "data"));
-}, 60_000);
+});
 afterAll(async () => {
   await server.end("SIGTERM");
   await git.stop();
@@ -37,9 +38,9 @@ afterAll(async () => {
     "-c",
     `ss -ltnpH "sport = :${port}" | grep -o 'pid=[0-9]*' | cut -d= -f2`,
   ]);
-  for (const pid of held.stdout.toString().split("\n").filter(Boolean)) process.kill(Number(pid), "SIGKILL");
+  for (const pid of held.stdout.toString().split("\n").filter(Boolean)) signalIfAlive(Number(pid), "SIGKILL");
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const served = async () => (await fetch(`http://127.0.0.1:${port}/`, { keepalive: false })).text();
 

@@ -1,14 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
-import { isAlive, type ProcessWatch, watchProcesses } from "../support/process-watch.ts";
+import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
-
-setDefaultTimeout(60_000);
 
 type Runner = ReturnType<typeof startRunnerProcess>;
 
@@ -33,7 +31,7 @@ afterEach(async () => {
   server.disturb = () => null;
   for (const runner of runners) await runner.stop();
   server.stop();
-  for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
+  for (const pid of watch.alive()) signalIfAlive(pid, "SIGKILL");
   rmSync(root, { recursive: true, force: true });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +8,6 @@ import { makeRepository } from "../support/git-repository.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { makeSteppedClock } from "../support/stepped-clock.ts";
-
-setDefaultTimeout(60_000);
 
 const { server, repository } = await setUpDeploy();
 const running: ReturnType<typeof startRunnerProcess>[] = [];

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { testImage } from "../support/podman.ts";
-import { isAlive } from "../support/process-watch.ts";
+import { isAlive, signalIfAlive } from "../support/process-watch.ts";
 import {
   pidsOn,
   type Recipe,
@@ -21,8 +21,6 @@ import { installPackages } from "../support/service-install.ts";
 import { type RunningService, serviceFolder } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { makeTestUser } from "../support/test-user.ts";
-
-setDefaultTimeout(90_000);
 
 const nginx = await serviceUrl("nginx");
 const podman = await serviceUrl("podman");
@@ -43,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.end("SIGTERM");
-  for (const pid of ports.flatMap(pidsOn)) process.kill(pid, "SIGKILL");
+  for (const pid of ports.flatMap(pidsOn)) signalIfAlive(pid, "SIGKILL");
   for (const { repository } of runs) repository.remove();
   rmSync(folder, { recursive: true, force: true });
 });

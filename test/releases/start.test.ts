@@ -18,7 +18,7 @@ beforeAll(async () => {
   await repository.push({ "server.js": service });
   git = serveGit(repository.url.replace(/\/[^/]+$/, ""), null);
   server = await startDeployServer();
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   server.remove();
@@ -76,7 +76,7 @@ describe("a second deploy of a service on a fixed port", () => {
     expect(after.commit).toBe(second);
     expect(after.pid).not.toBe(before.pid);
     expect(isAlive(before.pid)).toBe(false);
-  }, 60_000);
+  });
 
   test("keep leaves it to the script: a script that does not end the old one fails, and names who holds the port", async () => {
     const port = newPort();
@@ -87,7 +87,7 @@ describe("a second deploy of a service on a fixed port", () => {
     const task = await server.reach((await server.run(projectId)).id, "failed");
     expect(task.reason).toContain(`port ${port} is still held by task ${live} (commit ${first.slice(0, 7)})`);
     expect((await answerOf(port)).commit).toBe(first);
-  }, 60_000);
+  });
 
   test("keep with a script that ends the old one by itself succeeds", async () => {
     const port = newPort();
@@ -100,7 +100,7 @@ echo $! >${pidFile}`;
     const second = await deploy(projectId, "second");
     expect((await answerOf(port)).commit).toBe(second);
     rmSync(pidFile);
-  }, 60_000);
+  });
 
   test("stop-after-healthy runs both until the switch script has pointed the proxy to $PORT", async () => {
     const port = newPort();
@@ -156,7 +156,7 @@ echo $! >${pidFile}`;
       await proxy.stop(true);
       rmSync(upstream, { force: true });
     }
-  }, 60_000);
+  });
 });
 
 /** Waits until a process has written its pid. */
@@ -184,7 +184,7 @@ describe("a start must be proven", () => {
     expect(task.reason).toContain("no database");
     expect(textOf(await server.log(task.id))).toContain("no database");
     expect(await liveTask(projectId)).toBeNull();
-  }, 60_000);
+  });
 
   test("without a health check it must live for settleSeconds", async () => {
     const short = await project({ script: "sleep 1 &", settleSeconds: 3 }, 0);
@@ -192,7 +192,7 @@ describe("a start must be proven", () => {
     expect(task.reason).toBe("all started processes have exited; there was no output");
     const long = await project({ script: "sleep 60 &", settleSeconds: 1 }, 0);
     await server.reach((await server.run(long)).id, "success");
-  }, 60_000);
+  });
 
   test("a port of another program is not taken for the service", async () => {
     const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("other") });
@@ -205,7 +205,7 @@ describe("a start must be proven", () => {
     } finally {
       await other.stop(true);
     }
-  }, 60_000);
+  });
 
   test("a service that is managed elsewhere leaves no process: expect tells the commits apart", async () => {
     const commitFile = `/tmp/slipway-managed-${process.pid}`;
@@ -226,7 +226,7 @@ describe("a start must be proven", () => {
       await elsewhere.stop(true);
       rmSync(commitFile, { force: true });
     }
-  }, 60_000);
+  });
 
   test("a daemon that leaves the session only after the script has ended counts as running", async () => {
     const pidFile = `/tmp/slipway-late-${process.pid}`;
@@ -251,7 +251,7 @@ while [ ! -f ${pidFile} ]; do sleep 0.02; done; sleep 1 &`;
     const task = await server.reach((await server.run(projectId)).id, "failed");
     expect(task.reason).toContain("all started processes have exited");
     rmSync(pidFile);
-  }, 60_000);
+  });
 
   test("daemons that detached into a session of their own are not ended", async () => {
     const pidFile = `/tmp/slipway-daemon-${process.pid}`;
@@ -265,7 +265,7 @@ sleep 0.3`;
     expect(isAlive(daemon)).toBe(true);
     process.kill(daemon);
     rmSync(pidFile);
-  }, 60_000);
+  });
 
   test("the output goes to a file, so that a service that prints lives on, and start.log is shown too", async () => {
     const port = newPort();
@@ -278,7 +278,7 @@ sleep 0.3`;
     expect(text).toContain("written to the log file");
     for (let i = 0; i < 20; i++) await answerOf(port);
     expect((await answerOf(port)).count).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });
 
 describe("supersede: running", () => {
@@ -308,5 +308,5 @@ describe("supersede: running", () => {
     await Bun.write(gate, "");
     await server.reach(newer, "success");
     rmSync(gate);
-  }, 60_000);
+  });
 });

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { banner } from "../../src/cli/banner.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
-
-setDefaultTimeout(60_000);
 
 let dataDir: string;
 beforeAll(() => {

@@ -104,7 +104,7 @@ beforeAll(async () => {
     { noun: "project", userId: viewer.id, permission: "view" },
     { noun: "project", userId: manager.id, permission: "manage" },
   ]);
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 function headersOf(caller: CallerName): Record<string, string> {
@@ -149,7 +149,7 @@ describe("each route admits exactly whom it should, by any method", () => {
           wanted[name] = isAdmitted ? "admitted" : "refused";
         }
       expect(seen).toEqual(wanted);
-    }, 30_000);
+    });
   }
 });
 

@@ -40,7 +40,7 @@ describe.each(shipped)("behind $name with the example of deploy/", ({ executable
     port = freePort();
     server = await startServer(`https://localhost:${port}`, ["127.0.0.1/32"]);
     proxy = await start({ executable, upstream: upstreamOf(server), port }, await makeCertificate());
-  }, 90_000);
+  });
   afterAll(async () => {
     await proxy?.stop();
     await server?.stop();
@@ -171,7 +171,7 @@ describe.skipIf(!nginx)(
       port = freePort();
       server = await startServer("http://deploy.example.com");
       proxy = await startPlainNginx({ executable: nginx ?? "", upstream: upstreamOf(server), port });
-    }, 90_000);
+    });
     afterAll(async () => {
       await proxy?.stop();
       await server?.stop();

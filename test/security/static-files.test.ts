@@ -15,11 +15,11 @@ beforeAll(async () => {
   const page = await (await get("/")).text();
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? "");
   paths = ["/docs", "/api/openapi.json", "/", ...assets];
-}, 60_000);
+});
 afterAll(async () => {
   await server.end("SIGTERM");
   rmSync(dataDir, { recursive: true, force: true });
-}, 30_000);
+});
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(server.url + path, {
@@ -45,7 +45,7 @@ test("files that are the same for all clients are generated once: further reques
   // Generated for each request, /docs takes 4 ms and the largest file 2 ms; sent from memory, a third of a millisecond.
   const dear = Object.entries(costs).filter(([, ms]) => ms > 1.2);
   expect(dear).toEqual([]);
-}, 60_000);
+});
 
 test("each has a tag, and a client that has it already gets 304 and nothing else", async () => {
   for (const path of paths) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -18,8 +18,6 @@ import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { installPackages } from "../support/service-install.ts";
 import { makeTestUser, type TestUser } from "../support/test-user.ts";
-
-setDefaultTimeout(120_000);
 
 const root = resolve(import.meta.dir, "../..");
 const names = ["slipway.service", "slipway-runner.service"] as const;
@@ -126,7 +124,6 @@ describe.skipIf(users.includes(undefined))("their ExecStart lines, run as two re
     await eventually(
       "the server is ready",
       async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true,
-      60_000,
     );
     const client = await deployClient(url, data);
     const { token } = await client.admin.expect<{ token: string }>(201, "POST", "/api/runners", {

@@ -43,8 +43,16 @@ export function freshPrefix(): string {
 
 const common = { log: silentLog, clock: systemClock, random: Math.random };
 
-async function writeToRabbitmq(url: string, exchange: string, texts: string[]): Promise<void> {
-  const connection = new Connection({ url, acquireTimeout: 2_000, connectionTimeout: 2_000 });
+/** A busy machine delays a write; whether the broker is away is to be known soon. */
+const [writeTimeoutMs, probeTimeoutMs] = [20_000, 2_000];
+
+async function writeToRabbitmq(
+  url: string,
+  exchange: string,
+  texts: string[],
+  timeoutMs = writeTimeoutMs,
+): Promise<void> {
+  const connection = new Connection({ url, acquireTimeout: timeoutMs, connectionTimeout: timeoutMs });
   connection.on("error", () => {});
   try {
     const publisher = connection.createPublisher({ confirm: true });
@@ -55,14 +63,20 @@ async function writeToRabbitmq(url: string, exchange: string, texts: string[]): 
   }
 }
 
-async function writeToKafka(url: string, topic: string, key: string, texts: string[]): Promise<void> {
+async function writeToKafka(
+  url: string,
+  topic: string,
+  key: string,
+  texts: string[],
+  timeoutMs = writeTimeoutMs,
+): Promise<void> {
   const producer = new Producer({
     clientId: "another-service",
     bootstrapBrokers: [url.slice("kafka://".length)],
     serializers: stringSerializers,
     autocreateTopics: true,
-    connectTimeout: 2_000,
-    requestTimeout: 2_000,
+    connectTimeout: timeoutMs,
+    requestTimeout: timeoutMs,
     retries: 0,
   });
   try {
@@ -72,9 +86,16 @@ async function writeToKafka(url: string, topic: string, key: string, texts: stri
   }
 }
 
+/** A connection of another service. It opens again by itself after an error, which would otherwise end the test process. */
+export function connectTo(url: string): Connection {
+  const connection = new Connection(url);
+  connection.on("error", () => {});
+  return connection;
+}
+
 async function readFromRabbitmq(url: string, name: string): Promise<TopicReader> {
   const messages: Record<string, unknown>[] = [];
-  const connection = new Connection(url);
+  const connection = connectTo(url);
   const isQueue = name.endsWith(".client");
   const consumer = connection.createConsumer(
     {
@@ -93,6 +114,7 @@ async function readFromRabbitmq(url: string, name: string): Promise<TopicReader>
       messages.push(message.body);
     },
   );
+  consumer.on("error", () => {});
   await new Promise<void>((resolve) => consumer.once("ready", resolve));
   return {
     messages,
@@ -109,6 +131,7 @@ async function readFromKafka(url: string, topic: string): Promise<TopicReader> {
   const groupId = `reader-${crypto.randomUUID()}`;
   const consumer = new Consumer({ clientId: "reader", groupId, bootstrapBrokers, autocreateTopics: true });
   const stream = await consumer.consume({ topics: [topic], mode: "earliest", maxWaitTime: 50 });
+  stream.on("error", () => {});
   stream.on("data", (message) => {
     messages.push(JSON.parse(message.value.toString()));
   });
@@ -129,7 +152,7 @@ export function rabbitmqUnderTest(url: string): BrokerUnderTest {
       new BrokerBus(rabbitmqBroker({ url, prefix, instanceId, isDurable }), { ...common, prefix }),
     write: (prefix, topic, _key, texts) => writeToRabbitmq(url, `${prefix}.${topic}`, texts),
     read: (prefix, topic) => readFromRabbitmq(url, `${prefix}.${topic}`),
-    probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"]),
+    probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"], probeTimeoutMs),
   };
 }
 
@@ -144,6 +167,6 @@ export function kafkaUnderTest(url: string): BrokerUnderTest {
       }),
     write: (prefix, topic, key, texts) => writeToKafka(url, `${prefix}.${topic}`, key, texts),
     read: (prefix, topic) => readFromKafka(url, `${prefix}.${topic}`),
-    probe: () => writeToKafka(url, "probe", "", ["probe"]),
+    probe: () => writeToKafka(url, "probe", "", ["probe"], probeTimeoutMs),
   };
 }

@@ -13,7 +13,7 @@ export async function setUpConsole(
     await closeBrowser(browser);
     await server.stop();
     server.remove();
-  }, 60_000);
+  });
   return { browser, server };
 }
 
@@ -23,6 +23,6 @@ export async function setUpScene(): Promise<{ browser: Browser; scene: ConsoleSc
   afterAll(async () => {
     await closeBrowser(browser);
     await scene.close();
-  }, 60_000);
+  });
   return { browser, scene };
 }

@@ -65,7 +65,7 @@ export async function startContainerScene(
     run: (scripts, stage, more) => scene.end(scene.give(scripts, stage, more)),
     async end(id) {
       const found = () => server.finished.find(({ taskId }) => taskId === id);
-      await eventually(`task ${id} ends`, () => found() !== undefined, 25_000);
+      await eventually(`task ${id} ends`, () => found() !== undefined);
       const { state = "", reason = "" } = found() ?? {};
       return { state, reason, text: scene.text() };
     },
@@ -90,5 +90,6 @@ export function leftContainers(): string[] {
     "--filter",
     "label=slipway.task",
   ]);
+  if (list.exitCode !== 0) throw new Error(`podman ps: ${list.stderr}`);
   return list.stdout.toString().trim().split("\n").filter(Boolean);
 }

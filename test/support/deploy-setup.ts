@@ -49,6 +49,6 @@ export async function setUpServerProcess(
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
     repository.remove();
     rmSync(dataDir, { recursive: true, force: true });
-  }, 60_000);
+  });
   return { server, repository, dataDir, start };
 }

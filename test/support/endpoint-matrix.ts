@@ -20,24 +20,20 @@ export function testEveryEndpoint<Caller extends string>(
   });
 
   describe("each endpoint of the management API admits exactly the expected callers", () => {
-    test.each(Object.entries(apiAccess))(
-      "%s: %s",
-      async (key, expectation) => {
-        const [method = "", path = ""] = key.split(" ");
-        const scene = sceneOf();
-        const seen: Record<string, Outcome> = {};
-        const wanted: Record<string, Outcome> = {};
-        for (const side of ["own", "foreign"] as const)
-          for (const [caller, held] of Object.entries(callers) as [Caller, Held][]) {
-            const outcome = expectedOutcome(held, method, expectation, side);
-            if (endsTheSession.has(key) && outcome === "allowed") continue;
-            wanted[`${caller}, ${side}`] = outcome;
-            seen[`${caller}, ${side}`] = outcomeOf(await call(caller, method, scene.concrete(path, side)));
-            if (destroys.has(key) && outcome === "allowed") await scene.make(side);
-          }
-        expect(seen).toEqual(wanted);
-      },
-      30_000,
-    );
+    test.each(Object.entries(apiAccess))("%s: %s", async (key, expectation) => {
+      const [method = "", path = ""] = key.split(" ");
+      const scene = sceneOf();
+      const seen: Record<string, Outcome> = {};
+      const wanted: Record<string, Outcome> = {};
+      for (const side of ["own", "foreign"] as const)
+        for (const [caller, held] of Object.entries(callers) as [Caller, Held][]) {
+          const outcome = expectedOutcome(held, method, expectation, side);
+          if (endsTheSession.has(key) && outcome === "allowed") continue;
+          wanted[`${caller}, ${side}`] = outcome;
+          seen[`${caller}, ${side}`] = outcomeOf(await call(caller, method, scene.concrete(path, side)));
+          if (destroys.has(key) && outcome === "allowed") await scene.make(side);
+        }
+      expect(seen).toEqual(wanted);
+    });
   });
 }

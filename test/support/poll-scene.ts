@@ -1,4 +1,4 @@
-import { afterAll } from "bun:test";
+import { onTestFinished } from "bun:test";
 import { startDeployServer } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 import { makeRepository } from "./git-repository.ts";
@@ -26,7 +26,7 @@ export const often = { "webhook.reconcileMinutes": 0.015 };
 /** Only the poll at the start. */
 export const atStart = { "webhook.reconcileMinutes": 600 };
 
-/** A server with one project whose webhook is enabled; it can be stopped and started again. */
+/** A server with one project whose webhook is enabled; it can be stopped and started again, and ends with its test. */
 export async function scene(
   settings: Record<string, unknown> = {},
   config: Record<string, unknown> = {},
@@ -39,7 +39,7 @@ export async function scene(
   const project = await server.project(url ?? repository.url, { build: "cat app.txt" });
   const hook = `/api/projects/${project}/webhook`;
   await server.admin.expect(200, "PUT", hook, { enabled: true, provider: "gitea", ...config });
-  afterAll(async () => {
+  onTestFinished(async () => {
     await server.stop();
     server.remove();
     repository.remove();

@@ -25,6 +25,15 @@ export function watchProcesses(): ProcessWatch {
   };
 }
 
+/** Sends a signal to a process that may have ended. */
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
 /** Whether it runs; a zombie does not. */
 export function isAlive(pid: number): boolean {
   try {

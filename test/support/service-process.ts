@@ -66,7 +66,7 @@ export async function launch(options: Launch): Promise<RunningService> {
     while (!(await options.isReady().catch(() => false))) {
       if (
         Date.now() > deadline ||
-        (child.exitCode !== null && Date.now() > deadline - readyDeadlineMs + 5_000)
+        (child.exitCode !== null && Date.now() > deadline - readyDeadlineMs + 30_000)
       ) {
         const state = child.exitCode === null ? "does not answer" : `ended with code ${child.exitCode}`;
         throw new Error(`${options.name} ${state}.\n${output.join("").slice(-4_000)}`);

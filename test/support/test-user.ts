@@ -14,7 +14,11 @@ export async function makeTestUser(name = "slipway-test"): Promise<TestUser | un
     return undefined;
   }
   const find = () => Bun.spawnSync(["getent", "passwd", name]).stdout.toString().trim();
-  if (find() === "") await run(["useradd", "--system", "--create-home", "--shell", "/bin/sh", name]);
+  // Tests of another group may create a user at the same time, and one of them is refused.
+  for (let attempt = 0; find() === "" && attempt < 10; attempt++) {
+    const isMade = await run(["useradd", "--system", "--create-home", "--shell", "/bin/sh", name]);
+    if (!isMade) await Bun.sleep(1_000);
+  }
   const [, , uid = "", gid = "", , home = ""] = find().split(":");
   if (uid === "") throw new Error(`The user ${name} could not be created.`);
   return { name, uid: Number(uid), gid: Number(gid), home };

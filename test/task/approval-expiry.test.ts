@@ -1,13 +1,12 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answer, guardedProject } from "../support/approval-scene.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { signalIfAlive } from "../support/process-watch.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { makeSteppedClock } from "../support/stepped-clock.ts";
-
-setDefaultTimeout(60_000);
 
 const clock = await makeSteppedClock();
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-expiry-"));
@@ -16,7 +15,7 @@ await repository.push({ "app.txt": "one\n" });
 const server = await startServerProcess(dataDir, {}, [], clock.env);
 afterAll(async () => {
   await server.end("SIGKILL");
-  process.kill(server.runnerPid(), "SIGKILL");
+  signalIfAlive(server.runnerPid(), "SIGKILL");
   repository.remove();
   clock.remove();
   rmSync(dataDir, { recursive: true, force: true });

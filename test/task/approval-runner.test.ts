@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { answer, guardedProject } from "../support/approval-scene.ts";
@@ -6,8 +6,6 @@ import { deployClient, textOf } from "../support/deploy-server.ts";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
-
-setDefaultTimeout(60_000);
 
 const scene = await setUpServerProcess();
 const { repository, dataDir } = scene;

@@ -31,7 +31,7 @@ test("a cache with read-only folders is emptied when it is too large, and the de
       liveTaskId: id,
     });
   }
-}, 60_000);
+});
 
 /** As with files that a container wrote as root. */
 const canGiveAway = process.getuid?.() === 0;
@@ -54,7 +54,6 @@ test.skipIf(!canGiveAway)(
     expect(said).toContain("Remove it by hand, as the user its files belong to.");
     rmSync(cacheOf(projectId), { recursive: true });
   },
-  60_000,
 );
 
 test("a runner starts although a cache that was unused for 90 days cannot be removed, and removes the others", async () => {
@@ -72,4 +71,4 @@ test("a runner starts although a cache that was unused for 90 days cannot be rem
   expect(existsSync(unused.readOnly)).toBe(false);
   expect(existsSync(unused.plain)).toBe(false);
   expect(existsSync(unused.foreign)).toBe(canGiveAway);
-}, 60_000);
+});

@@ -65,7 +65,7 @@ beforeAll(async () => {
     await server.admin.expect<{ url: string }>(200, "PUT", `/api/projects/${projectId}/webhook`, webhook)
   ).url;
   targets = await targetsNow();
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   server.remove();
@@ -127,7 +127,7 @@ describe("a message about a task", () => {
       expect(shown).toContain("log ");
     }
     expect(services.problems).toEqual([]);
-  }, 90_000);
+  });
 
   test("has no log line where the target asked for none", async () => {
     const [slack, ...others] = targets;
@@ -139,7 +139,7 @@ describe("a message about a task", () => {
     const { literal } = await services.message("slack", `task ${id} failed`);
     expect(literal).not.toContain("log ");
     expect((await services.message("discord", `task ${id} failed`)).literal).toContain("log ");
-  }, 60_000);
+  });
 });
 
 describe("the address of a target", () => {
@@ -195,7 +195,7 @@ describe("the address of a target", () => {
       });
     expect(discord?.format).toBe(after[1]?.format as string);
     expect(services.problems).toEqual([]);
-  }, 30_000);
+  });
 
   test.each([
     [{ format: "slack" }, "notify.0.url", "is required"],
@@ -249,7 +249,7 @@ describe("an attempt", () => {
       expect(list.items[0]).toMatchObject({ event: "test", targetId: target?.id, delivered: false });
     }
     expect(services.problems.splice(0)).toHaveLength(4);
-  }, 30_000);
+  });
 
   test("does not show an address that the receiver repeats", async () => {
     const echo = Bun.serve({
@@ -286,7 +286,7 @@ describe("an attempt", () => {
       if ((await server.admin.request("POST", path)).status === 429) refused += 1;
     expect(refused).toBeGreaterThan(0);
     expect((await attempts()).length).toBeLessThanOrEqual(50);
-  }, 30_000);
+  });
 });
 
 describe("a rejected delivery", () => {
@@ -309,5 +309,5 @@ describe("a rejected delivery", () => {
     }
     expect(services.taken.discord.length).toBe(before + 1);
     expect(services.problems).toEqual([]);
-  }, 30_000);
+  });
 });

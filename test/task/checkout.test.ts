@@ -49,7 +49,7 @@ describe("the commit that is checked out", () => {
     expect(refused.reason).toContain("no longer reachable from main");
     await server.reach((await server.run(projectId, { commit: elsewhere, ref: "feature" })).id, "success");
     other.remove();
-  }, 60_000);
+  });
 
   test("may be a tag; a missing ref is named in the error", async () => {
     await repository.git("tag", "-a", "-m", "First", "v1", commits[0] ?? "");
@@ -214,7 +214,7 @@ test("a submodule whose address carries the project's server as its user gets no
   await thief.stop(true);
   git.stop();
   outer.remove();
-}, 60_000);
+});
 
 describe("submodules", () => {
   test("are fetched only when the project asks for them", async () => {
@@ -233,5 +233,5 @@ describe("submodules", () => {
       "inner.txt",
     ]);
     for (const each of [inner, outer]) each.remove();
-  }, 60_000);
+  });
 });

@@ -8,6 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { type Received, receiveNotifications } from "../support/notification-receiver.ts";
+import { signalIfAlive } from "../support/process-watch.ts";
 
 const secret = "hook-secret-of-the-test";
 const signingKey = `whsec_${Buffer.from("a key for outgoing webhooks").toString("base64")}`;
@@ -79,12 +80,12 @@ beforeAll(async () => {
     },
   );
   repository.hook("post-receive", hookScript(url));
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   server.remove();
   const pid = join(target, "pid");
-  if (existsSync(pid)) process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+  if (existsSync(pid)) signalIfAlive(Number(readFileSync(pid, "utf8")), "SIGKILL");
   rmSync(target, { recursive: true, force: true });
   notifications.stop();
   repository.remove();
@@ -149,7 +150,7 @@ describe("git push in, live deploy out", () => {
       expect(isSigned(told)).toBe(true);
       expect(told.json.data).toMatchObject({ project: { id: projectId }, task: { id: pushed.id, commit } });
     }
-  }, 60_000);
+  });
 
   test("a manual run creates the same rows and messages, except for the trigger", async () => {
     const manual = await server.reach((await server.run(projectId)).id, "success");
@@ -175,7 +176,7 @@ describe("git push in, live deploy out", () => {
         (line) => `${line.stage} ${line.text.replace(/task \d+ \(commit \w+\)/, "task")}`,
       );
     expect(await texts(manual.id)).toEqual(await texts(pushed.id));
-  }, 60_000);
+  });
 
   test("an earlier commit is deployed again, and the project shows what is live", async () => {
     const first = await repository.git("rev-parse", "HEAD~1");
@@ -190,5 +191,5 @@ describe("git push in, live deploy out", () => {
     expect(await answered()).toBe("two");
     const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
     expect(project).toMatchObject({ liveTaskId: again.id });
-  }, 60_000);
+  });
 });

@@ -45,5 +45,4 @@ test.each(["", "y", "a line of usual length that a build tool repeats for ever"]
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  30_000,
 );

@@ -49,7 +49,7 @@ describe.skipIf(!postgres)("two instances on PostgreSQL with three runners", () 
       const { token } = await registerRunner(instance.url, instance.admin, { name: `runner ${each}` });
       runners.push(startRunnerProcess(instance.url, token, 2));
     }
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(runners.map((runner) => runner.stop()));
     for (const instance of instances) await instance.stop();

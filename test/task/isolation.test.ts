@@ -10,7 +10,7 @@ beforeAll(async () => {
   repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
   server = await startDeployServer({ "runner.enabled": false });
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   server.remove();
@@ -35,8 +35,8 @@ async function runner(name: string, says: Record<string, unknown>) {
   await ask("hello");
   return {
     id,
-    async claim(): Promise<{ taskId: number; stages: Record<string, unknown>[] } | null> {
-      const answer = await ask("claim", AbortSignal.timeout(1500)).catch(() => null);
+    async claim(withinMs = 20_000): Promise<{ taskId: number; stages: Record<string, unknown>[] } | null> {
+      const answer = await ask("claim", AbortSignal.timeout(withinMs)).catch(() => null);
       return answer?.status === 200 ? ((await answer.json()) as { taskId: number; stages: [] }) : null;
     },
     disable: () => server.admin.expect(200, "PATCH", `/api/runners/${id}`, { disabled: true }),
@@ -57,7 +57,7 @@ describe("a project that requires isolation", () => {
     await eventually("the log has the reason too", async () =>
       textOf(await server.log(id)).includes("requires a runner with isolation user"),
     );
-    expect(await plain.claim()).toBeNull();
+    expect(await plain.claim(1500)).toBeNull();
     const isolated = await runner("isolated", { isolated: true, isolation: "user" });
     expect((await isolated.claim())?.taskId).toBe(id);
     const shown = await server.admin.expect<Record<string, unknown>>(
@@ -79,7 +79,7 @@ describe("a project with an image", () => {
     await eventually("it waits with the reason", async () =>
       (await waitingOf(id)).includes("can run containers"),
     );
-    expect(await older.claim()).toBeNull();
+    expect(await older.claim(1500)).toBeNull();
     const equipped = await runner("equipped", { containers: true });
     const given = await equipped.claim();
     expect(given).toMatchObject({ taskId: id, stages: [{ name: "build", image: "node:22" }] });
@@ -96,7 +96,7 @@ describe("a project with an image", () => {
     for (const more of needing) {
       const { id } = await server.run(await server.project(repository.url, {}, more));
       expect(await waitingOf(id)).toContain("no runner it may use can run containers");
-      expect(await older.claim()).toBeNull();
+      expect(await older.claim(1500)).toBeNull();
       await server.admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
     }
     const free = { stages: { build: { script: "true" }, deploy: { script: "", image: "alpine:3" } } };
@@ -109,7 +109,7 @@ describe("a project with an image", () => {
     const older = await runner("without engine", {});
     const projectId = await server.project(repository.url, { build: "true" }, { image: "node:22" });
     const { id } = await server.run(projectId);
-    expect(await older.claim()).toBeNull();
+    expect(await older.claim(1500)).toBeNull();
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { image: "" });
     expect((await older.claim())?.taskId).toBe(id);
     await older.disable();

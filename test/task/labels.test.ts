@@ -21,7 +21,7 @@ beforeAll(async () => {
   admin = scene.server.admin;
   // These tests bring their own runners.
   await admin.expect(200, "PATCH", `/api/runners/${scene.runner.id}`, { disabled: true });
-}, 60_000);
+});
 afterAll(() => scene.server.stop());
 
 /** The id of the task that this runner gets, or null. */

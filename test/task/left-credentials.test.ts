@@ -39,7 +39,7 @@ test("the SSH key of a checkout that kill -9 of the runner has ended is removed 
   await eventually("the key is removed", () => !existsSync(key));
   expect(statSync(join(dataDir, "runner/tmp")).mode & 0o777).toBe(0o700);
   await server.admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
-}, 60_000);
+});
 
 test("the SSH key of a repository that was read when the server was killed is removed by the next server", async () => {
   const reading = server.admin
@@ -50,4 +50,4 @@ test("the SSH key of a repository that was read when the server was killed is re
   await reading;
   await start();
   await eventually("the key is removed", () => !existsSync(key));
-}, 60_000);
+});

@@ -71,7 +71,7 @@ describe("a process that cannot be killed", () => {
     stop.abort();
     expect(await running).toMatchObject({ end: "stopped", exitCode: null, survivors: [pid] });
     process.kill(pid, "SIGKILL");
-  }, 30_000);
+  });
 });
 
 test("a command does not run before its processes are recorded", async () => {

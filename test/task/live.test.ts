@@ -66,7 +66,7 @@ describe("users who may view a project get events of its tasks", () => {
     );
     project.close();
     task.close();
-  }, 60_000);
+  });
 
   test("and no longer after the permission was removed", async () => {
     const projectId = await server.project(repository.url, { build: "true" });
@@ -88,7 +88,7 @@ describe("users who may view a project get events of its tasks", () => {
     await server.reach(second.id, "success");
     expect(viewer.messages).toHaveLength(heard);
     viewer.close();
-  }, 60_000);
+  });
 
   test("no other connection joins the channel", async () => {
     const projectId = await server.project(repository.url, { build: "true" });

@@ -50,7 +50,7 @@ test.concurrent("a waiting notification is sent after the server was killed, and
     const signed = webhookHeaders(id, timestamp, second?.body ?? "", "the key of the receiver");
     expect(second?.headers.get("webhook-signature")).toBe(signed["webhook-signature"] ?? "");
   }
-}, 120_000);
+});
 
 describe.each(await availableDatabases())("on $name", ({ make }) => {
   test.concurrent("the end of a task is reported although the server is killed as soon as it is known", async () => {

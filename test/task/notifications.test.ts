@@ -59,7 +59,7 @@ beforeAll(async () => {
   client = await deployClient(server.url, server.dataDir);
   const { token } = await registerRunner(server.url, server.admin, { name: "elsewhere" });
   runner = startRunnerProcess(server.url, token, 1);
-}, 60_000);
+});
 afterAll(async () => {
   await runner.stop();
   await server.stop();
@@ -84,7 +84,7 @@ describe("the progress of a task on a remote runner", () => {
         await server.admin.expect<{ name: string }>(200, "GET", `/api/projects/${projectId}`)
       ).name.replace(/^/, "slipway/"),
     });
-  }, 60_000);
+  });
 
   test("ends the status of a commit whose task was moved to a later push", async () => {
     const git = { url: `${host.url}/ann/shop.git`, ref: "main" };
@@ -113,7 +113,7 @@ describe("the progress of a task on a remote runner", () => {
     // A commit that a later push replaced inside the debounce window is no error.
     expect(toldOf(first)).toEqual(["pending", "success"]);
     expect(toldOf(second)).toEqual(["pending", "error"]);
-  }, 60_000);
+  });
 
   test("is sent to the addresses that subscribed to the event, and to no others", async () => {
     const notify = [{ url: notifications.url, events: ["task.failed"] }];
@@ -125,7 +125,7 @@ describe("the progress of a task on a remote runner", () => {
     expect(told.headers.get("webhook-id")).toStartWith("msg_");
     expect(told.headers.has("webhook-signature")).toBe(false);
     expect(new Set(notifications.eventsOf(id))).toEqual(new Set(["task.failed"]));
-  }, 60_000);
+  });
 
   test("is counted", async () => {
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
@@ -168,5 +168,5 @@ describe("the progress of a task on a remote runner", () => {
     await eventually("the host knows that it serves", () =>
       Bun.deepEquals(statusesOf(first.commit).at(-1), ["success", `Task ${back.id}: success`]),
     );
-  }, 60_000);
+  });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   mkdirSync(former, { recursive: true });
   writeFileSync(join(former, "run.json"), '{"owner":{"pid":1,"startedAt":""},"trees":[],"isKept":true}');
   server = await startDeployServer({ "runner.releases": 1 }, dataDir);
-}, 60_000);
+});
 afterAll(async () => {
   process.env.PATH = before.PATH;
   if (before.XDG_STATE_HOME === undefined) delete process.env.XDG_STATE_HOME;
@@ -65,7 +65,7 @@ test("a script finds neither the package nor the tools of the program, and kept 
   // The new release replaced the old one, wherever that was.
   expect(existsSync(former)).toBe(false);
   expect(readdirSync(state)).toEqual(["slipway"]);
-}, 60_000);
+});
 
 test("deleting a sample removes its folders there too", async () => {
   const made = await server.admin.expect<{ projectId: number; taskId: number }>(201, "POST", "/api/samples");
@@ -75,4 +75,4 @@ test("deleting a sample removes its folders there too", async () => {
   expect(left()).not.toEqual([]);
   await server.admin.expect(204, "DELETE", `/api/projects/${made.projectId}`);
   expect(left()).toEqual([]);
-}, 60_000);
+});

@@ -16,7 +16,7 @@ let scene: ProtocolScene;
 
 beforeAll(async () => {
   scene = await startProtocolScene({ "tasks.logMaxBytes": 1000 });
-}, 60_000);
+});
 afterAll(() => scene.server.stop());
 
 describe("the one instruction", () => {

@@ -1,12 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { startServerProcess } from "../support/server-process.ts";
-
-setDefaultTimeout(60_000);
 
 const spellings: Record<string, string>[] = [
   {},

@@ -103,4 +103,4 @@ test("finished tasks are kept for a year by default; references to a deleted tas
     }
     expect(await (await fetch(`${app.url}/metrics`)).text()).toContain("slipway_tasks_cleaned_total 2");
   });
-}, 60_000);
+});

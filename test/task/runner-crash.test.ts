@@ -48,7 +48,7 @@ describe("kill -9 of the runner", () => {
       "task.started",
       "task.succeeded",
     ]);
-  }, 60_000);
+  });
 
   test("during deploy: the task is lost, reported, and not run again", async () => {
     const watch = watchProcesses();
@@ -65,7 +65,7 @@ describe("kill -9 of the runner", () => {
     expect(watch.alive()).toEqual([]);
     expect((await server.task(id)).attempt).toBe(1);
     expect(await watch.all(1)).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("during a health check: its command and the checked service end too", async () => {
     const watch = watchProcesses();
@@ -78,5 +78,5 @@ describe("kill -9 of the runner", () => {
     await killRunner();
     await eventually("nothing of it is alive", () => watch.alive().length === 0);
     await server.reach(id, "lost");
-  }, 60_000);
+  });
 });

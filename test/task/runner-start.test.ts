@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
@@ -6,8 +6,6 @@ import { startFakeServer } from "../support/fake-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
-
-setDefaultTimeout(60_000);
 
 type Line = Record<string, unknown>;
 

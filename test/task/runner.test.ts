@@ -206,7 +206,7 @@ describe("a runner that cannot renew its lease", () => {
     await eventually("the runner has heard of the cancel", () => server.beats > beats + 1);
     server.disturb = () => 503;
     await eventually("nothing of the task is alive", () => watch.alive().length === 0);
-  }, 60_000);
+  });
 
   test("keeps a result until the server is back", async () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);

@@ -26,7 +26,7 @@ describe("kill -9 of the server", () => {
     const lines = await server.log(id);
     expect(lines.map((line) => line.index)).toEqual(lines.map((_, index) => index));
     expect(lines.filter((line) => line.stage === "build").map((line) => line.text)).toEqual(counted);
-  }, 60_000);
+  });
 });
 
 describe("SIGTERM of the server", () => {
@@ -47,7 +47,7 @@ describe("SIGTERM of the server", () => {
     const lines = await server.log(id);
     expect(lines.filter((line) => line.stage === "build").map((line) => line.text)).toEqual(counted);
     await eventually("the drained runner ends", () => !isAlive(runner));
-  }, 60_000);
+  });
 });
 
 describe("two local runners of one server", () => {
@@ -63,5 +63,5 @@ describe("two local runners of one server", () => {
     });
     await eventually("the first one ends", () => !isAlive(first));
     expect(isAlive(server.runnerPid())).toBe(true);
-  }, 60_000);
+  });
 });

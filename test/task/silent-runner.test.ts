@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ProtocolScene, startProtocolScene, wireLines } from "../support/protocol-scene.ts";
 
 /** Longer than a busy machine delays a call. */
 const leaseMs = 5000;
-setDefaultTimeout(90_000);
 let scene: ProtocolScene;
 
 beforeAll(async () => {
   scene = await startProtocolScene({ "tasks.lease": leaseMs });
-}, 60_000);
+});
 afterAll(() => scene.server.stop());
 
 describe("a runner that falls silent", () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
     "tasks.allowLocalRepositories": true,
     "webhook.debounceSeconds": 0,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   host.stop();
@@ -73,7 +73,7 @@ test("a push of two branches at once leaves the status of the task, whichever ar
   );
   await Bun.sleep(300);
   expect(commits.map((commit) => heldOf(commit).at(-1)?.state)).toEqual(commits.map(() => "pending"));
-}, 30_000);
+});
 
 test("without the setting an excluded push has no status", async () => {
   const hook = await hookWith({ name: "silent" });

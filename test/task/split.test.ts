@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
   push = await buildApp(config, "push", pino({ level: "silent" }));
   runner = await registerRunner(deploy.url, deploy.admin, { name: "by hand" });
-}, 60_000);
+});
 afterAll(async () => {
   await push.stop();
   await deploy.stop();
@@ -69,4 +69,4 @@ test("when the roles run separately, live events go through the push role's /fei
   const logged = messages.flatMap((message) => (message.type === "log" ? message.lines : []));
   expect(logged).toEqual([{ index: 0, stage: "build", at: line.at, text: "built" }]);
   live.close();
-}, 60_000);
+});

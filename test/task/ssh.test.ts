@@ -26,7 +26,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     await repository.push({ "app.txt": "one\n" });
     sshd = await startSshd(executable ?? "");
     server = await startDeployServer({ "tasks.allowLocalRepositories": false }, dataDir);
-  }, 60_000);
+  });
   afterAll(async () => {
     await server?.stop();
     await sshd?.stop();
@@ -52,11 +52,11 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(textOf(lines)).not.toContain("PRIVATE KEY");
     const left = readdirSync(join(dataDir, "runner"), { recursive: true }).map(String);
     expect(left.filter((path) => /(^|\/)(git-|key$)/.test(path))).toEqual([]);
-  }, 60_000);
+  });
 
   test("is cloned with a key that was pasted with CRLF line ends", async () => {
     await runOf(await project(`\r\n${sshd.privateKey.replaceAll("\n", "\r\n")}`), "success");
-  }, 60_000);
+  });
 
   test("fails for a key that the host refuses, and says what to do", async () => {
     const task = await runOf(await project(await newKey("other")), "failed");
@@ -66,12 +66,12 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(reasonParts(task.reason)).toMatchObject([
       { code: "fetch_failed", values: { ref: "main", why: { code: "ssh_key_rejected" } } },
     ]);
-  }, 60_000);
+  });
 
   test("fails without a key: keys of the runner's user are not tried", async () => {
     const task = await runOf(await project(null), "failed");
     expect(task.reason).toContain("asks for an SSH key and the project has none");
-  }, 60_000);
+  });
 
   test("accepts no key with a passphrase and no truncated key", async () => {
     const id = await project(null);
@@ -94,7 +94,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     const nonsense = "-----BEGIN RSA PRIVATE KEY-----\nbm8ga2V5\n-----END RSA PRIVATE KEY-----\n";
     const task = await runOf(await project(nonsense), "failed");
     expect(task.reason).toContain("the project's SSH key cannot be read");
-  }, 60_000);
+  });
 
   test("refuses a host whose key has changed, until a person removes the old one", async () => {
     const projectId = await project(sshd.privateKey);
@@ -110,7 +110,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(readFileSync(knownHosts, "utf8")).toBe(known);
     writeFileSync(knownHosts, "");
     await runOf(projectId, "success");
-  }, 60_000);
+  });
 
   test("fails with a reason while the host is away", async () => {
     const projectId = await project(sshd.privateKey);
@@ -119,5 +119,5 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(task.reason).toContain(`${new URL(sshd.url).host} refused the SSH connection`);
     await sshd.restart();
     await runOf(projectId, "success");
-  }, 60_000);
+  });
 });

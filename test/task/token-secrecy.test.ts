@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,6 @@ import { main } from "../support/program.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
-
-setDefaultTimeout(60_000);
 
 /** What /proc shows about the start of a process. */
 function startedWith(pid: number): string {

@@ -26,7 +26,7 @@ test("every text with which the API refuses a request has a code, so that the co
   const found = files.flatMap((path) => textWithoutCode(path, readFileSync(join(root, path), "utf8")));
   expect(files.length).toBeGreaterThan(300);
   expect(found).toEqual([]);
-}, 60_000);
+});
 
 describe("the checker of texts without a code", () => {
   const textsIn = (source: string) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import { type ClientAnswer, runClientSteps } from "./client-steps.ts";
 import {
@@ -9,8 +9,6 @@ import {
   recordedDatabases,
   startOn,
 } from "./recording.ts";
-
-setDefaultTimeout(60_000);
 
 /** The fields that all recorded values of a place have, and their types. */
 interface Shape {

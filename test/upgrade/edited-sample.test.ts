@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { callerWith, copyInstallation, startOn } from "./recording.ts";
-
-setDefaultTimeout(60_000);
 
 test("deleting a sample whose address was changed with version 0.1.0 deletes no other folder", async () => {
   const installation = await copyInstallation("SQLite");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,8 +16,6 @@ import {
   settingsFile,
   startOn,
 } from "./recording.ts";
-
-setDefaultTimeout(60_000);
 
 interface TaskRow {
   id: number;

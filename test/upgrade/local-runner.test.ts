@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +6,6 @@ import { identityOf } from "../../src/runner/process/process-tree.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { callerWith, copyInstallation, recordedDatabases, recordedRunner, startOn } from "./recording.ts";
-
-setDefaultTimeout(90_000);
 
 let repository: GitRepository;
 const stops: (() => unknown)[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +8,6 @@ import type { DatabaseName } from "../support/databases.ts";
 import { makePostgres } from "../support/databases.ts";
 import { serviceUrl } from "../support/services.ts";
 import { backupOf, callerWith, factsOf, recordedDatabases, startOn } from "./recording.ts";
-
-setDefaultTimeout(60_000);
 
 let folder: string;
 beforeAll(() => {

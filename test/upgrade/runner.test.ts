@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,8 +16,6 @@ import {
   recordedRunner,
   startOn,
 } from "./recording.ts";
-
-setDefaultTimeout(60_000);
 
 /** One call of the real runner of version 0.1.0 and its answer. */
 interface RecordedCall {

@@ -118,7 +118,7 @@ test("the whole list is replayed, a hundred at a time", async () => {
     `/api/tasks?projectId=${hook.projectId}`,
   );
   expect(tasks.total).toBe(130);
-}, 60_000);
+});
 
 test("a ref with a newer accepted delivery, or that was deleted since, is not replayed", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });

@@ -76,7 +76,7 @@ for (const { name, make } of await availableDatabases())
       const last = records.items.reduce((newest, item) => (item.id > newest.id ? item : newest));
       expect(tasks.items[0]?.commit).toBe(last.commit);
       expect(tasks.items[0]?.triggeredBy).toBe(last.author);
-    }, 60_000);
+    });
 
     test(`the limit per minute holds over ${instances} instance(s) together`, async () => {
       const limit = 10;
@@ -93,7 +93,7 @@ for (const { name, make } of await availableDatabases())
         expect(codes.filter((code) => code === "accepted")).toHaveLength(limit);
         expect(codes.filter((code) => code === "rate_limited")).toHaveLength(limit);
       });
-    }, 60_000);
+    });
 
     test("a push that the limit refused is not handled, so that a poll finds it", async () => {
       await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {
@@ -149,7 +149,7 @@ for (const { name, make } of await availableDatabases())
       const lock = { name: `webhook ${id}`, waitMs: 10_000 };
       const gate = makeGate();
       // On SQLite the delivery is recorded only after this limit, because the holder has the only writer.
-      const input = { name: "holder", text: "x", ms: 9_000, gate: gate.folder };
+      const input = { name: "holder", text: "x", ms: other === null ? 9_000 : 60_000, gate: gate.folder };
       const held = holder.run(appendSlowly, input, lock);
       await gate.reached();
       // SQLite has one writer for all projects, so that a holder can only be a long operation.
@@ -166,7 +166,7 @@ for (const { name, make } of await availableDatabases())
       expect(record?.normalized?.rawRef).toBe("refs/heads/main");
       gate.open();
       await held;
-    }, 60_000);
+    });
 
     test("a key that was reset on another instance is invalid at once: recorded without a project, not counted against its rate", async () => {
       const limit = 4;
@@ -213,7 +213,7 @@ for (const { name, make } of await availableDatabases())
           queuePolicy: "skip",
         });
       }
-    }, 60_000);
+    });
 
     test("a key that was reset on another instance is invalid also with a wrong secret and over the limit", async () => {
       await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {

@@ -66,5 +66,5 @@ describe.skipIf(missing().length > 0)("docs/hosts/generic.md", () => {
     await repository.git("push", "-q", "origin", ":refs/tags/v1");
     expect(await newest()).toMatchObject({ event: "tag", ref: "v1", code: "ref_deleted" });
     repository.remove();
-  }, 60_000);
+  });
 });

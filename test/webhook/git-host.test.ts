@@ -1,12 +1,10 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { deliveriesOf } from "../support/hook.ts";
-
-setDefaultTimeout(60_000);
 
 const { server, repository } = await setUpDeploy();
 const git = serveGit(join(repository.url, ".."), null);

@@ -1,11 +1,9 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
-
-setDefaultTimeout(60_000);
 
 const { repository, dataDir, start, ...first } = await setUpServerProcess({
   "webhook-reconcile-minutes": "600",

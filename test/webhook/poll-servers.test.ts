@@ -48,11 +48,11 @@ describe.skipIf(!postgres)("two servers on one PostgreSQL", () => {
     await first.end("SIGKILL");
     isHanging = false;
     const found = async () => (await deliveriesOf(second.admin, id)).filter((each) => each.commit === commit);
-    await eventually("the second server finds the push", async () => (await found()).length > 0, 45_000);
+    await eventually("the second server finds the push", async () => (await found()).length > 0);
     expect((await found()).map(({ remote_ip }) => remote_ip)).toEqual(["poll"]);
     await second.end("SIGTERM");
     await host.stop();
     repository.remove();
     await database.remove();
-  }, 120_000);
+  });
 });

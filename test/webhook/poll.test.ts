@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +9,6 @@ import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { atStart, found, often, scene, type Webhook } from "../support/poll-scene.ts";
-
-setDefaultTimeout(60_000);
 
 describe("a push that no delivery reported", () => {
   test("while the server was down: it is deployed after the server returns", async () => {

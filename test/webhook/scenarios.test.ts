@@ -92,7 +92,7 @@ describe("scenarios of the specification", () => {
         // Its tasks would be in the queue before those of the next scenario.
         await server.admin.expect(204, "DELETE", `/api/projects/${hook.projectId}`);
       }
-    }, 30_000);
+    });
 });
 
 async function play(server: ApiServer, hook: TestHook, steps: Step[]): Promise<void> {
