@@ -12,7 +12,7 @@ export function countJunit(xml: string): Counts {
 }
 
 const progressEveryMs = 10_000;
-const errorLines = 6;
+const [errorLines, errorLineLength] = [6, 200];
 
 /** Output of the test process: prints the output of failed tests, and the progress every ten seconds. */
 export class GroupOutput {
@@ -92,5 +92,7 @@ function errorIn(lines: string[]): string[] {
   if (start < 0) return [];
   const message = lines.slice(start, start + errorLines);
   const stack = message.findIndex((line) => /^ +at /.test(line));
-  return (stack < 0 ? message : message.slice(0, stack)).filter((line) => line.trim() !== "");
+  return (stack < 0 ? message : message.slice(0, stack))
+    .filter((line) => line.trim() !== "")
+    .map((line) => line.slice(0, errorLineLength));
 }

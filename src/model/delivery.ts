@@ -199,7 +199,7 @@ export interface Situation {
   /** `oldest` is the oldest of the newest `limit`. */
   counted: { count: number; oldest: Date | null };
   /** Task of the newest accepted live delivery inside the window; its state is null when it was deleted. */
-  windowTask: { id: number; state: TaskState | null } | null;
+  windowTask: (Pick<Task, "id" | "source"> & { state: TaskState | null }) | null;
   unfinished: { id: number; state: TaskState } | null;
   /** The last task that a push of the same ref asked for. */
   sameRef: SameRefTask | null;

@@ -53,6 +53,7 @@ export const fieldTexts = {
   no_stage: "must leave a stage to run: turn on build, deploy or start",
   no_stage_left: "leave no stage to run",
   header_name: "must be the name of a header",
+  header_value: "must be the value of a header: printable characters",
   header_name_letters: "must be the name of a header: letters, digits and -",
   header_reserved: "must be none of {headers}",
   parameter_name: "must be the name of a query parameter: letters, digits, . _ ~ -",

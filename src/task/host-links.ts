@@ -63,15 +63,15 @@ const pagesOfProvider: Partial<Record<ProviderName, HostPages>> = {
   codeup,
 };
 
-const pagesOfHostname: Readonly<Record<string, HostPages>> = {
-  "github.com": github,
-  "gitlab.com": gitlab,
-  "codeberg.org": gitea,
-  "gitea.com": gitea,
-  "gitee.com": gitee,
-  "codeup.aliyun.com": codeup,
-  "bitbucket.org": bitbucket,
-};
+const pagesOfHostname: ReadonlyMap<string, HostPages> = new Map([
+  ["github.com", github],
+  ["gitlab.com", gitlab],
+  ["codeberg.org", gitea],
+  ["gitea.com", gitea],
+  ["gitee.com", gitee],
+  ["codeup.aliyun.com", codeup],
+  ["bitbucket.org", bitbucket],
+]);
 
 /** Null: the repository is on no known host. `serving`: the commit that is serving. */
 export function hostLinksOf(
@@ -80,7 +80,7 @@ export function hostLinksOf(
 ): HostLinks | null {
   const place = repositoryPlaceOf(cloneUrl);
   if (place === null) return null;
-  const pages = pagesOfHostname[new URL(place.origin).hostname] ?? pagesOfProvider[provider];
+  const pages = pagesOfHostname.get(new URL(place.origin).hostname) ?? pagesOfProvider[provider];
   if (pages === undefined) return null;
   const at = (page: string) => `${place.origin}/${encodedPath(place.path)}/${page}`;
   const { commit } = task;

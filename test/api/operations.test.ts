@@ -111,6 +111,16 @@ describe("every answer", () => {
     expect((await server.anonymous.request("POST", "/api/auth/login", quoted)).status).toBe(422);
   });
 
+  test("of a webhook test with a header that HTTP does not allow is 422", async () => {
+    const project = { name: "headers", git: { url: "https://git.example.com/headers.git" } };
+    const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    for (const value of ["push\nx", "推送"]) {
+      const body = { payload: {}, headers: { "X-GitHub-Event": value } };
+      const answer = await server.admin.request("POST", `/api/projects/${id}/webhook/test`, body);
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("the value of a header")]);
+    }
+  });
+
   test("is logged with its path but never with its query", async () => {
     await server.anonymous.request("GET", "/api/auth/me?code=tell-nobody");
     const lines = server.logLines.map((line) => JSON.parse(line) as { path?: string });

@@ -185,6 +185,8 @@ describe("the list of projects", () => {
     const page = await server.admin.expect(200, "GET", "/api/projects?search=list&page=2&pageSize=2");
     expect(page).toMatchObject({ total: 3, page: 2, pageSize: 2 });
     expect(await names("search=%25")).toEqual([]);
+    await make({ name: "Магазин" });
+    expect(await names(`search=${encodeURIComponent("Магазин")}`)).toEqual(["Магазин"]);
   });
 
   test.each(["page=0", "pageSize=201", "page=x", "pageSize=-1", "limit=5", "page=1&page=2", "search=%00"])(

@@ -79,10 +79,10 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     await add({ created_at: at(12), status: "merged", code: "debounced" });
     await add({ created_at: at(13), remote_ip: "replay" });
     await add({ created_at: at(14), remote_ip: "test" });
-    expect(await openedAfter(at(0))).toEqual({ id: task.id, state: "queued" });
+    expect(await openedAfter(at(0))).toEqual({ id: task.id, state: "queued", source: task.source });
     expect(await openedAfter(at(11))).toBeNull();
     await add({ created_at: at(15), task_id: 987_654 });
-    expect(await openedAfter(at(0))).toEqual({ id: 987_654, state: null });
+    expect(await openedAfter(at(0))).toEqual({ id: 987_654, state: null, source: null });
   });
 
   test("the window of a ref is known by what its task is for, whole: a tag is no branch of the same name", async () => {

@@ -168,8 +168,9 @@ test("a body of /feign that is incomplete after the timeout is answered with the
   chunked.destroy();
 });
 
-test("a body within the limits is still read, also if it arrives slowly", async () => {
-  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+/** A request of a new token whose body is sent byte by byte; `between` runs in its middle. */
+async function trickle(path: string, given: object, between: (tokenId: number) => Promise<unknown>) {
+  const { id, token } = await server.admin.expect<{ id: number; token: string }>(201, "POST", "/api/tokens", {
     name: "steady",
     scopes: ["admin"],
   });
@@ -180,16 +181,32 @@ test("a body within the limits is still read, also if it arrives slowly", async 
   socket.on("data", (chunk) => {
     text += chunk.toString("latin1");
   });
-  const body = JSON.stringify({ name: "trickle", git: { url: "https://git.example.com/a.git" } });
+  const body = JSON.stringify(given);
   socket.write(
-    `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${body.length}\r\n\r\n`,
   );
-  for (const byte of body) {
+  for (const [index, byte] of [...body].entries()) {
     socket.write(byte);
     await Bun.sleep(5);
+    if (index === Math.floor(body.length / 2)) await between(id);
   }
   await eventually("it is answered", () => text.includes("\r\n\r\n"));
-  expect(text).toStartWith("HTTP/1.1 201");
   socket.destroy();
+  return text;
+}
+
+test("a body within the limits is still read, also if it arrives slowly", async () => {
+  const project = { name: "trickle", git: { url: "https://git.example.com/a.git" } };
+  expect(await trickle("/api/projects", project, async () => {})).toStartWith("HTTP/1.1 201");
+});
+
+test.each([
+  ["/api/users", { username: "thief", password: "a good long sentence", role: "admin" }],
+  ["/api/push/codes", { for: "console" }],
+])("a token that is revoked while the body arrives gets nothing from %s", async (path, body) => {
+  const revoke = (id: number) => server.admin.expect(204, "DELETE", `/api/tokens/${id}`);
+  expect(await trickle(path, body, revoke)).toStartWith("HTTP/1.1 401");
+  const { items } = await server.admin.expect<{ items: { username: string }[] }>(200, "GET", "/api/users");
+  expect(items.map(({ username }) => username)).not.toContain("thief");
 });

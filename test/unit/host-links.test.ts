@@ -14,6 +14,11 @@ const source = {
 const task = { ref: "refs/heads/feature/basket #1", commit, source };
 const branch = "feature/basket%20%231";
 
+test("a host that is named like a property of every object has no pages", () => {
+  const cloneUrl = "https://constructor/acme/shop.git";
+  expect(hostLinksOf(task, { cloneUrl, provider: "generic", serving })).toBeNull();
+});
+
 test("each host has its own pages", () => {
   const links = (cloneUrl: string) =>
     Object.values(hostLinksOf(task, { cloneUrl, provider: "generic", serving }) ?? {});

@@ -102,6 +102,31 @@ describe("a push that is found by both", () => {
     expect(await at.send(commit)).toMatchObject({ status: "accepted" });
   });
 
+  test("polled first, and the poll's task failed: the host's delivery starts another", async () => {
+    const at = await scene();
+    await at.polled();
+    const stages = { build: { script: "false" } };
+    await at.server().admin.expect(200, "PATCH", `/api/projects/${at.project}`, { stages });
+    const commit = await at.repository.push({ a: "1" });
+    const { task_id } = await found(at, commit);
+    await at.server().reach(task_id, "failed");
+    expect(await at.send(commit)).toMatchObject({ status: "accepted" });
+  });
+
+  test("polled first, and the poll's task took over another ref: the host's delivery is not called built", async () => {
+    const at = await scene({}, { debounceSeconds: 60 });
+    await at.polled();
+    await at.stopPolling();
+    const [refs, commits]: [string[], string[]] = [["refs/heads/dev", "refs/heads/main"], []];
+    for (const branch of ["dev", "main"]) commits.push(await at.repository.push({ a: branch }, { branch }));
+    await at.server().stop();
+    await at.start();
+    for (const commit of commits) await found(at, commit);
+    const [task] = await at.tasks();
+    const displaced = commits.findIndex((commit) => commit !== task?.commit);
+    expect(await at.send(commits[displaced] ?? "", refs[displaced])).toMatchObject({ code: "debounced" });
+  });
+
   test("an older push that is replayed does not make the newer one a new push", async () => {
     const at = await scene();
     await at.polled();

@@ -71,6 +71,18 @@ describe("merge requests", () => {
     ]);
   });
 
+  test("between two pushes of a debounce window do not end it: the waiting deploy takes over the second push", async () => {
+    for (const debounceScope of ["project", "ref"]) {
+      const hook = await hookOf({ mergeRequestActions: buildOnly, debounceSeconds: 60, debounceScope });
+      await hook.deliver(push("pears", sha("one")));
+      await hook.deliver(pull("synchronize"));
+      const { body } = await hook.deliver(push("pears", sha("two")));
+      expect(body).toMatchObject({ status: "merged", code: "debounced" });
+      const tasks = await tasksOf(server.admin, hook.projectId);
+      expect(tasks.map(({ commit }) => commit)).toEqual([sha("pears"), sha("two")]);
+    }
+  });
+
   test("a replay of a merge request that is only built deploys nothing either", async () => {
     const hook = await hookOf({ mergeRequestActions: buildOnly });
     const { body } = await hook.deliver(pull("opened"));

@@ -56,6 +56,7 @@ export const field: Translated<typeof fieldTexts> = {
   no_stage: "必须至少运行一个阶段：请开启 build、deploy 或 start",
   no_stage_left: "没有留下可运行的阶段",
   header_name: "必须是请求头的名称",
+  header_value: "必须是请求头的值：可打印字符",
   header_name_letters: "必须是请求头的名称：字母、数字和 -",
   header_reserved: "不能是 {headers} 中的任何一个",
   parameter_name: "必须是查询参数的名称：字母、数字和 . _ ~ -",

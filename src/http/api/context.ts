@@ -20,6 +20,8 @@ export interface ApiEnv {
     /** Whether a cookie is set as `Secure`. */
     isSecureCookie: boolean;
     identity: Identity;
+    /** Reads the credential of the request again. */
+    identify: () => Promise<Identity>;
     permissions: Permissions;
     store: Pick<Store, "audit" | "audited">;
     clock: Clock;

@@ -79,7 +79,8 @@ async function prepare(c: ApiContext, deps: RequestDeps): Promise<void> {
   c.set("store", deps.store);
   c.set("clock", deps.clock);
   c.set("consoleAccess", deps.push.consoleAccess);
-  c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
+  c.set("identify", () => identify(request, deps.credentials, deps.ownOrigins));
+  c.set("identity", await c.var.identify());
 }
 
 /** Uses the id of a proxy, if it is valid, so that both logs can be compared. */

@@ -84,6 +84,9 @@ function scopeOf(method: string, access: Access): TokenScope {
   return isUnsafe(method.toUpperCase()) ? "write" : "read";
 }
 
+/** After a body that took longer, the caller is looked up again: they may have lost their rights meanwhile. */
+const promptBodyMs = 10;
+
 function guard(
   access: Access,
   scope: TokenScope,
@@ -93,7 +96,14 @@ function guard(
     await admit(c, access, scope);
     if (!takesCondition) refuseCondition(c);
     // After authorization, so that no body of an unauthorized caller is read. The runtime discards an unread body.
-    if (takesBody) await readJsonBody(c, access === "anonymous" ? anonymousLimits : knownCallerLimits);
+    if (takesBody) {
+      const startedAt = performance.now();
+      await readJsonBody(c, access === "anonymous" ? anonymousLimits : knownCallerLimits);
+      if (performance.now() - startedAt > promptBodyMs) {
+        c.set("identity", await c.var.identify());
+        await admit(c, access, scope);
+      }
+    }
     await next();
   });
 }

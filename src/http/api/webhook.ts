@@ -104,7 +104,7 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
         author: text(200).optional(),
         paths: z.array(text(1024)).max(10_000).optional(),
         payload: z.record(z.string(), z.unknown()).optional(),
-        headers: z.record(headerName(), text(1024)).optional(),
+        headers: z.record(headerName(), headerValue()).optional(),
       }),
     ),
   },
@@ -165,6 +165,11 @@ const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
 
 function headerName() {
   return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, reasonText("header_name"));
+}
+
+/** What HTTP allows in the value of a header. */
+function headerValue() {
+  return text(1024).regex(/^[\t\x20-\x7e\x80-\xff]*$/, reasonText("header_value"));
 }
 
 export interface WebhookDeps {

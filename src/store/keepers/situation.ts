@@ -12,7 +12,7 @@ import {
 import type { Project } from "../../model/project.ts";
 import { seenWithinMs } from "../../model/runner.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
-import type { TaskState } from "../../model/task.ts";
+import type { TaskSource, TaskState } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { type FixedQuery, fixedQuery } from "../query/fixed-query.ts";
@@ -64,6 +64,7 @@ interface Row {
   oldest?: number | null;
   window_task_id?: number | null;
   window_task_state?: TaskState | null;
+  window_task_source?: string | null;
   unfinished_id?: number | null;
   unfinished_state?: TaskState | null;
   same_id?: number | null;
@@ -158,7 +159,9 @@ function read(row: Row): Situation {
     hasStatusToken: row.status_tokens > 0,
     configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },
-    windowTask: window_task_id ? { id: window_task_id, state: row.window_task_state ?? null } : null,
+    windowTask: window_task_id
+      ? { id: window_task_id, state: row.window_task_state ?? null, source: sourceIn(row.window_task_source) }
+      : null,
     unfinished: unfinished_id && unfinished_state ? { id: unfinished_id, state: unfinished_state } : null,
     sameRef: sameRefOf(row),
     tip:
@@ -187,8 +190,12 @@ function sameRefOf(row: Row): SameRefTask | null {
     causeRef: row.same_cause_ref ?? null,
     causeCommit: row.same_cause_commit ?? null,
     actions: row.same_actions ? JSON.parse(row.same_actions) : null,
-    source: row.same_source ? JSON.parse(row.same_source) : null,
+    source: sourceIn(row.same_source),
   };
+}
+
+function sourceIn(text: string | null | undefined): TaskSource | null {
+  return text ? JSON.parse(text) : null;
 }
 
 /** How far back the last task of a ref is looked for. */
@@ -220,7 +227,8 @@ function textOf(
       from (${countedIn(counted, values)}) as newest) as counted`);
   }
   if (window !== null) {
-    columns.push(sql`opened.task_id as window_task_id, window_task.state as window_task_state`);
+    columns.push(sql`opened.task_id as window_task_id, window_task.state as window_task_state,
+      window_task.source as window_task_source`);
     joins.push(
       sql`left join deliveries as opened on opened.id = (${windowOpenedBy(window, values)})`,
       sql`left join tasks as window_task on window_task.id = opened.task_id`,

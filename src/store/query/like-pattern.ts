@@ -5,7 +5,9 @@ export function likePattern(text: string): string {
   return text.replaceAll(/[\\%_]/g, "\\$&");
 }
 
-/** Whether a column contains the text, in any case of its letters. */
+/** Whether a column contains the text, as it is or in any case of its ASCII letters: SQLite knows no other case. */
 export function containsText(column: string, text: string): RawBuilder<SqlBool> {
-  return sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${likePattern(text.toLowerCase())}%`} escape '\\'`;
+  const pattern = `%${likePattern(text)}%`;
+  const name = sql.ref(column);
+  return sql<SqlBool>`(lower(${name}) like ${pattern.toLowerCase()} escape '\\' or ${name} like ${pattern} escape '\\')`;
 }

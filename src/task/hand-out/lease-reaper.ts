@@ -48,7 +48,11 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
       ({ id, leaseHash, leaseUntil }) =>
         watch.unchangedMs(id, `${leaseHash} ${leaseUntil.getTime()}`) > leaseMs,
     );
-    for (const lease of ended) await decide(lease);
+    // One that cannot be decided must not keep the others from an end.
+    for (const lease of ended)
+      await decide(lease).catch((error: unknown) =>
+        log.error({ taskId: lease.id, error: messageOf(error) }, "a lost lease could not be decided"),
+      );
   }
 
   function again(): void {

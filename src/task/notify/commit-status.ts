@@ -21,14 +21,14 @@ const proofOfProvider: Partial<Record<ProviderName, StatusProof>> = {
   bitbucket: "bitbucket-server",
 };
 
-const proofOfHostname: Readonly<Record<string, StatusProof>> = {
-  "github.com": "bearer",
-  "gitlab.com": "private-token",
-  "codeberg.org": "token",
-  "gitea.com": "token",
-  "gitee.com": "gitee-token",
-  "codeup.aliyun.com": "yunxiao-token",
-};
+const proofOfHostname: ReadonlyMap<string, StatusProof> = new Map<string, StatusProof>([
+  ["github.com", "bearer"],
+  ["gitlab.com", "private-token"],
+  ["codeberg.org", "token"],
+  ["gitea.com", "token"],
+  ["gitee.com", "gitee-token"],
+  ["codeup.aliyun.com", "yunxiao-token"],
+]);
 
 type Reported = Pick<Project, "id" | "git" | "commitStatus">;
 
@@ -107,5 +107,5 @@ function callOf(
 
 function proofFor({ origin }: RepositoryPlace, provider: ProviderName): StatusProof | null {
   if (origin === bitbucketOrigin) return "bitbucket";
-  return proofOfProvider[provider] ?? proofOfHostname[new URL(origin).hostname] ?? null;
+  return proofOfProvider[provider] ?? proofOfHostname.get(new URL(origin).hostname) ?? null;
 }

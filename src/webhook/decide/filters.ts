@@ -76,6 +76,8 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
   };
   if (event.ref === "") return stop("", reasonText("no_ref"));
   if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref)) return stop(event.rawRef, reasonText("ref_unsafe"));
+  const target = event.mergeRequest?.targetBranch ?? "";
+  if (target !== "" && !isSafeRef(target)) return stop(target, reasonText("ref_unsafe"));
   const outside = outsideOf(event);
   if (outside !== null) return stop(event.rawRef, outside);
   const { commit } = event;

@@ -169,7 +169,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       return answerOf(outcome, id);
     } catch (error) {
       log.error(
-        { error: textOf(error), code: outcome.code, projectId: known.projectId },
+        { error: textOf(error), outcome: outcome.code, projectId: known.projectId },
         "a delivery could not be recorded",
       );
       metrics.recorded("failed", "internal_error");

@@ -3,7 +3,7 @@ import type { ProviderName } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes, shortReason } from "./outcome.ts";
-import { cutAtBytes, visible } from "./stored-body.ts";
+import { cutAtBytes, maxMessageBytes, visible } from "./stored-body.ts";
 import type { Trace } from "./trace.ts";
 
 /** The data of a delivery when it is recorded. */
@@ -25,8 +25,6 @@ export interface Known {
 
 const maxCommitMessage = 200;
 const maxFieldLength = 300;
-/** The normalised event keeps the whole message; nobody writes longer ones by hand. */
-const maxMessageBytes = 64 * 1024;
 
 /** The task's id is set when the task is created. */
 export function recordOf(

@@ -1,23 +1,15 @@
 import type { NormalizedEvent, SameRefTask } from "../../model/delivery.ts";
 import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { TaskSource, TaskState } from "../../model/task.ts";
+import type { TaskSource } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { isStageAsked, stagesFor } from "../../task/queue/queue.ts";
+import { askedCommit, isUseful } from "./asked-change.ts";
 import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
 
 /** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */
 export const repeatedWithinMs = 10 * 60_000;
-
-const usefulStates: readonly TaskState[] = [
-  "queued",
-  "dispatched",
-  "running",
-  "canceling",
-  "waiting",
-  "success",
-];
 
 /**
  * Hosts report a new branch by `create` and `push`, and a merge by a push and by the merge request. The second report
@@ -32,7 +24,7 @@ export async function joinSameChange(
   if (way.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
   const asked = actionsFor(rules, event);
   const isCovered = covers(earlier.actions, asked);
-  const isTaken = earlier.state === "queued" && (!isCovered || commitOf(earlier) === null);
+  const isTaken = earlier.state === "queued" && (!isCovered || askedCommit(earlier) === null);
   if (!isCovered && !(isTaken && covers(asked, earlier.actions))) return null;
   const into = await keepers.tasks.byId(earlier.id);
   if (into === null || into.state !== earlier.state) return null;
@@ -55,14 +47,10 @@ function isSameChange(earlier: SameRefTask, event: NormalizedEvent): boolean {
   const before = earlier.source?.announcedBy;
   if (before === undefined || before === announcedBy || before === "request" || announcedBy === "request")
     return false;
-  if (!usefulStates.includes(earlier.state)) return false;
-  const built = commitOf(earlier);
+  if (!isUseful(earlier)) return false;
+  const built = askedCommit(earlier);
   if (built === null) return event.commit === null || earlier.state === "queued";
-  return event.commit === null || built.toLowerCase() === event.commit.toLowerCase();
-}
-
-function commitOf({ commit, causeRef, causeCommit }: SameRefTask): string | null {
-  return causeRef === null ? commit : causeCommit;
+  return event.commit === null || built === event.commit.toLowerCase();
 }
 
 function covers(actions: Actions | null, others: Actions | null): boolean {

@@ -100,6 +100,9 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   );
 }
 
+/** Longest kept message of a commit; nobody writes longer ones by hand. */
+export const maxMessageBytes = 64 * 1024;
+
 /** Cuts UTF-8 at a byte count without splitting a character. */
 export function cutAtBytes(text: string, maxBytes: number): string {
   // A UTF-16 unit takes at least one byte, and at most three.

@@ -8,6 +8,7 @@ import { reasonText } from "../../reason/reason.ts";
 import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
 import { pollEvent } from "../host/normalized.ts";
 import type { Outcome } from "./outcome.ts";
+import { cutAtBytes, maxMessageBytes } from "./stored-body.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
@@ -74,14 +75,16 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     );
     return null;
   }
-  const first = hand.situation.windowTask;
-  if (first === null) {
+  const { windowTask } = hand.situation;
+  if (windowTask === null) {
     trace.add("debounce", "pass", "", shown, reasonText("debounce_first"));
     return null;
   }
-  const task = first.state === "queued" ? await keepers.tasks.byId(first.id) : null;
-  if (task === null || task.state !== "queued" || task.approval !== null || !isAlike(hand, task)) {
-    trace.add("debounce", "pass", `task ${first.id}`, shown, reasonText("debounce_full"));
+  const task = isAlike(hand, windowTask)
+    ? await queuedTask(keepers, windowTask)
+    : await olderOfWindow(keepers, hand);
+  if (task?.state !== "queued" || task.approval !== null) {
+    trace.add("debounce", "pass", `task ${windowTask.id}`, shown, reasonText("debounce_full"));
     return null;
   }
   if (way.debounce === "shown") {
@@ -97,8 +100,28 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
   return mergeInto(hand, task, shown);
 }
 
+async function queuedTask(
+  { tasks }: Pick<Keepers, "tasks">,
+  { id, state }: NonNullable<Situation["windowTask"]>,
+): Promise<Task | null> {
+  return state === "queued" ? tasks.byId(id) : null;
+}
+
+/** The newest queued task that a delivery of the same kind created inside the window, before one of another kind. */
+async function olderOfWindow({ tasks }: Pick<Keepers, "tasks">, hand: InHand): Promise<Task | undefined> {
+  const { rules, event, now, situation } = hand;
+  const since = now.getTime() - rules.debounceSeconds * 1000;
+  const isOfWindow = ({ createdAt, triggerType, source, ...task }: Task) =>
+    triggerType === "webhook" &&
+    source?.sentBy === undefined &&
+    createdAt.getTime() > since &&
+    (rules.debounceScope !== "ref" || (task.causeRef ?? task.ref) === event.rawRef);
+  const unfinished = await tasks.unfinishedOfProject(situation.project.id);
+  return unfinished.findLast((task) => task.state === "queued" && isOfWindow(task) && isAlike(hand, task));
+}
+
 /** A merge request that runs other stages, and the code of a fork, are built separately. */
-function isAlike({ rules, event }: InHand, { source }: Task): boolean {
+function isAlike({ rules, event }: InHand, { source }: Pick<Task, "source">): boolean {
   const own = sourceOf(event);
   const isRequest = (of: TaskSource | null) => of?.event === "merge_request";
   if (own.fromFork !== (source?.fromFork ?? false)) return false;
@@ -122,9 +145,9 @@ export function sourceOf({ event, rawEvent, author, mergeRequest, sentBy }: Norm
         ? "create"
         : "push",
     // A poll knows the author of the commit, a text that the commit's maker chose, and not the account that pushed it.
-    pusher: rawEvent === pollEvent ? "" : author,
+    pusher: rawEvent === pollEvent ? "" : shortName(author),
     ...(sentBy === undefined ? {} : { sentBy }),
-    mergeRequest: mergeRequest?.number ?? "",
+    mergeRequest: shortName(mergeRequest?.number ?? ""),
     targetBranch: mergeRequest?.targetBranch ?? "",
     fromFork: mergeRequest?.fromFork === true && !isMerged,
   };
@@ -223,11 +246,19 @@ export function startOf(
   return waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000);
 }
 
+/** Longest name of an account; an index of PostgreSQL refuses much longer ones, and no task of theirs could end. */
+const maxNameBytes = 255;
+
+function shortName(name: string): string {
+  return cutAtBytes(name, maxNameBytes);
+}
+
 export function orderOf(rules: HookRules, project: Project, event: NormalizedEvent): BuildOrder {
+  const author = shortName(event.author);
   const who = {
-    message: event.message,
-    author: event.author,
-    triggeredBy: event.author || "webhook",
+    message: cutAtBytes(event.message, maxMessageBytes),
+    author,
+    triggeredBy: author || "webhook",
     source: sourceOf(event),
   };
   // Git needs the full name to fetch a commit; a short one is only recorded.

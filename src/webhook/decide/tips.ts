@@ -3,6 +3,7 @@ import { isBranchOrTag, isSafeRef } from "../../model/git/git-ref.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { askedCommit, isUseful } from "./asked-change.ts";
 import type { Decision } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
@@ -40,7 +41,7 @@ export function isOvertaken(tips: TipRules | null, { tip }: Situation): boolean 
   return tips?.expected !== undefined && tips.expected.commit !== (tip?.commit ?? null);
 }
 
-/** A push that a poll found before the host reported it: its task exists already. */
+/** A push that a poll found before the host reported it: its task exists already, unless it failed or took over another push. */
 export async function mergeWithPoll(
   keepers: Pick<Keepers, "tasks">,
   event: NormalizedEvent,
@@ -50,7 +51,7 @@ export async function mergeWithPoll(
 ): Promise<Decision | null> {
   if (way.tip !== "live" || !tip?.polledTaskId || tip.commit !== event.commit?.toLowerCase()) return null;
   const into = await keepers.tasks.byId(tip.polledTaskId);
-  if (into === null) return null;
+  if (into === null || !isUseful(into) || askedCommit(into) !== tip.commit) return null;
   const reason = reasonText("poll_found", { task: into.id });
   trace.add("poll", "stop", tip.commit, `task ${into.id}`, reason);
   return { outcome: { code: "duplicate", reason }, merge: { into, order: null, isDisplaced: false } };

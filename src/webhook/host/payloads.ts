@@ -39,21 +39,21 @@ export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   }
 };
 
-const kindByName: Record<string, EventKind> = {
-  push: "push",
-  push_hooks: "push",
-  tag_push: "tag",
-  tag_push_hooks: "tag",
-  merge_request: "merge_request",
-  merge_request_hooks: "merge_request",
-};
+const kindByName = new Map<string, "push" | "tag" | "merge_request">([
+  ["push", "push"],
+  ["push_hooks", "push"],
+  ["tag_push", "tag"],
+  ["tag_push_hooks", "tag"],
+  ["merge_request", "merge_request"],
+  ["merge_request_hooks", "merge_request"],
+]);
 
 /** Fields of a merge request: GitHub and similar hosts, Bitbucket Cloud, Bitbucket Data Center. */
 const requestNames = ["pull_request", "pullrequest", "pullRequest"];
 
 function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
-  const named = kindByName[firstText(textAt(payload, "object_kind"), textAt(payload, "hook_name"))];
-  if (named && named !== "by_body") return named;
+  const named = kindByName.get(firstText(textAt(payload, "object_kind"), textAt(payload, "hook_name")));
+  if (named !== undefined) return named;
   if (requestNames.some((name) => isObject(at(payload, name)))) return "merge_request";
   if (bitbucketChangesOf(payload) !== null) return "push";
   if (textAt(payload, "zen") !== "") return "ping";
@@ -69,14 +69,14 @@ function unknownOf(payload: JsonObject): NormalizedEvent {
 }
 
 /** Accepted values of the field `event`. */
-const genericKinds: Record<string, "push" | "tag" | "merge_request" | "ping"> = {
-  push: "push",
-  tag: "tag",
-  tag_push: "tag",
-  merge_request: "merge_request",
-  pull_request: "merge_request",
-  ping: "ping",
-};
+const genericKinds = new Map<string, "push" | "tag" | "merge_request" | "ping">([
+  ["push", "push"],
+  ["tag", "tag"],
+  ["tag_push", "tag"],
+  ["merge_request", "merge_request"],
+  ["pull_request", "merge_request"],
+  ["ping", "ping"],
+]);
 
 /**
  * Our own format: event, ref, refType, commit, message, author, paths. A body without `event` that looks like a known
@@ -87,7 +87,7 @@ export const parseGenericPayload: PayloadParser = (payload) => {
   if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
   const ref = textAt(payload, "ref");
   if (eventName === "" && ref === "") return skipped("probe", reasonText("probe_nothing"));
-  const kind = eventName === "" ? "push" : genericKinds[eventName.toLowerCase()];
+  const kind = eventName === "" ? "push" : genericKinds.get(eventName.toLowerCase());
   if (kind === undefined)
     return skipped("event_not_allowed", reasonText("event_unknown", { event: eventName }));
   if (kind === "ping") return skipped("probe", reasonText("probe_ping"));
