@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { TaskStage } from "../../src/model/task.ts";
+import type { Project } from "../../src/model/project.ts";
+import type { Task, TaskStage } from "../../src/model/task.ts";
+import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { reportStage } from "../../src/task/hand-out/report-stage.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -8,32 +10,60 @@ import { setUpStore } from "../support/store-setup.ts";
 describe.each(await availableDatabases())("what serves is known on $name", async ({ make }) => {
   const { store } = await setUpStore(make);
   const { stages } = sampleProject();
+  const runnerId = 1;
+  const consoleUrl = "";
   const stageOf = (name: TaskStage["name"], state: TaskStage["state"]): TaskStage => ({
     ...{ name, state, startedAt: null, finishedAt: null, exitCode: null },
   });
 
-  /** A task whose deploy runs is canceled; then its runner reports that it ends the previous service. */
-  async function replacing(supersededBy: number | null) {
-    const { id: projectId } = await store.projects.create(
-      sampleProject({ stages: { ...stages, start: { ...stages.start, previous: "stop-first" } } }),
-    );
-    const previous = await store.tasks.create(sampleTask({ projectId }));
-    await store.projects.setLive(projectId, { liveTaskId: previous.id });
+  async function projectWithReleases(): Promise<Project> {
+    const start = { ...stages.start, previous: "stop-first" } as const;
+    return store.projects.create(sampleProject({ stages: { ...stages, start } }));
+  }
+
+  /** A task that has deployed, and its release. */
+  async function deployed({ id: projectId }: Project): Promise<Task> {
+    const task = await store.tasks.create(sampleTask({ projectId }));
+    const { ref, message, author } = task;
+    await store.releases.put({
+      ...{ taskId: task.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
+      ...{ commit: task.commit ?? "", stages, env: {}, bytes: 1, deployedAt: sampleTime },
+    });
+    return task;
+  }
+
+  /** A task with a runner, in this state. */
+  async function held({ id: projectId }: Project, set: Partial<Task>) {
     const { id: taskId } = await store.tasks.create(sampleTask({ projectId }));
-    const held = { taskId, attempt: 1, runnerId: 1, leaseHash: "lease", leaseMs: 60_000 };
-    const { attempt, runnerId, leaseHash } = held;
+    const lease = { taskId, attempt: 1, runnerId, leaseHash: "lease", leaseMs: 60_000 };
+    const { attempt, leaseHash } = lease;
     await store.tasks.change(taskId, {
       whileIn: ["queued"],
-      set: {
-        ...{ state: "canceling", supersededBy, attempt, runnerId, leaseHash, leaseUntil: sampleTime },
-        ...{ startedAt: sampleTime, stages: [stageOf("deploy", "running"), stageOf("start", "pending")] },
-      },
+      set: { attempt, runnerId, leaseHash, leaseUntil: sampleTime, startedAt: sampleTime, ...set },
+    });
+    return lease;
+  }
+  type Held = Awaited<ReturnType<typeof held>>;
+
+  const finish = (lease: Held, state: "canceled") =>
+    store.run(finishTask, {
+      ...{ held: lease, state, reason: "", kept: undefined, isWorkspaceLost: false, consoleUrl },
+    });
+
+  /** A task whose deploy runs is canceled; then its runner reports that it ends the previous service. */
+  async function replacing(supersededBy: number | null) {
+    const project = await projectWithReleases();
+    const previous = await deployed(project);
+    await store.projects.setLive(project.id, { liveTaskId: previous.id });
+    const lease = await held(project, {
+      ...{ state: "canceling", supersededBy },
+      stages: [stageOf("deploy", "running"), stageOf("start", "pending")],
     });
     const request = { stage: "start", state: "running", exitCode: null, endsPrevious: true } as const;
-    await store.run(reportStage, { held, request, consoleUrl: "" });
-    const project = await store.projects.byId(projectId);
-    const task = await store.tasks.byId(taskId);
-    return { isLive: project?.liveTaskId === previous.id, start: task?.stages[1]?.state };
+    await store.run(reportStage, { held: lease, request, consoleUrl });
+    const task = await store.tasks.byId(lease.taskId);
+    const isLive = (await store.projects.byId(project.id))?.liveTaskId === previous.id;
+    return { isLive, start: task?.stages[1]?.state };
   }
 
   test("a superseded task whose deploy had begun continues, and the service that it ends is not called live", async () => {
@@ -42,5 +72,23 @@ describe.each(await availableDatabases())("what serves is known on $name", async
 
   test("a task that was canceled ends nothing more", async () => {
     expect(await replacing(null)).toEqual({ isLive: true, start: "pending" });
+  });
+
+  test.each([
+    ["during its build leaves the live task", "running", "pending", true],
+    ["during its deploy makes it unknown what serves", "success", "running", false],
+  ] as const)("a task that ends as canceled %s", async (_, build, deploy, staysLive) => {
+    const project = await projectWithReleases();
+    const { id: liveTaskId } = await deployed(project);
+    await store.projects.setLive(project.id, { liveTaskId });
+    const lease = await held(project, {
+      state: "canceling",
+      stages: [stageOf("build", build), stageOf("deploy", deploy), stageOf("start", "pending")],
+    });
+    const finished = await finish(lease, "canceled");
+    expect(finished?.task.stages.at(-1)?.state).toBe("canceled");
+    const { liveTaskId: live, liveNote } = (await store.projects.byId(project.id)) ?? {};
+    expect(live).toBe(staysLive ? liveTaskId : null);
+    expect(liveNote === "").toBe(staysLive);
   });
 });

@@ -6,7 +6,7 @@ import type { FinishRequest } from "../../runner/protocol.ts";
 import { supersedeWaiting } from "../approval/answer-approval.ts";
 import { askedAgain, builtAgain, waitingSince } from "../approval/request-approval.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
-import { endStages } from "../queue/stages.ts";
+import { endStages, hasSideEffects } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteEnd, rollbackText } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
@@ -60,7 +60,7 @@ export const finishTask = operation(
       },
     });
     if (!task) return null;
-    await noteEnd(keepers, task, kept, now);
+    await noteEnd(keepers, task, { isTouched: hasSideEffects(before.stages), kept }, now);
     const superseded = await supersedeWaiting(keepers, task, consoleUrl);
     return { task, line: null, superseded, calls: await reportEnd(keepers, task, consoleUrl) };
   },

@@ -33,18 +33,24 @@ export async function noteStage(
   await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 
+interface TaskEnd {
+  /** Deploy or start had begun. The stages of the ended task no longer show it: a cancel also marks those that had not. */
+  isTouched: boolean;
+  kept: FinishRequest["kept"];
+}
+
 /** The task has ended with a result of its runner. */
 export async function noteEnd(
   keepers: ServingKeepers,
   task: Task,
-  kept: FinishRequest["kept"],
+  { isTouched, kept }: TaskEnd,
   now: Date,
 ): Promise<void> {
   const { projects, releases } = keepers;
   const project = await projects.byId(task.projectId);
   if (!project) return;
   if (task.state === "success") await noteSuccess(keepers, project, task, kept ?? [], now);
-  else await noteFailure(keepers, project, task);
+  else await noteFailure(keepers, project, task, isTouched);
   if (kept && task.runnerId !== null) await releases.keepOnly(project.id, task.runnerId, kept);
 }
 
@@ -87,9 +93,10 @@ async function noteFailure(
   { projects, releases }: ServingKeepers,
   project: Project,
   task: Task,
+  isTouched: boolean,
 ): Promise<void> {
   await releases.delete(task.id);
-  if (!hasSideEffects(task.stages) || task.rollback || !hasReleases(project)) return;
+  if (!isTouched || task.rollback || !hasReleases(project)) return;
   await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
 }
 
