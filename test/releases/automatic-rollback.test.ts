@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { textOf } from "../support/deploy-server.ts";
 import { isAlive } from "../support/process-watch.ts";
-import { answerOf, type ProjectAnswer } from "../support/release-scene.ts";
+import { answerOf, endListeners, type ProjectAnswer } from "../support/release-scene.ts";
 import { httpCheck, setUpReleases } from "../support/releases-setup.ts";
 
 const { server, repository, git, notifications, newPort, serviceProject, read, rollback, deploy } =
@@ -115,14 +115,15 @@ describe("the previous release comes back by itself", () => {
     expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
   });
 
-  test("a deploy whose script never ran leaves the previous release alone", async () => {
+  /** Deploys with this start script; then deploys again, with a deploy whose script cannot run. */
+  async function deployThatNeverRuns(script: string) {
     const port = newPort();
     const record = join(server.dataDir, `deployed-${port}.txt`);
     const projectId = await serviceProject(port, {
       stages: {
         build: { script: "cp server.js built.js" },
         deploy: { script: `echo "$CI_COMMIT" >>${record}` },
-        start: { script: "node built.js &", healthCheck: httpCheck(port) },
+        start: { script, healthCheck: httpCheck(port) },
       },
     });
     const first = await deploy(projectId, "success");
@@ -136,6 +137,25 @@ describe("the previous release comes back by itself", () => {
     expect(await Bun.file(record).text()).toBe(`${first.commit}\n`);
     expect((await answerOf(port)).pid).toBe(before.pid);
     expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+  }
+
+  test("a deploy whose script never ran leaves the previous release alone", () =>
+    deployThatNeverRuns("node built.js &"));
+
+  test("a deploy whose script never ran leaves a service alone that left the session of its start script", () =>
+    deployThatNeverRuns("setsid node built.js >/dev/null 2>&1 &"));
+
+  test("a deploy whose script never ran starts the previous service again if that has ended", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const first = await deploy(projectId, "success");
+    await endListeners(port);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { start: { directory: "not-there" } },
+    });
+    const second = await deploy(projectId, "failed");
+    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is serving again.`);
+    expect((await answerOf(port)).commit).toBe(first.commit);
   });
 
   test("in stop-after-healthy the previous service never stops", async () => {

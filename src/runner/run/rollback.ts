@@ -25,8 +25,8 @@ export async function rollBack(
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
   const start = instruction.stages.find(({ name }) => name === "start");
   const isServing = services.living().some(({ taskId }) => taskId === previous.taskId);
-  // Without a start stage there is no process that the runner could see.
-  const servesAsBefore = !isTouched && (isServing || !start);
+  // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
+  const servesAsBefore = !isTouched && !(start && services.hasEnded(previous.taskId));
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     log.say("system", `[${nameOf(previous)} is still serving]`);

@@ -6,6 +6,8 @@ import { livingMembers, type StartedService } from "../process/started-service.t
 /** The services that start scripts of one project have left running on this machine, also under earlier runners. */
 export interface Services {
   living(): StartedService[];
+  /** Whether a service of this task was recorded and has ended. A service outside of its start's session never was. */
+  hasEnded(taskId: number): boolean;
   add(service: StartedService): void;
 }
 
@@ -15,13 +17,19 @@ export interface Services {
  */
 export function openServices(file: string, formerFile: string | null): Services {
   const files = formerFile === null ? [file] : [file, formerFile];
-  const living = () => {
+  const recorded = () => {
     // A runner that was killed while it moved them has left some in both files.
     const known = new Map(files.flatMap(read).map((service) => [service.tree.mark, service]));
-    return [...known.values()].filter((service) => livingMembers(service).length > 0);
+    return [...known.values()];
   };
+  const isLiving = (service: StartedService) => livingMembers(service).length > 0;
+  const living = () => recorded().filter(isLiving);
   return {
     living,
+    hasEnded(taskId) {
+      const ofTask = recorded().filter((service) => service.taskId === taskId);
+      return ofTask.length > 0 && !ofTask.some(isLiving);
+    },
     add(service) {
       const others = living().filter(({ tree }) => tree.mark !== service.tree.mark);
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
