@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Project } from "../../src/model/project.ts";
 import type { Task, TaskStage } from "../../src/model/task.ts";
 import { finishTask } from "../../src/task/hand-out/finish-task.ts";
+import { reportRollback } from "../../src/task/hand-out/report-release.ts";
 import { reportStage } from "../../src/task/hand-out/report-stage.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -45,7 +46,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
   }
   type Held = Awaited<ReturnType<typeof held>>;
 
-  const finish = (lease: Held, state: "canceled") =>
+  const finish = (lease: Held, state: "failed" | "canceled") =>
     store.run(finishTask, {
       ...{ held: lease, state, reason: "", kept: undefined, isWorkspaceLost: false, consoleUrl },
     });
@@ -90,5 +91,34 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const { liveTaskId: live, liveNote } = (await store.projects.byId(project.id)) ?? {};
     expect(live).toBe(staysLive ? liveTaskId : null);
     expect(liveNote === "").toBe(staysLive);
+  });
+
+  /** A task whose deploy is announced fails before its script runs. */
+  async function failedBeforeScript(project: Project, previous: Task, liveTaskId: number | null) {
+    await store.projects.setLive(project.id, { liveTaskId });
+    const lease = await held(project, { state: "running", stages: [stageOf("deploy", "pending")] });
+    const deploying = { stage: "deploy", state: "running", exitCode: null } as const;
+    await store.run(reportStage, { held: lease, request: deploying, consoleUrl });
+    const unneeded = { toTaskId: previous.id, state: "unneeded", reason: "" } as const;
+    await store.run(reportRollback, { held: lease, request: unneeded });
+    const finished = await finish(lease, "failed");
+    return { task: finished?.task, project: await store.projects.byId(project.id) };
+  }
+
+  test("a deploy that changed nothing makes no release live that was not known to serve", async () => {
+    const project = await projectWithReleases();
+    const ended = await failedBeforeScript(project, await deployed(project), null);
+    expect(ended).toMatchObject({ task: { rollback: null, reason: "" }, project: { liveTaskId: null } });
+    expect(ended.project?.liveNote).toContain("nothing is known to be serving");
+  });
+
+  test("a deploy that changed nothing leaves the live task, also if that has brought an earlier release back", async () => {
+    const project = await projectWithReleases();
+    const previous = await deployed(project);
+    const back = await store.tasks.create(sampleTask({ projectId: project.id, rollbackTo: previous.id }));
+    const ended = await failedBeforeScript(project, previous, back.id);
+    expect(ended.task).toMatchObject({ rollback: { state: "unneeded", taskId: previous.id } });
+    expect(ended.project?.liveTaskId).toBe(back.id);
+    expect(ended.project?.liveNote).toContain("is still serving");
   });
 });

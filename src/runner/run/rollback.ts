@@ -29,7 +29,8 @@ export async function rollBack(
   const servesAsBefore = !isTouched && !(start && services.hasEnded(previous.taskId));
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
-    log.say("system", `[${nameOf(previous)} is still serving]`);
+    const what = isServing ? "is still serving" : "was left alone: no script of deploy or start has run";
+    log.say("system", `[${nameOf(previous)} ${what}]`);
     await held.rollback({ toTaskId, state: "unneeded", reason: "" });
     return;
   }

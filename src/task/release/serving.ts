@@ -123,20 +123,25 @@ function unknownText(task: Task, { liveTaskId }: Project): string {
   return `${reasonText(task.state === "lost" ? "live_lost" : "live_failed", nameOf(task))}${before}`;
 }
 
-/** The previous release is restored. Returns the task's reference to it; null: there is no such release. */
+/** The previous release is restored. Returns the task's reference to it; null: none is known to serve, or none exists. */
 export async function noteRollback(
   { projects, releases }: ServingKeepers,
   task: Task,
   { toTaskId, state, reason }: Pick<RollbackRequest, "toTaskId" | "state" | "reason">,
   now: Date,
 ): Promise<Task["rollback"]> {
+  const project = await projects.byId(task.projectId);
   const release = await releases.ofTask(toTaskId);
-  if (release?.projectId !== task.projectId) return null;
+  if (!project || release?.projectId !== project.id) return null;
   const rollback = { taskId: toTaskId, commit: release.commit, state, reason };
-  await projects.setLive(task.projectId, {
-    liveTaskId: isServing(state) ? toTaskId : null,
-    liveNote: rollbackText(task, rollback),
-  });
+  const liveNote = rollbackText(task, rollback);
+  if (state === "unneeded") {
+    // The task has changed nothing, so it can neither end nor prove that something serves.
+    if (project.liveTaskId === null) return null;
+    await projects.setLive(project.id, { liveNote });
+    return rollback;
+  }
+  await projects.setLive(project.id, { liveTaskId: state === "success" ? toTaskId : null, liveNote });
   if (state === "success") await releases.update(toTaskId, { deployedAt: now });
   return rollback;
 }
