@@ -121,4 +121,20 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     expect(ended.project?.liveTaskId).toBe(back.id);
     expect(ended.project?.liveNote).toContain("is still serving");
   });
+
+  test("a deploy that was canceled before the server recorded its begin changes nothing that is known", async () => {
+    const project = await projectWithReleases();
+    const { id: liveTaskId } = await deployed(project);
+    await store.projects.setLive(project.id, { liveTaskId });
+    const lease = await held(project, {
+      state: "canceling",
+      reason: "canceled by ann",
+      stages: [stageOf("build", "success"), stageOf("deploy", "pending")],
+    });
+    const unneeded = { toTaskId: liveTaskId, state: "unneeded", reason: "" } as const;
+    await store.run(reportRollback, { held: lease, request: unneeded });
+    const finished = await finish(lease, "canceled");
+    expect(finished?.task).toMatchObject({ rollback: null, reason: "canceled by ann" });
+    expect(await store.projects.byId(project.id)).toMatchObject({ liveTaskId, liveNote: "" });
+  });
 });

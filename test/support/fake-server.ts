@@ -8,6 +8,8 @@ export interface FakeServer {
   claims: number;
   beats: number;
   stages: string[];
+  /** The states of rollbacks in the order of their reports. */
+  rollbacks: string[];
   finished: { taskId: number; state: string; reason: string }[];
   /** All lines in the order of their index, without duplicates, as in the real server. */
   lines: WireLine[];
@@ -25,6 +27,7 @@ export function startFakeServer(port = 0): FakeServer {
     claims: 0,
     beats: 0,
     stages: [],
+    rollbacks: [],
     finished: [],
     lines,
     disturb: () => null,
@@ -47,6 +50,7 @@ export function startFakeServer(port = 0): FakeServer {
         return instruction === undefined ? new Response(null, { status: 204 }) : Response.json(instruction);
       }
       if (path === "stage") fake.stages.push(`${body.stage} ${body.state}`);
+      if (path === "rollback") fake.rollbacks.push(String(body.state));
       if (path === "finish") fake.finished.push(body as unknown as FakeServer["finished"][number]);
       if (path === "log") {
         const { from, lines: sent } = body as unknown as { from: number; lines: WireLine[] };

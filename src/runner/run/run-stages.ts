@@ -8,7 +8,7 @@ import type { RunningService } from "../stage/start-stage.ts";
 /** The result of a task's stages. */
 export interface StagesEnd {
   end: StageEnd;
-  /** The server knows that deploy or start has begun. */
+  /** The server may have recorded that deploy or start has begun. */
   isAnnounced: boolean;
   /** A script of deploy or start has run, or the previous service was ended. */
   isTouched: boolean;
@@ -48,9 +48,10 @@ export async function runStages(
   });
   for (const stage of instruction.stages) {
     const running = { stage: stage.name, state: "running", exitCode: null } as const;
-    if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
     const isBuild = stage.name === "build";
+    // Set also if the answer is a cancel: the server may have recorded an earlier call whose answer was lost.
     isAnnounced ||= !isBuild;
+    if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
     const begun = () => {
       isTouched ||= !isBuild;
     };

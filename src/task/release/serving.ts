@@ -137,7 +137,7 @@ export async function noteRollback(
   const liveNote = rollbackText(task, rollback);
   if (state === "unneeded") {
     // The task has changed nothing, so it can neither end nor prove that something serves.
-    if (project.liveTaskId === null) return null;
+    if (project.liveTaskId === null || !hasSideEffects(task.stages)) return null;
     await projects.setLive(project.id, { liveNote });
     return rollback;
   }
