@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import { defaultSettleSeconds, type Project } from "../../model/project.ts";
+import { defaultSettleSeconds, type Stages } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task, type TaskStage } from "../../model/task.ts";
@@ -17,6 +17,7 @@ import type {
 import { hashToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
+import { handedOutStages } from "../release/release-instruction.ts";
 import { appendLog } from "./append-log.ts";
 import { finishTask } from "./finish-task.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
@@ -71,14 +72,15 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     const project = await store.projects.byId(task.projectId);
     if (!project) return { continue: false, why: "canceled" };
     const sign = `${task.attempt} ${running.name}`;
-    return watch.unchangedMs(task.id, sign) > allowedMs({ ...project, ...task.approval?.pinned }, running)
+    const stages = await handedOutStages(store, task, project);
+    return watch.unchangedMs(task.id, sign) > allowedMs(stages, running)
       ? { continue: false, why: "timeout" }
       : { continue: true };
   }
 
-  function allowedMs(project: Project, stage: TaskStage): number {
-    const scriptMs = stageTimeoutMs(project.stages, stage.name, limits);
-    return scriptMs + afterScriptMs(project, stage, scriptMs) + limits.stopGraceMs + timeoutSlackMs;
+  function allowedMs(stages: Stages, stage: TaskStage): number {
+    const scriptMs = stageTimeoutMs(stages, stage.name, limits);
+    return scriptMs + afterScriptMs(stages, stage, scriptMs) + limits.stopGraceMs + timeoutSlackMs;
   }
 
   return {
@@ -172,7 +174,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
 export type HeldCalls = ReturnType<typeof buildHeldCalls>;
 
 /** What follows the script of a start stage: the check or the settling, the switch script, the end of the previous service. */
-function afterScriptMs({ stages: { start } }: Project, { name }: TaskStage, scriptMs: number): number {
+function afterScriptMs({ start }: Stages, { name }: TaskStage, scriptMs: number): number {
   if (name !== "start") return 0;
   const seconds = start.healthCheck?.timeoutSeconds ?? start.settleSeconds ?? defaultSettleSeconds;
   return seconds * 1000 + (start.switch ? scriptMs : 0) + endingMs;

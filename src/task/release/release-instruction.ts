@@ -69,6 +69,17 @@ export async function releaseInstruction(
   return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), previous } };
 }
 
+/** The stages that the task was handed out with, as far as they are stored: the project's may have been changed since. */
+export async function handedOutStages(
+  { releases }: Pick<Keepers, "releases">,
+  { id, rollbackTo, approval }: Task,
+  project: Project,
+): Promise<Stages> {
+  const back = () => (rollbackTo === null ? null : releases.ofTask(rollbackTo));
+  const release = (await releases.ofTask(id)) ?? (await back());
+  return release?.stages ?? approval?.pinned.stages ?? project.stages;
+}
+
 /** The release to restore if this task fails: the live one, or the last that served on this runner. */
 async function previousOf(
   task: Task,
