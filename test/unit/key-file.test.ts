@@ -1,5 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
-import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { manualClock } from "../../src/clock.ts";
@@ -101,4 +110,28 @@ test("a clock that was set back keeps keys, and a file that cannot be written re
   expect(broken.publish("a", "id-a")).toBe(true);
   expect(broken.publish("a", "id-b")).toBe(false);
   expect(faults).toHaveLength(1);
+});
+
+test("a full disk costs no descriptors and one attempt a second, and all keys are written when it has space", () => {
+  const folder = mkdtempSync(join(tmpdir(), "slipway-keys-"));
+  folders.push(folder);
+  const file = join(folder, "keys.jsonl");
+  const faults: string[] = [];
+  const { keys, journal, clock, publish } = live(file, manualClock(), faults);
+  symlinkSync("/dev/full", file);
+  const descriptors = () => readdirSync("/proc/self/fd").length;
+  const before = descriptors();
+  for (let second = 0; second < 20; second++) {
+    for (let at = 0; at < 10; at++) publish(`k-${second}-${at}`, `id-${second}-${at}`);
+    clock.advance(1_000);
+    keys.dropOld(clock.now());
+  }
+  expect(descriptors()).toBe(before);
+  expect(faults).toHaveLength(1 + 20);
+  expect(faults[0]).toContain("ENOSPC");
+  rmSync(file);
+  clock.advance(1_000);
+  keys.dropOld(clock.now());
+  journal.close();
+  expect(live(file, clock).keys.size).toBe(200);
 });

@@ -20,6 +20,8 @@ export interface IdempotencyOptions {
 /** Stores keys, so that they survive a restart. */
 export interface KeyJournal {
   add(key: string, record: KeyRecord): void;
+  /** Writes keys that could not be written before, for example on a full disk. Call often; it limits its attempts. */
+  retry(): void;
   /** Starts a new file; keys older than the previous file are no longer needed. */
   rotate(): void;
 }
@@ -83,7 +85,9 @@ export class Idempotency {
     if (!this.#options.isShared) this.#journal?.add(key, record);
   }
 
+  /** Call regularly: it also lets the journal write keys that it could not write before. */
   dropOld(nowMs: number): void {
+    this.#journal?.retry();
     this.#rotatedAtMs ??= nowMs;
     if (this.size > 0 && nowMs - this.#rotatedAtMs >= this.#options.windowMs) this.#rotate(nowMs);
   }

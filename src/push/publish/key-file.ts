@@ -30,6 +30,9 @@ export interface KeyFileOptions {
 /** Limit of keys that wait to be written; a restart forgets the rest. */
 const maxUnwritten = 10_000;
 
+/** Each attempt writes all keys that wait, so it is not made for each key of a publish. */
+const retryMs = 1_000;
+
 /**
  * Idempotency keys that survive a restart of this instance. Each key is written without a sync: it survives a crash of the
  * process, but not a power failure. In a cluster the broker keeps keys as well, for instances that lost their disk; the file
@@ -39,6 +42,7 @@ export class KeyFile implements KeyJournal {
   readonly #options: KeyFileOptions;
   #handle: number | null = null;
   #unwritten: string[] = [];
+  #triedAtMs = 0;
 
   constructor(options: KeyFileOptions) {
     this.#options = options;
@@ -64,7 +68,6 @@ export class KeyFile implements KeyJournal {
     return found;
   }
 
-  /** Keys that could not be written, for example on a full disk, are written with the next key. */
   add(key: string, { id, fingerprint, receivers, atMs }: KeyRecord): void {
     const { clock, steady, machine } = this.#options;
     const ageMs = steady.now() - atMs;
@@ -74,10 +77,21 @@ export class KeyFile implements KeyJournal {
     };
     this.#unwritten.push(`${JSON.stringify(entry)}\n`);
     if (this.#unwritten.length > maxUnwritten) this.#unwritten.shift();
+    // Other keys that wait mean that the last attempt failed; `retry` makes the next one.
+    if (this.#unwritten.length === 1) this.#write();
+  }
+
+  retry(): void {
+    const isDue = this.#options.steady.now() - this.#triedAtMs >= retryMs;
+    if (this.#unwritten.length > 0 && isDue) this.#write();
+  }
+
+  #write(): void {
+    this.#triedAtMs = this.#options.steady.now();
     this.#try(() => {
-      this.#handle ??= this.#open();
+      const handle = this.#handle ?? this.#open();
       const bytes = Buffer.from(this.#unwritten.join(""));
-      if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only part of the data was written");
+      if (writeSync(handle, bytes) < bytes.length) throw new Error("only part of the data was written");
       this.#unwritten = [];
     });
   }
@@ -114,6 +128,8 @@ export class KeyFile implements KeyJournal {
     const { file } = this.#options;
     mkdirSync(dirname(file), { recursive: true });
     const handle = openSync(file, "a", 0o600);
+    // Before the first write, so that the file is closed if the write fails.
+    this.#handle = handle;
     // Ends a line that a crash may have truncated.
     writeSync(handle, "\n");
     return handle;
