@@ -69,8 +69,11 @@ export interface PushOptions {
 }
 
 const protocol = "slipway.v1";
-/** Ids for dropping duplicates. A resume repeats only a few messages. */
-const rememberedIds = 2000;
+/**
+ * At least this many ids are kept for dropping duplicates, and at most twice as many. A gateway keeps 10,000 messages
+ * (`push.resume.messages`), and in a cluster a resume may repeat all of them.
+ */
+const rememberedIds = 12_000;
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
 /** After a connection of this length the pauses start with the shortest again. */
@@ -91,7 +94,9 @@ export class SlipwayPush {
   readonly #options: Required<Omit<PushOptions, "channels">>;
   readonly #listeners = new Map<keyof PushEvents, Set<(event: never) => void>>();
   readonly #channels = new Set<string>();
-  readonly #seenIds = new Set<string>();
+  #seenIds = new Set<string>();
+  /** Dropped as a whole: finding the oldest id of a large set is slow. */
+  #olderIds = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #socket: WebSocket | null = null;
   /** Number of the attempt; events of older attempts are ignored. */
@@ -245,9 +250,12 @@ export class SlipwayPush {
 
   #deliver(frame: Frame): void {
     const id = textOf(frame.id);
-    if (this.#seenIds.has(id)) return;
+    if (this.#seenIds.has(id) || this.#olderIds.has(id)) return;
     this.#seenIds.add(id);
-    if (this.#seenIds.size > rememberedIds) this.#seenIds.delete(this.#seenIds.values().next().value ?? "");
+    if (this.#seenIds.size >= rememberedIds) {
+      this.#olderIds = this.#seenIds;
+      this.#seenIds = new Set();
+    }
     this.#lastId = id;
     const targetType = frame.targetType as PushMessage["targetType"];
     const [target, data] = [textOf(frame.target), textOf(frame.data)];
