@@ -36,7 +36,7 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
   });
   const readBack = (key: string, id: string) =>
     idempotency.remember(key, id, fingerprintOf("user", "anna", "x"), clock.now());
-  return { publisher, readBack, written };
+  return { publisher, readBack, written, clock };
 }
 
 test("a repeat before the first message was read back returns the same id", async () => {
@@ -67,4 +67,14 @@ test("after an unconfirmed publish, another message may use the key, with an id 
   await expect(publisher.publishOnce(request, "order-7")).rejects.toThrow("the broker is away");
   isConfirmed = true;
   expect(await publisher.publishOnce({ ...request, data: "y" }, "order-7")).toMatchObject({ id: "id-2" });
+});
+
+test("a key that is used again after its window is a new message, also if the first one was not confirmed", async () => {
+  let isConfirmed = false;
+  const { publisher, clock } = publisherOverSlowBroker(() => isConfirmed);
+  await expect(publisher.publishOnce(request, "order-7")).rejects.toThrow("the broker is away");
+  clock.advance(idempotencyDefaults.windowMs);
+  isConfirmed = true;
+  // Receivers that have seen the first id would drop it.
+  expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-2" });
 });

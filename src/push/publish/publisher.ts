@@ -51,6 +51,11 @@ interface MessageIdentity {
   seq: number;
 }
 
+interface UnconfirmedPublish extends MessageIdentity {
+  fingerprint: bigint;
+  atMs: number;
+}
+
 interface IdempotencyKey {
   key: string;
   fingerprint: bigint;
@@ -72,7 +77,7 @@ export class Publisher {
   readonly #isDebug: boolean;
   readonly #keyedPublishes = new Map<string, KeyedPublish>();
   /** The broker may have written these messages, so a repeat of the key sends the same one. */
-  readonly #unconfirmed = new BoundedMap<string, MessageIdentity & { fingerprint: bigint }>(maxUnconfirmed);
+  readonly #unconfirmed = new BoundedMap<string, UnconfirmedPublish>(maxUnconfirmed);
   #seq = 0;
 
   constructor(parts: PublisherParts) {
@@ -168,10 +173,13 @@ export class Publisher {
   }
 
   #identityOf({ key, fingerprint }: IdempotencyKey): MessageIdentity {
-    const unconfirmed = this.#unconfirmed.get(key);
-    if (unconfirmed?.fingerprint === fingerprint) return unconfirmed;
+    const { idempotency, steady } = this.#parts;
+    const nowMs = steady.now();
+    const known = this.#unconfirmed.get(key);
+    // After the window the key stands for a new message, and receivers would drop the earlier id.
+    if (known?.fingerprint === fingerprint && known.atMs > nowMs - idempotency.windowMs) return known;
     const identity = this.#newIdentity();
-    if (identity.seq > 0) this.#unconfirmed.set(key, { ...identity, fingerprint });
+    if (identity.seq > 0) this.#unconfirmed.set(key, { ...identity, fingerprint, atMs: nowMs });
     return identity;
   }
 
