@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 
 export interface WorkerProcessesOptions {
@@ -6,7 +7,7 @@ export interface WorkerProcessesOptions {
   env: Record<string, string | undefined>;
   /** Written to the standard input of a worker that starts. */
   inputOf: (worker: number) => string;
-  /** A worker ended before the instance was ready for the first time, or ends again and again. */
+  /** A worker ended before the instance was ready for the first time, ends again and again, or cannot be started. */
   onHopeless: (reason: string, exitCode: number) => void;
   clock: Clock;
   log: Log;
@@ -20,6 +21,8 @@ interface Slot {
   failures: number;
   /** Ends of the last seconds. */
   endedAtMs: number[];
+  /** Since when every attempt to start a process failed; null: the last one succeeded. */
+  unstartableSinceMs: number | null;
 }
 
 /** A worker that ends sooner after it began to serve counts as failed. */
@@ -29,6 +32,8 @@ const longestDelayMs = 800;
 /** A worker that ends more often within the window is in a crash loop, although it serves in between. */
 const maxEnds = 20;
 const endWindowMs = 10_000;
+/** Longer than for workers that end: a lack of memory, processes or files may pass, and the other workers serve meanwhile. */
+const unstartableMs = 60_000;
 
 /** Starts the worker processes, and starts each again when it ends. */
 export class WorkerProcesses {
@@ -43,7 +48,13 @@ export class WorkerProcesses {
 
   startAll(count: number): void {
     for (let worker = 1; worker <= count; worker++) {
-      this.#slots.set(worker, { process: null, servingSinceMs: null, failures: 0, endedAtMs: [] });
+      this.#slots.set(worker, {
+        process: null,
+        servingSinceMs: null,
+        failures: 0,
+        endedAtMs: [],
+        unstartableSinceMs: null,
+      });
       this.#start(worker);
     }
   }
@@ -77,11 +88,22 @@ export class WorkerProcesses {
   }
 
   #start(worker: number): void {
-    const { command, env, inputOf } = this.#options;
     const slot = this.#slots.get(worker);
     if (!slot || this.#isStopping) return;
     slot.servingSinceMs = null;
-    const child = Bun.spawn([...command], {
+    try {
+      const child = this.#spawn(worker);
+      slot.process = child;
+      slot.unstartableSinceMs = null;
+      void child.exited.then(() => this.#ended(worker, slot, child));
+    } catch (error) {
+      this.#unstartable(worker, slot, messageOf(error));
+    }
+  }
+
+  #spawn(worker: number): Bun.Subprocess {
+    const { command, env, inputOf } = this.#options;
+    return Bun.spawn([...command], {
       env,
       stdin: Buffer.from(inputOf(worker)),
       stdout: "inherit",
@@ -89,8 +111,18 @@ export class WorkerProcesses {
       // A separate process group: Ctrl-C reaches only the supervisor, which drains the workers.
       detached: true,
     });
-    slot.process = child;
-    void child.exited.then(() => this.#ended(worker, slot, child));
+  }
+
+  #unstartable(worker: number, slot: Slot, reason: string): void {
+    const { clock, log, onHopeless } = this.#options;
+    const nowMs = clock.now();
+    slot.unstartableSinceMs ??= nowMs;
+    if (!this.#hasBeenReady || nowMs - slot.unstartableSinceMs >= unstartableMs) {
+      onHopeless(`worker ${worker} could not be started: ${reason}`, 1);
+      return;
+    }
+    log.error({ worker, reason }, "a worker could not be started; the next attempt follows");
+    setTimeout(() => this.#start(worker), longestDelayMs);
   }
 
   #ended(worker: number, slot: Slot, child: Bun.Subprocess): void {
