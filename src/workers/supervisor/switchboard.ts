@@ -52,7 +52,8 @@ interface Connection {
 
 /** As long as a worker may be silent later: on a busy machine it may get no time between its connection and its hello. */
 const helloWithinMs = 10_000;
-const maxStrangers = 16;
+/** Connections without a secret on top of one for each worker: all workers may connect before the first hello is read. */
+const spareConnections = 16;
 /** A worker that does not answer a question is left out. */
 const answerWithinMs = 2_000;
 /** Above this many unsent bytes to a worker, publishes are refused. */
@@ -113,7 +114,7 @@ export class Switchboard {
     const helloTimer = setTimeout(() => socket.terminate(), helloWithinMs);
     socket.data = { reader: new FrameReader(), writer: new FrameWriter(socket), peer: null, helloTimer };
     this.#strangers.add(socket);
-    if (this.#strangers.size > maxStrangers) socket.terminate();
+    if (this.#strangers.size > this.#parts.workers + spareConnections) socket.terminate();
   }
 
   #closed(socket: Socket<Connection>): void {

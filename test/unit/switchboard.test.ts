@@ -1,0 +1,64 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { manualClock } from "../../src/clock.ts";
+import { KeyFile } from "../../src/push/publish/key-file.ts";
+import { FrameWriter } from "../../src/workers/frame-socket.ts";
+import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts";
+import { KeyClaims } from "../../src/workers/supervisor/key-claims.ts";
+import { MessageOrder } from "../../src/workers/supervisor/message-order.ts";
+import { Switchboard } from "../../src/workers/supervisor/switchboard.ts";
+import { eventually } from "../support/eventually.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "slipway-switchboard-"));
+const path = join(folder, "workers.sock");
+let switchboard: Switchboard | undefined;
+
+afterAll(() => {
+  switchboard?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function listen(workers: number): Switchboard {
+  const clock = manualClock();
+  const keyFile = new KeyFile({
+    file: join(folder, "keys"),
+    clock,
+    steady: clock,
+    machine: null,
+    onFault() {},
+  });
+  const started = new Switchboard({
+    order: new MessageOrder({ maxMessages: 3, maxBytes: 1_000, maxAgeMs: 60_000, clock }),
+    limits: new InstanceLimits({ maxConnections: 3, maxConnectionsPerUser: 2, connectRate: 0 }, clock),
+    keys: new KeyClaims(keyFile, clock),
+    metrics: () => Promise.reject(new Error("not used")),
+    workers,
+    isDraining: () => false,
+    onServing() {},
+    onDrained() {},
+    clock,
+    log: pino({ level: "silent" }),
+  });
+  started.listen(path);
+  switchboard = started;
+  return started;
+}
+
+test("all workers may connect before the first of them shows its secret", async () => {
+  const workers = 64;
+  const started = listen(workers);
+  let closed = 0;
+  const connect = () => Bun.connect({ unix: path, socket: { data() {}, close: () => void closed++ } });
+  const sockets = await Promise.all(Array.from({ length: workers }, connect));
+  sockets.forEach((socket, index) => {
+    started.expect(index + 1, `secret ${index + 1}`);
+    const writer = new FrameWriter(socket);
+    writer.send({ type: "hello", secret: `secret ${index + 1}` });
+    writer.flush();
+  });
+  await eventually("each is admitted or closed", () => [...started.peers].length + closed === workers);
+  expect(closed).toBe(0);
+});
