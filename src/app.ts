@@ -4,6 +4,7 @@ import { buildPushPart } from "./app/push-part.ts";
 import { workerOperations } from "./app/worker-operations.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
+import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
@@ -100,7 +101,10 @@ export async function buildApp(
       routes: routeNames(routes),
       async stop() {
         state = "draining";
-        await Promise.all(parts.map((part) => part.drain?.()));
+        // A part that fails must not cut the others short: they still have connections and requests to finish.
+        for (const result of await Promise.allSettled(parts.map((part) => part.drain?.())))
+          if (result.status === "rejected")
+            log.error({ error: messageOf(result.reason) }, "a part did not finish its work in progress");
         for (const part of parts) part.release?.();
         await stopServer(server);
         await closeAll();

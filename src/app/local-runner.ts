@@ -217,8 +217,14 @@ export function buildLocalRunner(
       isStopped = true;
       clearTimeout(timer);
       const known = readJson<KnownRunner>(files.pid);
-      rmSync(files.pid, { force: true });
-      if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
+      try {
+        if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
+        // The next server starts its own runner, and does not wait for the end of this one.
+        rmSync(files.pid, { force: true });
+      } catch (error) {
+        // Such as a folder that can no longer be written to: the server must still stop in order.
+        log.warn({ error: messageOf(error) }, "the local runner could not be dismissed");
+      }
     },
     /** Null unless a runner of an earlier version may still run. */
     formerToken: () =>
