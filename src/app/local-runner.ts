@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -16,6 +17,7 @@ import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
+import { buildBackoff } from "../runner/backoff.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
@@ -44,6 +46,10 @@ interface KnownRunner extends ProcessIdentity {
 }
 
 const lookEveryMs = 1000;
+/** A runner that ends within this time after its start … */
+const soonMs = 10_000;
+/** … is started again after longer and longer pauses, because the next one probably ends as well. */
+const maxPauseMs = 30_000;
 const logMaxBytes = 10 * 1024 * 1024;
 
 /** Shared state of server and local runner, in `local.json`. The runner gets its token through a pipe. */
@@ -83,6 +89,9 @@ export function buildLocalRunner(
   let registration: Registration | null = null;
   let readable: ReadableToken | null = null;
   let isStopped = false;
+  const pauses = buildBackoff(lookEveryMs, maxPauseMs, () => 1);
+  let launchedAtMs = Number.NEGATIVE_INFINITY;
+  let nextLookMs = lookEveryMs;
 
   /** The token that the file and the database agree on, or a new one. */
   async function register(): Promise<Registration> {
@@ -148,24 +157,41 @@ export function buildLocalRunner(
   }
 
   function launch(token: string): void {
-    if (existsSync(files.log) && statSync(files.log).size > logMaxBytes)
-      renameSync(files.log, `${files.log}.1`);
-    const output = openSync(files.log, "a", 0o600);
-    const child = Bun.spawn([...ownCommand(), "runner", "--local", files.address, ...settingsOf(config)], {
-      stdin: "pipe",
-      stdout: output,
-      stderr: output,
-      env: withoutOwnSettings(originalEnvironment()),
-      // A session of its own: Ctrl-C at the terminal and the end of the server's group do not reach it.
-      detached: true,
-    });
+    launchedAtMs = clock.elapsed();
+    nextLookMs = pauses.nextMs();
+    const child = spawnRunner();
+    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true, settingsHash };
+    try {
+      replaceFile(files.pid, JSON.stringify(known));
+    } catch (error) {
+      // Nobody would know of it, and the next look would start another one. It has no task before it has its token.
+      child.kill("SIGKILL");
+      throw error;
+    }
     // A pipe, because scripts of the same user could read arguments, environment and files.
     child.stdin.write(token);
     void child.stdin.end();
-    child.unref();
-    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true, settingsHash };
-    replaceFile(files.pid, JSON.stringify(known));
     log.info({ pid: child.pid }, "local runner started");
+  }
+
+  function spawnRunner() {
+    if (existsSync(files.log) && statSync(files.log).size > logMaxBytes)
+      renameSync(files.log, `${files.log}.1`);
+    const output = openSync(files.log, "a", 0o600);
+    try {
+      const child = Bun.spawn([...ownCommand(), "runner", "--local", files.address, ...settingsOf(config)], {
+        stdin: "pipe",
+        stdout: output,
+        stderr: output,
+        env: withoutOwnSettings(originalEnvironment()),
+        // A session of its own: Ctrl-C at the terminal and the end of the server's group do not reach it.
+        detached: true,
+      });
+      child.unref();
+      return child;
+    } finally {
+      closeSync(output);
+    }
   }
 
   /** Whether a runner of this version is running; a runner of another version finishes its tasks next to its successor. */
@@ -182,7 +208,13 @@ export function buildLocalRunner(
   async function keepOne(server: string): Promise<void> {
     try {
       await endReadableToken(server);
-      if (isStopped || isThere()) return;
+      if (isStopped) return;
+      if (isThere()) {
+        if (clock.elapsed() - launchedAtMs < soonMs) return;
+        pauses.reset();
+        nextLookMs = lookEveryMs;
+        return;
+      }
       registration ??= await registerAt(server);
       if (!isStopped) launch(registration.token);
     } catch (error) {
@@ -197,7 +229,7 @@ export function buildLocalRunner(
   }
 
   function keepOneLater(server: string): void {
-    timer = setTimeout(() => void keepOne(server).finally(() => keepOneLater(server)), lookEveryMs);
+    timer = setTimeout(() => void keepOne(server).finally(() => keepOneLater(server)), nextLookMs);
     if (isStopped) clearTimeout(timer);
   }
 

@@ -1,12 +1,80 @@
 import { expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { ordinary } from "../support/ordinary-user.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startServerProcess } from "../support/server-process.ts";
+
+/** The descriptors of this process for files with this name. */
+function openFiles(name: string): string[] {
+  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)].filter((path) => path.endsWith(name));
+    } catch {
+      // The descriptor with which the folder itself was read.
+      return [];
+    }
+  });
+}
+
+/** The command line of a process; empty if it is none, or has ended. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+test("a local runner that ends at its start is started again ever less often, and costs no open files", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  writeFileSync(join(dataDir, "a file"), "");
+  const server = await startDeployServer({ "runner.dir": join(dataDir, "a file", "runner") }, dataDir);
+  try {
+    const startedAt = () =>
+      server.logLines
+        .filter((line) => line.includes('"local runner started"'))
+        .map((line) => (JSON.parse(line) as { time: number }).time);
+    await eventually("four runners were started", () => startedAt().length >= 4);
+    expect(openFiles("runner/runner.log")).toEqual([]);
+    const [first = 0, second = 0, third = 0, fourth = 0] = startedAt();
+    expect(second - first).toBeLessThan(fourth - third);
+    expect(fourth - third).toBeGreaterThan(3000);
+  } finally {
+    await server.stop();
+    server.remove();
+  }
+});
+
+test("a local runner that cannot be recorded is ended: no second one takes tasks beside it", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  // In the way of the record.
+  mkdirSync(join(dataDir, "runner/local.pid/folder"), { recursive: true });
+  const server = await startDeployServer({}, dataDir);
+  try {
+    const refusals = () => server.logLines.filter((line) => line.includes("could not be started"));
+    await eventually("two runners were tried", () => refusals().length >= 2);
+    const address = join(dataDir, "runner/local.json");
+    const runners = () => readdirSync("/proc").filter((pid) => commandOf(pid).includes(address));
+    await eventually("none of them runs", () => runners().length === 0, 5000);
+  } finally {
+    await server.stop();
+    server.remove();
+  }
+});
 
 test("a server that cannot change its data folder closes its connections with 1012 and ends its runner", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));

@@ -64,16 +64,7 @@ const waitThenRun = 'read -r slipway_may_run && exec "$@" </dev/null 2>&1';
  * a timeout, only the `survivors` are alive.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
-  const file = options.outputFile === undefined ? null : openSync(options.outputFile, "a", 0o600);
-  const child = Bun.spawn(["sh", "-c", waitThenRun, "sh", ...options.command], {
-    cwd: options.cwd,
-    env: { ...options.env, [markVariable]: options.mark },
-    stdin: "pipe",
-    stdout: file ?? "pipe",
-    stderr: "ignore",
-    detached: true,
-  });
-  if (file !== null) closeSync(file);
+  const child = spawnWaiting(options);
   const { mark, container } = options;
   const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
   try {
@@ -103,6 +94,22 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
     isOutputHeld: output !== null && !(await output.finish()),
     tree,
   };
+}
+
+function spawnWaiting({ command, cwd, env, mark, outputFile }: RunOptions) {
+  const file = outputFile === undefined ? null : openSync(outputFile, "a", 0o600);
+  try {
+    return Bun.spawn(["sh", "-c", waitThenRun, "sh", ...command], {
+      cwd,
+      env: { ...env, [markVariable]: mark },
+      stdin: "pipe",
+      stdout: file ?? "pipe",
+      stderr: "ignore",
+      detached: true,
+    });
+  } finally {
+    if (file !== null) closeSync(file);
+  }
 }
 
 function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {
