@@ -101,6 +101,29 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     other.remove();
   });
 
+  test("damaged objects: they are fetched again as soon as they are needed", async () => {
+    const other = await makeRepository();
+    await other.push({ "app.txt": "one\n" });
+    const projectId = await server.project(other.url, show);
+    await server.reach((await server.run(projectId)).id, "success");
+    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    const packs = readdirSync(join(cache, "objects/pack")).filter((name) => name.endsWith(".pack"));
+    expect(packs.length).toBeGreaterThan(0);
+    for (const name of packs) {
+      const file = join(cache, "objects/pack", name);
+      const zeros = Buffer.alloc(readFileSync(file).length);
+      rmSync(file);
+      writeFileSync(file, zeros);
+    }
+    writeFileSync(join(cache, "config"), "\0\0[core");
+    for (const content of ["two", "one"]) {
+      const commit = await other.push({ "app.txt": `${content}\n` });
+      const task = await server.reach((await server.run(projectId)).id, "success");
+      expect(await built(task.id)).toEqual([content, commit]);
+    }
+    other.remove();
+  });
+
   test("is kept when the host does not answer", async () => {
     const other = await makeRepository();
     await other.push({ "app.txt": "one\n" });

@@ -98,21 +98,30 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
 /** The current commit of the ref at its host. */
 async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedOut> {
   const { cache, git } = options;
-  const isCached = existsSync(join(cache, "HEAD"));
-  if (!isCached) {
-    await makeCache(options);
-    return takeTip(options, ref);
+  if (existsSync(join(cache, "HEAD"))) {
+    const tip = await tipUnlessDamaged(options, ref);
+    if (tip !== null) {
+      // With the objects that no ref of the clone names any more: kept and built workspaces borrow them.
+      if (readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
+        await git(["--git-dir", cache, "repack", "-a", "-d", "--keep-unreachable", "--quiet"]);
+      return tip;
+    }
+    options.say("the cached clone cannot be used; fetching it anew");
   }
+  await makeCache(options, "objects");
+  const tip = await tipUnlessDamaged(options, ref);
+  if (tip !== null) return tip;
+  await makeCache(options);
+  return takeTip(options, ref);
+}
+
+/** Null: the host has the ref, but the cached clone is damaged. */
+async function tipUnlessDamaged(options: CheckoutOptions, ref: string): Promise<CheckedOut | null> {
   try {
-    const tip = await takeTip(options, ref);
-    if (readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
-      await git(["--git-dir", cache, "gc", "--quiet"]);
-    return tip;
+    return await takeTip(options, ref);
   } catch (error) {
     if (error instanceof MissingRef || !(await isThere(options, ref))) throw error;
-    options.say("the cached clone cannot be used; fetching it anew");
-    await makeCache(options);
-    return takeTip(options, ref);
+    return null;
   }
 }
 
@@ -147,17 +156,22 @@ function missingText(ref: string, url: string): string {
     : reasonText("ref_missing", { ref: name, url });
 }
 
-async function makeCache({ cache, git }: CheckoutOptions): Promise<void> {
-  rmSync(cache, { recursive: true, force: true });
+/** Makes an empty clone, or one with the objects of the earlier clone: kept workspaces borrow them. */
+async function makeCache({ cache, git }: CheckoutOptions, keep?: "objects"): Promise<void> {
   mkdirSync(cache, { recursive: true });
+  for (const name of readdirSync(cache))
+    if (name !== keep) rmSync(join(cache, name), { recursive: true, force: true });
   await must(git(["init", "-q", "--bare", "--", cache]), "The project's cached clone could not be made");
 }
 
+/** Always as a pack: git compares the objects of a pack with those that exist, so that a damaged object is found. */
 function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<GitResult> {
   const how = ["--quiet", "--no-tags", "--force", "--no-write-fetch-head", `--depth=${depth}`];
   return options.git([
     "--git-dir",
     options.cache,
+    "-c",
+    "fetch.unpackLimit=1",
     "fetch",
     ...how,
     "--",
