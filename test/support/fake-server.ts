@@ -10,7 +10,7 @@ export interface FakeServer {
   stages: string[];
   /** The states of rollbacks in the order of their reports. */
   rollbacks: string[];
-  finished: { taskId: number; state: string; reason: string }[];
+  finished: { taskId: number; attempt: number; state: string; reason: string }[];
   /** All lines in the order of their index, without duplicates, as in the real server. */
   lines: WireLine[];
   /** Refuses a call before it is read: a status, or null. */

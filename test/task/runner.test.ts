@@ -11,52 +11,20 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pino from "pino";
-import { systemClock } from "../../src/clock.ts";
 import { markVariable } from "../../src/runner/process/process-tree.ts";
-import { runRunner } from "../../src/runner/run/runner.ts";
+import type { RunnerOptions } from "../../src/runner/run/runner.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
+import { startTestRunner, type TestRunner } from "../support/test-runner.ts";
 
 let repository: GitRepository;
 let root: string;
 let server: FakeServer;
-let logLines: string[];
-let runner: { done: Promise<void>; drain: AbortController; abandon: AbortController };
+let runner: TestRunner;
 
-function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
-  const [drain, abandon] = [new AbortController(), new AbortController()];
-  logLines = [];
-  const done = runRunner({
-    address: () => ({ server: server.url, token: "token" }),
-    labels: [],
-    alsoUnlabelled: false,
-    concurrency: 2,
-    folders: { root, former: null, knownHosts: join(root, "known_hosts") },
-    execution: {
-      scriptUser: undefined,
-      engine: "none",
-      engineArguments: [],
-      image: undefined,
-      bounds: { memoryBytes: null, cpus: null },
-    },
-    cacheMaxBytes: 1024 ** 3,
-    workspacePolicy: "live",
-    releases: 3,
-    stopGraceMs: 300,
-    version: "test",
-    env: process.env,
-    clock: systemClock,
-    log: pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) }),
-    endsAloneAfterMs,
-    endsWhenRefused: true,
-    drain: drain.signal,
-    abandon: abandon.signal,
-  });
-  return { done, drain, abandon };
-}
+const startRunner = (more: Partial<RunnerOptions> = {}) => startTestRunner(server.url, root, more);
 
 beforeAll(async () => {
   repository = await makeRepository();
@@ -88,7 +56,7 @@ describe("the execution side accepts only run_task", () => {
     );
     await finished();
     expect(server.finished).toMatchObject([{ taskId: 1, state: "success" }]);
-    const refusals = logLines.filter((line) => line.includes("refused an instruction"));
+    const refusals = runner.logLines.filter((line) => line.includes("refused an instruction"));
     expect(refusals).toHaveLength(3);
     expect(refusals[0]).toContain("run_shell");
   });
@@ -188,7 +156,9 @@ describe("a runner that cannot renew its lease", () => {
     server.disturb = () => 503;
     await eventually("nothing of the task is alive", () => watch.alive().length === 0);
     expect(performance.now() - renewedAt).toBeLessThan(leaseMs);
-    await eventually("the task is given up", () => logLines.some((line) => line.includes("task ended")));
+    await eventually("the task is given up", () =>
+      runner.logLines.some((line) => line.includes("task ended")),
+    );
     server.disturb = () => null;
     const claimsBefore = server.claims;
     await eventually("it asks for work again", () => server.claims > claimsBefore);
@@ -262,6 +232,23 @@ describe("a runner that gets SIGTERM", () => {
     expect(server.lines.some(({ text }) => text === "never")).toBe(false);
   });
 
+  test("finishes an attempt also if an earlier attempt of the same task ends first", async () => {
+    const waitFor = (name: string) => ({ build: `until [ -f ${join(root, name)} ]; do sleep 0.05; done` });
+    for (const attempt of [1, 2]) {
+      server.instructions.push(sampleInstruction(repository.url, waitFor(`end-${attempt}`), { attempt }));
+      const begun = () => server.stages.filter((stage) => stage === "build running").length;
+      await eventually(`attempt ${attempt} runs`, () => begun() === attempt);
+    }
+    writeFileSync(join(root, "end-1"), "");
+    await eventually("the first one has ended", () =>
+      runner.logLines.some((line) => line.includes("task ended")),
+    );
+    runner.drain.abort();
+    setTimeout(() => writeFileSync(join(root, "end-2"), ""), 500);
+    await runner.done;
+    expect(server.finished).toMatchObject([{ attempt: 1 }, { attempt: 2, state: "success" }]);
+  });
+
   test("twice: ends its processes at once and leaves the task to the server", async () => {
     const watch = watchProcesses();
     server.instructions.push(
@@ -280,9 +267,9 @@ describe("a runner whose server does not return", () => {
     runner.drain.abort();
     await runner.done;
     server.disturb = () => 503;
-    runner = startRunner(300);
+    runner = startRunner({ endsAloneAfterMs: 300 });
     await runner.done;
-    expect(logLines.some((line) => line.includes("no server has answered for long"))).toBe(true);
+    expect(runner.logLines.some((line) => line.includes("no server has answered for long"))).toBe(true);
   });
 });
 

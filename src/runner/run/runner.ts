@@ -82,7 +82,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
-  const running = new Map<number, Promise<void>>();
+  /** The attempts in hand. Of one task there may be two: one that ends because its lease was lost, and the next. */
+  const running = new Set<Promise<void>>();
   const watches = new Map<number, { watching: Promise<void>; replaced: AbortController }>();
   const serverWatch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);
@@ -157,12 +158,12 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     })
       .catch((error: unknown) => log.error({ taskId, error: messageOf(error) }, "a task broke off"))
       .finally(() => {
-        running.delete(taskId);
+        running.delete(done);
         log.info({ taskId, attempt }, "task ended");
         aTaskEnded.resolve();
         aTaskEnded = Promise.withResolvers();
       });
-    running.set(taskId, done);
+    running.add(done);
   }
 
   async function askForWork(): Promise<void> {
@@ -198,7 +199,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     await askForWork();
     if (running.size > 0)
       log.info({ running: running.size }, "taking no more work; finishing what is in hand");
-    await Promise.all(running.values());
+    await Promise.all(running);
     await Promise.all([...watches.values()].map(({ watching }) => watching));
   } finally {
     clearInterval(limiting);

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import pino from "pino";
+import { systemClock } from "../../src/clock.ts";
+import { type RunnerOptions, runRunner } from "../../src/runner/run/runner.ts";
+
+/** A runner in this process, with up to two tasks at once. */
+export interface TestRunner {
+  done: Promise<void>;
+  drain: AbortController;
+  abandon: AbortController;
+  logLines: string[];
+}
+
+export function startTestRunner(server: string, root: string, more: Partial<RunnerOptions> = {}): TestRunner {
+  const [drain, abandon] = [new AbortController(), new AbortController()];
+  const logLines: string[] = [];
+  const done = runRunner({
+    address: () => ({ server, token: "token" }),
+    labels: [],
+    alsoUnlabelled: false,
+    concurrency: 2,
+    folders: { root, former: null, knownHosts: join(root, "known_hosts") },
+    execution: {
+      scriptUser: undefined,
+      engine: "none",
+      engineArguments: [],
+      image: undefined,
+      bounds: { memoryBytes: null, cpus: null },
+    },
+    cacheMaxBytes: 1024 ** 3,
+    workspacePolicy: "live",
+    releases: 3,
+    stopGraceMs: 300,
+    version: "test",
+    env: process.env,
+    clock: systemClock,
+    log: pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) }),
+    endsAloneAfterMs: null,
+    endsWhenRefused: true,
+    drain: drain.signal,
+    abandon: abandon.signal,
+    ...more,
+  });
+  return { done, drain, abandon, logLines };
+}
