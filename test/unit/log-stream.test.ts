@@ -41,4 +41,26 @@ describe("the log of an attempt", () => {
     expect(said.length).toBeGreaterThan(1000);
     expect(said.length).toBeLessThan(12_000);
   });
+
+  test("goes on at the index of a server whose database was restored from a backup", async () => {
+    const stored: string[] = [];
+    let calls = 0;
+    const stream = buildLogStream({
+      ...{ clock: manualClock(), from: 0, secrets: [], maxBytes: 10_000, usedBytes: 0 },
+      async send(from, lines) {
+        // As in the real server: a gap is not stored, and lines that it has are not stored twice.
+        if (from <= stored.length) stored.push(...lines.slice(stored.length - from).map(({ text }) => text));
+        calls += 1;
+        if (calls > 20) return null;
+        return stored.length;
+      },
+    });
+    stream.say("build", "one");
+    stream.say("build", "two");
+    await stream.flushed();
+    stored.length = 1;
+    stream.say("build", "three");
+    await stream.flushed();
+    expect(stored).toEqual(["one", "three"]);
+  });
 });

@@ -72,9 +72,9 @@ export function buildLogStream(options: LogStreamOptions) {
         isGivenUp = true;
         return;
       }
-      const done = Math.min(Math.max(acknowledged - firstIndex, 0), unacknowledged.length);
-      unacknowledged.splice(0, done);
-      firstIndex += done;
+      unacknowledged.splice(0, Math.min(Math.max(acknowledged - firstIndex, 0), batch.length));
+      // A server whose database was restored from a backup expects an earlier index than it has acknowledged.
+      firstIndex = acknowledged;
       if (unacknowledged.length > 0) await Bun.sleep(pauseBetweenBatchesMs);
     }
   }
