@@ -95,6 +95,27 @@ test("a command does not run before its processes are recorded", async () => {
   expect(existsSync(ran)).toBeFalse();
 });
 
+test("a command that was stopped before its processes were recorded does not run", async () => {
+  const ran = join(root, "ran");
+  const stop = new AbortController();
+  const running = runProcess({
+    command: ["touch", ran],
+    cwd: root,
+    env: { PATH: process.env.PATH ?? "" },
+    onOutput() {},
+    stop: stop.signal,
+    timeoutMs: 60_000,
+    // Time enough for a command that would run.
+    killAt: (termedAt) => termedAt + 1000,
+    mayLeaveProcesses: false,
+    mark: "stopped",
+    watch: () => stop.abort(),
+    send: () => true,
+  });
+  expect(await running).toMatchObject({ end: "stopped", survivors: [] });
+  expect(existsSync(ran)).toBeFalse();
+});
+
 test.skipIf(!(await canMount()))(
   "a disk that is full during a rollback does not cost the kept release",
   async () => {

@@ -17,7 +17,7 @@ export interface RunOptions {
   onOutput(bytes: Uint8Array): void;
   /** Receives the output instead of `onOutput`, also after this run: a service writes to it as long as it runs. */
   outputFile?: string;
-  /** Aborted: the processes are ended. */
+  /** Aborted: the processes are ended, and a command that does not run yet never does. */
   stop: AbortSignal;
   timeoutMs: number;
   killAt: KillAt;
@@ -69,7 +69,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
   try {
     options.watch(tree);
-    child.stdin.write("\n");
+    // Without the line the command does not run: it would otherwise run until its processes are ended.
+    if (!options.stop.aborted) child.stdin.write("\n");
     await child.stdin.end();
   } catch (error) {
     await endTree(tree, () => 0, options.send);

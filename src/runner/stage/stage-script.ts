@@ -105,7 +105,7 @@ export async function runCommand(
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);
         context.guard.watch(tree);
-        context.begun();
+        if (!context.held.stopped.aborted) context.begun();
       },
     });
   } finally {

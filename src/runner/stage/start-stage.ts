@@ -136,6 +136,7 @@ async function settle(
 async function stopEarlier({ stage, context, progress, earlier }: Start): Promise<StageEnd | null> {
   if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
   for (const service of earlier) {
+    if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
     context.log.say(stage.name, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
     if (survivors.length > 0) return failed(survivorsText(nameOf(service), survivors));
