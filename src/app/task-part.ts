@@ -77,7 +77,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     log,
   });
   const gitUrlRules = gitUrlRulesOf(config);
-  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
+  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, clock, log });
   const approvals = buildApprovals({ store, events, log });
   const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });

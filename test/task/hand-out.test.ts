@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
+import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
 import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
@@ -40,7 +41,7 @@ const request = {
   features: [],
 };
 
-function dispatchOver(over: Store) {
+function dispatchOver(over: Store, clock = manualClock()) {
   const finished: Task[] = [];
   const dispatch = buildDispatch({
     store: over,
@@ -62,9 +63,13 @@ function dispatchOver(over: Store) {
     limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 100, logMaxBytes: 1000 },
     secrets: buildSecrets(Buffer.alloc(32, 7)),
     gitUrlRules: { allowLocal: false, samplesDir: "" },
+    clock,
     log: pino({ level: "silent" }),
   });
-  return { finished, claim: () => dispatch.claim(runner, request, new AbortController().signal) };
+  return {
+    finished,
+    claim: (signal = new AbortController().signal) => dispatch.claim(runner, request, signal),
+  };
 }
 
 async function taskOf(url: string): Promise<{ task: Task; projectId: number }> {
@@ -106,4 +111,30 @@ describe("a task that is handed out", () => {
     expect(finished[0]?.reason).toContain("git.url");
     expect(finished[1]?.reason).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
+});
+
+test("no runner counts as gone before it could call for a while: after a start, and after a break of the server", async () => {
+  const clock = manualClock();
+  let asked = new AbortController();
+  let goneBefore: Date | undefined;
+  const claim: Store["tasks"]["claim"] = async (wanted) => {
+    goneBefore = wanted.goneBefore;
+    asked.abort();
+    return null;
+  };
+  const dispatch = dispatchOver({ ...store, tasks: { ...store.tasks, claim } }, clock);
+  const claimFor = async (ms: number) => {
+    for (let waitedMs = 0; waitedMs < ms; waitedMs += 10_000) {
+      clock.advance(10_000);
+      asked = new AbortController();
+      await dispatch.claim(asked.signal);
+    }
+    return goneBefore;
+  };
+  expect(await claimFor(90_000)).toBeUndefined();
+  expect(await claimFor(10_000)).toBeDate();
+  // It was suspended, or had no database.
+  clock.advance(100_000);
+  expect(await claimFor(90_000)).toBeUndefined();
+  expect(await claimFor(20_000)).toBeDate();
 });

@@ -63,8 +63,19 @@ describe.each(await availableDatabases())("a runner that is gone, on $name", ({ 
     await first.look();
     // Runners could not call while the server was down.
     expect(sent).toEqual([]);
-    clock.advance(150_000);
+    const lookFor = async (ms: number) => {
+      for (let waitedMs = 0; waitedMs < ms; waitedMs += 15_000) {
+        clock.advance(15_000);
+        await Promise.all([first.look(), second.look()]);
+      }
+    };
+    await lookFor(105_000);
+    // Nor while it was suspended, or had no database.
+    clock.advance(100_000);
     await Promise.all([first.look(), second.look()]);
+    await lookFor(105_000);
+    expect(sent).toEqual([]);
+    await lookFor(15_000);
     expect(sent.map(({ call }) => call.projectId)).toEqual([linux.id]);
     const later = new Date(now.getTime() + 60_000);
     const [stored] = await store.outgoingCalls.takeDue(later, later, 10);

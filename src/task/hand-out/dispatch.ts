@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
@@ -14,6 +15,7 @@ import { hashToken, randomToken } from "../../secrets.ts";
 import { isBuiltElsewhere, needsApproval, prepareApproval } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
+import { buildWatchedTime } from "../queue/watched-time.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
@@ -21,6 +23,7 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
   store: Store;
   events: TaskEvents;
   wakeups: Wakeups;
+  clock: Pick<Clock, "elapsed">;
   log: Log;
 }
 
@@ -33,7 +36,7 @@ const maxMeetings = 3;
 export function buildDispatch(parts: DispatchParts) {
   const { store, wakeups, limits } = parts;
   const closing = new AbortController();
-  const startedAt = store.now();
+  const watched = buildWatchedTime(parts.clock.elapsed);
 
   async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
     const lease = randomToken(leaseBytes);
@@ -92,10 +95,13 @@ export function buildDispatch(parts: DispatchParts) {
     return task;
   }
 
-  /** Runners could not call while the server was down: none counts as gone before they had time to come back. */
+  /**
+   * Runners could not call while the server was down or had no database: none counts as gone before they had time to come
+   * back.
+   */
   function goneAt(now: Date): Pick<TaskClaim, "goneBefore"> {
-    const beforeMs = now.getTime() - seenWithinMs;
-    return beforeMs > startedAt.getTime() ? { goneBefore: new Date(beforeMs) } : {};
+    if (watched.lookedMs() <= seenWithinMs) return {};
+    return { goneBefore: new Date(now.getTime() - seenWithinMs) };
   }
 
   /** Two instances that conflict on one project try again; after a third conflict in a row, the next poll continues. */

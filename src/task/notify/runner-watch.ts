@@ -5,6 +5,7 @@ import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
 import { waitingFor } from "../queue/waiting.ts";
+import { buildWatchedTime } from "../queue/watched-time.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
 import type { Outbox } from "./outbox.ts";
@@ -19,7 +20,7 @@ export interface RunnerWatchParts {
 }
 
 const lookEveryMs = 15_000;
-/** Runners could not call while the server was down: they have this long to reconnect. */
+/** Runners could not call while the server was down or had no database: they have this long to reconnect. */
 const graceMs = 120_000;
 const maxRunners = 200;
 const projectsPerPage = 200;
@@ -28,13 +29,13 @@ const projectsPerPage = 200;
 export function buildRunnerWatch({ store, outbox, clock, consoleUrl, log }: RunnerWatchParts) {
   /** The last call of runners that are known to be reported: their projects need not be read again. */
   const reported = new Map<number, number>();
-  let startedAtMs = clock.elapsed();
+  const watched = buildWatchedTime(clock.elapsed);
   let timer: ReturnType<typeof setInterval> | undefined;
 
   async function look(): Promise<void> {
-    if (clock.elapsed() - startedAtMs < graceMs) return;
-    const now = store.now();
     const { items: runners } = await store.runners.list({ page: 1, pageSize: maxRunners });
+    if (watched.lookedMs() < graceMs) return;
+    const now = store.now();
     for (const runner of runners) {
       const { lastSeenAt } = runner;
       if (runner.disabled || lastSeenAt === null || isSeen(runner, now)) continue;
@@ -68,7 +69,6 @@ export function buildRunnerWatch({ store, outbox, clock, consoleUrl, log }: Runn
 
   return {
     start(): void {
-      startedAtMs = clock.elapsed();
       timer = setInterval(() => {
         look().catch((error: unknown) =>
           log.error({ error: messageOf(error) }, "runners could not be looked at"),
