@@ -4,6 +4,8 @@ import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
 import type { Project } from "../../src/model/project.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
+import { endLease } from "../../src/task/hand-out/end-lease.ts";
+import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleAuditEntry, sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -115,5 +117,59 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     expect(await claim()).toBeNull();
     await store.projects.update(project.id, { deploy: noApproval });
     expect((await claim())?.id).toBe(id);
+  });
+
+  /** Hands the task out, as its next attempt. */
+  async function handOut(id: number) {
+    const attempt = ((await store.tasks.byId(id))?.attempt ?? 0) + 1;
+    const lease = { runnerId: 1, leaseHash: `attempt ${attempt}` };
+    const set = { state: "dispatched", attempt, ...lease, leaseUntil: later } as const;
+    await store.tasks.change(id, { whileIn: ["queued"], set });
+    return { taskId: id, attempt, ...lease, leaseMs: 60_000 };
+  }
+
+  /** The state after the runner of the next attempt was lost before deploy. */
+  async function lostIn(id: number) {
+    const { leaseHash } = await handOut(id);
+    const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
+    return ended?.task.state;
+  }
+
+  test("one whose approved workspace is gone is built again, with one repeat as every build", async () => {
+    const id = await waitingTask(await store.projects.create(sampleProject()), later);
+    await approve(id);
+    const held = await handOut(id);
+    const ending = { held, state: "failed", reason: "", kept: undefined, isWorkspaceLost: true } as const;
+    const again = await store.run(finishTask, { ...ending, consoleUrl });
+    expect(again?.task).toMatchObject({ state: "queued", approval: { state: "building" } });
+    expect(await lostIn(id)).toBe("queued");
+    expect(await lostIn(id)).toBe("lost");
+  });
+
+  test("one whose runner is gone is built again by another one, with one repeat as every build", async () => {
+    const id = await waitingTask(await store.projects.create(sampleProject()), later, 2);
+    await approve(id);
+    const { leaseHash } = await handOut(id);
+    await store.run(prepareApproval, { id, consoleUrl });
+    const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
+    expect(ended?.task.state).toBe("queued");
+    expect(await lostIn(id)).toBe("lost");
+  });
+
+  test("the approved rollback to a kept release has one repeat, however often that release was built", async () => {
+    const deploy = { ...noApproval, approval: "required" } as const;
+    const { id: projectId, stages } = await store.projects.create(sampleProject({ deploy }));
+    const { id: taskId, ref, message, author } = await store.tasks.create(sampleTask({ projectId }));
+    await store.releases.put({
+      ...{ taskId, projectId, attempt: 5, runnerId: 1, state: "kept", ref, message, author },
+      ...{ commit: "", stages, env: {}, bytes: 1, deployedAt: sampleTime },
+    });
+    const { id } = await store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));
+    await handOut(id);
+    const prepared = await store.run(prepareApproval, { id, consoleUrl });
+    expect(prepared?.task).toMatchObject({ state: "waiting", approval: { built: { attempt: 5 } } });
+    await approve(id);
+    expect(await lostIn(id)).toBe("queued");
+    expect(await lostIn(id)).toBe("lost");
   });
 });

@@ -18,4 +18,6 @@ export interface TaskApproval {
   pinned: Pinned;
   /** The workspace that is deployed, and the runner that has it; null: not built yet. */
   built: { taskId: number; attempt: number; runnerId: number } | null;
+  /** Attempts of the task before its current step, build or deploy: each step has its own repeat. Absent: those up to `built`. */
+  earlierAttempts?: number;
 }

@@ -32,7 +32,9 @@ export const prepareApproval = operation(
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
       const reason = `${reasonText("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" })} ${askedAgain}`;
-      return decided(keepers, task, consoleUrl, { ...builtAgain(task, task.approval), reason });
+      // The attempt that was just handed out is the first one that builds it again.
+      const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
+      return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval), reason });
     }
     if (!needsApproval(task, project)) return { task, line: null, calls: [] };
     const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
@@ -45,7 +47,10 @@ export const prepareApproval = operation(
       keepers,
       task,
       consoleUrl,
-      waitingSince({ ...approval, built: { taskId, attempt, runnerId } }, keepers.now()),
+      waitingSince(
+        { ...approval, built: { taskId, attempt, runnerId }, earlierAttempts: task.attempt },
+        keepers.now(),
+      ),
     );
   },
 );

@@ -47,8 +47,8 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
       stages: endStages(task.stages, "canceled", now),
       finishedAt: now,
     };
-  const built = task.approval?.built ?? null;
-  if (!isTouched && task.attempt - (built?.attempt ?? 0) < maxAttempts)
+  const { built = null, earlierAttempts = built?.attempt ?? 0 } = task.approval ?? {};
+  if (!isTouched && task.attempt - earlierAttempts < maxAttempts)
     return {
       state: "queued",
       reason: reasonText("runner_vanished_queued"),

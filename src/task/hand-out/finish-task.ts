@@ -87,9 +87,10 @@ function approvalStep(
     const stages = endStages(before.stages, "canceled", now);
     return { state: "canceled", stages, leaseUntil: null, finishedAt: now };
   }
-  if (isBuilt) return waitingSince({ ...approval, built: { taskId: before.id, attempt, runnerId } }, now);
+  const next = { ...approval, earlierAttempts: attempt };
+  if (isBuilt) return waitingSince({ ...next, built: { taskId: before.id, attempt, runnerId } }, now);
   return {
-    ...builtAgain(before, approval),
+    ...builtAgain(before, next),
     state: "queued",
     reason: `${reasonText("approval_build_gone")} ${askedAgain}`,
     leaseHash: null,

@@ -42,10 +42,10 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     finishedAt: timeJson(task.finishedAt),
   };
 }
-/** Without what is pinned, which is long. */
+/** Without what is pinned, which is long, and what only the server needs. */
 function approvalJson({ approval }: Task) {
   if (approval === null) return null;
-  const { pinned: _pinned, expiresAfterMinutes: _minutes, ...shown } = approval;
+  const { pinned: _pinned, expiresAfterMinutes: _minutes, earlierAttempts: _attempts, ...shown } = approval;
   return shown;
 }
 
