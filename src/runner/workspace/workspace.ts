@@ -158,13 +158,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
       .toSorted((a, b) => b.keptAt - a.keptAt);
   }
 
-  /** Folders whose deploy still waits for an approval. */
+  /** Folders whose deploy still waits for an approval, as the server says: the clock of this machine may be wrong. */
   function builtOf(projectId: number, waitingTasks: readonly number[] = []): string[] {
     return workspacesOf(projectId, usable)
       .filter((folder) => waitingTasks.includes(taskIdOf(folder)))
       .flatMap((folder) => {
-        const until = readRecord(folder)?.builtUntil ?? 0;
-        return until > clock.now() ? [{ folder, until }] : [];
+        const until = readRecord(folder)?.builtUntil;
+        return until === undefined ? [] : [{ folder, until }];
       })
       .toSorted((a, b) => b.until - a.until)
       .slice(0, maxBuilt)
@@ -251,12 +251,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
       writeRecord(folder, record);
       return workspaceAt(projectId, folder, record);
     },
-    /** The workspace that an earlier task has kept or built; null: it no longer exists. */
+    /**
+     * The workspace that an earlier task has kept or built; null: it no longer exists. Whether an approval came in time is
+     * decided by the server, not by the clock of this machine.
+     */
     reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
       for (const each of usable) {
         const folder = join(ofProject(projectId, each), `task-${taskId}-${attempt}`);
         const record = readRecord(folder);
-        const isThere = record?.isKept || (record?.builtUntil ?? 0) > clock.now();
+        const isThere = record?.isKept || record?.builtUntil !== undefined;
         if (record && isThere && existsSync(join(folder, "source")))
           return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
       }

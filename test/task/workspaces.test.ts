@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { manualClock } from "../../src/clock.ts";
+import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "slipway-workspaces-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const hourMs = 3_600_000;
+
+function open(clock = manualClock()) {
+  const log = pino({ level: "silent" });
+  return openWorkspaces({ root, former: null, knownHosts: "", policy: "live", clock, log });
+}
+
+test("a built workspace waits as long as the server says, also if the clock of its machine was set", async () => {
+  const clock = manualClock();
+  const workspaces = open(clock);
+  const built = await workspaces.open(7, 1, 1);
+  mkdirSync(built.source);
+  await built.close({ isKept: false, keep: 1, builtUntil: clock.now() + hourMs });
+  clock.advance(2 * hourMs);
+  const next = await workspaces.open(7, 2, 1);
+  await next.close({ isKept: true, keep: 1, waitingTasks: [1] });
+  expect(workspaces.reopen(7, 1, 1)?.source).toBe(built.source);
+});
