@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
@@ -29,4 +29,16 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const next = await workspaces.open(7, 2, 1);
   await next.close({ isKept: true, keep: 1, waitingTasks: [1] });
   expect(workspaces.reopen(7, 1, 1)?.source).toBe(built.source);
+});
+
+test("a workspace stays while it is not known whether a service runs in it", async () => {
+  const folder = join(root, "work/project-7/task-1-1");
+  // Without the record of a living runner. A folder in the place of the file cannot be read.
+  mkdirSync(folder, { recursive: true });
+  mkdirSync(join(root, "work/project-7/services.json"));
+  expect(await open().sweep(100)).toBe(0);
+  expect(existsSync(folder)).toBe(true);
+  rmSync(join(root, "work/project-7/services.json"), { recursive: true });
+  expect(await open().sweep(100)).toBe(1);
+  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
 });

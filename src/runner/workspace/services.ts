@@ -48,10 +48,22 @@ function tryToRemove(file: string): void {
   }
 }
 
+/** Errors that mean that no service was recorded; a file of another user records services of another runner. */
+const missing = ["ENOENT", "ENOTDIR", "EACCES"];
+
+/** Any other error, such as too many open files, is no answer: a service that is forgotten is never ended. */
 function read(file: string): StartedService[] {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as StartedService[];
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if (missing.includes((error as NodeJS.ErrnoException).code ?? "")) return [];
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as StartedService[];
   } catch {
+    // A power loss may have emptied it.
     return [];
   }
 }

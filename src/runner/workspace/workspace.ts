@@ -119,11 +119,19 @@ export function openWorkspaces(options: WorkspacesOptions) {
 
   /** Keeps the folder while a service of its task is alive: the service of a lost task may be the only service. */
   async function removeUnused(folder: string): Promise<boolean> {
+    try {
+      if (!isServed(folder)) return tryToRemove(folder);
+      log.info({ folder }, "a workspace stays, because a service of its task is alive");
+    } catch (error) {
+      log.error({ folder, error: messageOf(error) }, "a workspace stays, because its services are not known");
+    }
+    return false;
+  }
+
+  function isServed(folder: string): boolean {
     const taskId = taskIdOf(folder);
     const living = policy === "none" ? [] : servicesOf(projectIdOf(folder)).living();
-    if (!living.some((service) => service.taskId === taskId)) return tryToRemove(folder);
-    log.info({ folder }, "a workspace stays, because a service of its task is alive");
-    return false;
+    return living.some((service) => service.taskId === taskId);
   }
 
   async function endOrphans(record: RunRecord | null, stopGraceMs: number): Promise<void> {
