@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import { messageOf } from "../../errors.ts";
 import type { StageOutput } from "../log/log-stream.ts";
 
 /** A file, and the folder that it must be in: a link in a repository must not lead the runner outside. */
@@ -20,17 +21,29 @@ const pollEveryMs = 100;
 export function openCapture(files: CapturedFile[], newOutput: () => StageOutput) {
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
-  const followed = files.map((file) => ({ file, offset: sizeOf(file), output: newOutput() }));
+  const followed = files.map((file) => ({ file, offset: sizeOf(file), output: newOutput(), fault: "" }));
   let isLogged = true;
 
+  /** Also called by a timer, where an error would end the runner with all its tasks. */
   function read(): void {
     for (const one of followed) {
-      for (const chunk of chunksFrom(one.file, one.offset)) {
-        one.offset = chunk.end;
-        if (head.length < headMaxBytes) head = Buffer.concat([head, chunk.bytes]).subarray(0, headMaxBytes);
-        tail = Buffer.concat([tail, chunk.bytes]).subarray(-tailMaxBytes);
-        if (isLogged) one.output.write(chunk.bytes);
+      try {
+        readNew(one);
+      } catch (error) {
+        const fault = messageOf(error);
+        if (isLogged && fault !== one.fault)
+          one.output.write(Buffer.from(`[${one.file.path} could not be read: ${fault}]\n`));
+        one.fault = fault;
       }
+    }
+  }
+
+  function readNew(one: (typeof followed)[number]): void {
+    for (const chunk of chunksFrom(one.file, one.offset)) {
+      one.offset = chunk.end;
+      if (head.length < headMaxBytes) head = Buffer.concat([head, chunk.bytes]).subarray(0, headMaxBytes);
+      tail = Buffer.concat([tail, chunk.bytes]).subarray(-tailMaxBytes);
+      if (isLogged) one.output.write(chunk.bytes);
     }
   }
 
