@@ -27,6 +27,22 @@ test("a runner that cannot write down a started service ends it, and the previou
   expect((await answerOf(port)).commit).toBe(first.commit ?? "");
 });
 
+test("a rollback that cannot be recorded is still a success, because its release serves", async () => {
+  const port = newPort();
+  const projectId = await serviceProject(port);
+  // The runner writes this file; where a folder has its name, that fails as on a full disk.
+  const inTheWay = "$CI_WORKSPACE/../run.json.new";
+  const patch = (script: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  await patch(`[ "\${CI_ROLLBACK:-}" = "" ] || mkdir "${inTheWay}"; node built.js &`);
+  const first = await deploy(projectId, "success");
+  await patch("exit 3");
+  const second = await deploy(projectId, "failed");
+  expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });
+  expect(textOf(await server.log(second.task.id))).toContain("[the runner could not record the rollback: ");
+  expect(await answerOf(port)).toMatchObject({ commit: first.commit });
+});
+
 describe("the previous release comes back by itself", () => {
   test("when the new service dies, its health check fails or its deploy fails", async () => {
     const port = newPort();

@@ -72,7 +72,12 @@ async function runPrevious(
     if (end.state !== "success") return end.reason;
   }
   const waitingTasks = instruction.waitingTasks ?? [];
-  await workspace.close({ isKept: true, keep: Number.POSITIVE_INFINITY, waitingTasks });
+  // It serves, and is kept already: only its place among the releases is not recorded.
+  await workspace
+    .close({ isKept: true, keep: Number.POSITIVE_INFINITY, waitingTasks })
+    .catch((error: unknown) =>
+      parts.log.say("system", `[the runner could not record the rollback: ${messageOf(error)}]`),
+    );
   return null;
 }
 
