@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { containerRun } from "../../src/runner/stage/container-run.ts";
+import { ordinary } from "../support/ordinary-user.ts";
 
 /** Images bring their own `sh`. */
 const shells = [["bash", "--posix"], ["dash"], ["busybox", "sh"]].filter(
@@ -53,4 +55,19 @@ describe.each(shells)("in an image whose sh is %s", (...shell) => {
     expect(exitCode).toBe(0);
     expect(output.split("\0")).toContain("AFTER=yes");
   });
+});
+
+test("a runner starts although it may not read the folder of another session", () => {
+  const folder = mkdtempSync("/dev/shm/slipway-session-");
+  try {
+    chmodSync(folder, 0o000);
+    const module = join(import.meta.dir, "../../src/runner/stage/container-run.ts");
+    const code = `(await import(${JSON.stringify(module)})).sweepEnvironments()`;
+    const { exitCode, stderr } = Bun.spawnSync([...ordinary, process.execPath, "-e", code], {
+      env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: folder },
+    });
+    expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: "" });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,7 +1,8 @@
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunningContainer } from "../process/container.ts";
 import { markVariable } from "../process/process-tree.ts";
+import { foldersIn } from "../workspace/folders.ts";
 import type { Engine } from "./engine.ts";
 import type { Resources } from "./resources.ts";
 import { guarded } from "./script-environment.ts";
@@ -141,7 +142,7 @@ function writeEnvironment({ env, mark, user }: ContainerRun): string {
 /** Removes environment folders of runners that were killed before their container was recorded. */
 export function sweepEnvironments(): void {
   for (const parent of memoryFolders()) {
-    for (const name of readdirSync(parent)) {
+    for (const name of foldersIn(parent)) {
       const pid = /^slipway-env-(\d+)-/.exec(name)?.[1];
       if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
       try {
