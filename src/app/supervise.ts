@@ -222,6 +222,7 @@ class Supervisor {
         this.#processes.kill(peer.worker);
       } else peer.send({ type: "ping" });
     }
+    this.#processes.endUnconnected(new Set([...this.#switchboard.peers].map(({ worker }) => worker)));
   }
 
   async #stop(): Promise<void> {

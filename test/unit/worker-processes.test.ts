@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** One worker whose program sleeps; `starts` counts the attempts to start it. */
+/** Workers whose program sleeps; `started` lists the attempts to start one. */
 function sleepingWorker() {
   const program = join(folder, "worker");
   const install = () => {
@@ -26,14 +26,14 @@ function sleepingWorker() {
   };
   install();
   const clock = manualClock();
-  const seen = { starts: 0, hopeless: [] as string[] };
+  const seen = { started: [] as number[], hopeless: [] as string[], log: [] as string[] };
   const started = new WorkerProcesses({
     command: [program],
     env: { PATH: process.env.PATH },
-    inputOf: () => `${++seen.starts}`,
+    inputOf: (worker) => `${seen.started.push(worker)}`,
     onHopeless: (reason) => seen.hopeless.push(reason),
     clock,
-    log: pino({ level: "silent" }),
+    log: pino({ base: null }, { write: (line) => void seen.log.push(line) }),
   });
   processes = started;
   return { started, seen, clock, install, remove: () => rmSync(program) };
@@ -45,13 +45,13 @@ test("a worker that cannot be started is tried again, and is started when it can
   started.allServe();
   remove();
   started.kill(1);
-  await eventually("it is tried several times", () => seen.starts >= 4);
+  await eventually("it is tried several times", () => seen.started.length >= 4);
   install();
-  const failed = seen.starts;
-  await eventually("it is tried again", () => seen.starts > failed);
+  const failed = seen.started.length;
+  await eventually("it is tried again", () => seen.started.length > failed);
   expect(seen.hopeless).toEqual([]);
   started.kill(1);
-  await eventually("it ran, and is replaced", () => seen.starts > failed + 1);
+  await eventually("it ran, and is replaced", () => seen.started.length > failed + 1);
 });
 
 test("a worker that could not be started for a minute is reported", async () => {
@@ -60,7 +60,7 @@ test("a worker that could not be started for a minute is reported", async () => 
   started.allServe();
   remove();
   started.kill(1);
-  await eventually("it is tried again", () => seen.starts >= 2);
+  await eventually("it is tried again", () => seen.started.length >= 2);
   clock.advance(60_000);
   await eventually("it is reported", () => seen.hopeless.length > 0);
   expect(seen.hopeless).toEqual([expect.stringMatching(/^worker 1 could not be started: .*ENOENT/)]);
@@ -71,4 +71,23 @@ test("a first start that is not possible is reported at once", () => {
   remove();
   started.startAll(1);
   expect(seen.hopeless).toEqual([expect.stringMatching(/^worker 1 could not be started: .*ENOENT/)]);
+});
+
+test("a worker that does not connect is ended and replaced; one that is connected stays", async () => {
+  const { started, seen } = sleepingWorker();
+  started.startAll(2);
+  started.allServe();
+  // A check comes every second; the limit is half a minute.
+  const check = (times: number) => {
+    for (let at = 0; at < times; at++) started.endUnconnected(new Set([1]));
+  };
+  check(31);
+  expect(seen.log).toEqual([]);
+  check(1);
+  expect(seen.log).toEqual([expect.stringContaining('"worker":2')]);
+  await eventually("it is replaced", () => seen.started.length === 3);
+  expect(seen.started).toEqual([1, 2, 2]);
+  seen.log.length = 0;
+  check(31);
+  expect(seen.log).toEqual([]);
 });

@@ -23,6 +23,8 @@ interface Slot {
   endedAtMs: number[];
   /** Since when every attempt to start a process failed; null: the last one succeeded. */
   unstartableSinceMs: number | null;
+  /** Checks that found the current process without a connection. */
+  unconnectedChecks: number;
 }
 
 /** A worker that ends sooner after it began to serve counts as failed. */
@@ -34,6 +36,8 @@ const maxEnds = 20;
 const endWindowMs = 10_000;
 /** Longer than for workers that end: a lack of memory, processes or files may pass, and the other workers serve meanwhile. */
 const unstartableMs = 60_000;
+/** Checks, one a second, that a process may take to connect. Many workers that start together share the cores. */
+const maxUnconnectedChecks = (workers: number) => 30 + workers / 2;
 
 /** Starts the worker processes, and starts each again when it ends. */
 export class WorkerProcesses {
@@ -54,6 +58,7 @@ export class WorkerProcesses {
         failures: 0,
         endedAtMs: [],
         unstartableSinceMs: null,
+        unconnectedChecks: 0,
       });
       this.#start(worker);
     }
@@ -78,6 +83,19 @@ export class WorkerProcesses {
     this.#slots.get(worker)?.process?.kill("SIGKILL");
   }
 
+  /**
+   * Call once a second with the workers that have a connection: a process that hangs before it connects is ended. Checks
+   * are counted instead of time, because a supervisor that was suspended has not read the connections yet.
+   */
+  endUnconnected(connected: ReadonlySet<number>): void {
+    for (const [worker, slot] of this.#slots) {
+      if (connected.has(worker) || slot.process === null) continue;
+      if (++slot.unconnectedChecks <= maxUnconnectedChecks(this.#slots.size)) continue;
+      this.#options.log.error({ worker }, "a worker does not connect; it is ended");
+      this.kill(worker);
+    }
+  }
+
   /** Resolves when no worker runs. */
   async ended(): Promise<void> {
     await Promise.all([...this.#slots.values()].map(({ process }) => process?.exited));
@@ -91,6 +109,7 @@ export class WorkerProcesses {
     const slot = this.#slots.get(worker);
     if (!slot || this.#isStopping) return;
     slot.servingSinceMs = null;
+    slot.unconnectedChecks = 0;
     try {
       const child = this.#spawn(worker);
       slot.process = child;
