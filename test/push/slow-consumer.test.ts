@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readlinkSync } from "node:fs";
 import type { TargetType } from "../../src/push/message/message.ts";
 import type { Published } from "../../src/push/publish/publisher.ts";
 import { eventually } from "../support/eventually.ts";
@@ -60,6 +61,18 @@ async function withinTurns<T>(promises: Promise<T>[], turns = 200): Promise<T[]>
   return answers;
 }
 
+/** Descriptors of sockets in this process, of clients and of the gateway. */
+function openSockets(): number {
+  const links = readdirSync("/proc/self/fd").map((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`);
+    } catch {
+      return "";
+    }
+  });
+  return links.filter((link) => link.startsWith("socket:")).length;
+}
+
 async function read(code: string, protocol = ""): Promise<Reader> {
   const reader = await startReader(`${server.wsUrl}?code=${code}`, protocol);
   readers.push(reader);
@@ -100,6 +113,25 @@ describe("slow consumers", () => {
     expect(client?.socket.isPaused()).toBe(true);
     client?.resume();
     expect(await client?.closeCode(30_000)).toBe(4102);
+  });
+
+  test("a closed connection gives its descriptor back, although the client reads a part of the rest and stops again", async () => {
+    // More than the kernel buffers, so that the runtime still has unsent bytes after the client has read some.
+    server = await startGateway({ "push.send-buffer-bytes": 32 * mebibyte });
+    await pauseSome(1);
+    const data = "x".repeat(mebibyte);
+    while (server.gateway.connections.size > 0) await publishTo("user", "paused-0", data);
+    const openBefore = openSockets();
+    const socket = paused[0]?.socket;
+    let read = 0;
+    socket?.on("data", (chunk: Buffer) => {
+      read += chunk.length;
+      if (read > 20 * mebibyte) socket.pause();
+    });
+    socket?.resume();
+    await eventually("it has read a part", () => read > 20 * mebibyte);
+    await eventually("the gateway gives up", () => openSockets() === openBefore - 1);
+    expect(paused[0]?.isClosed).toBe(false);
   });
 
   test("after a message that escaping makes six times as large, the following messages arrive too", async () => {
