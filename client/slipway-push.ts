@@ -69,16 +69,12 @@ export interface PushOptions {
 }
 
 const protocol = "slipway.v1";
-/**
- * At least this many ids are kept for dropping duplicates, and at most twice as many. A gateway keeps 10,000 messages
- * (`push.resume.messages`), and in a cluster a resume may repeat all of them.
- */
-const rememberedIds = 12_000;
+/** Ids for dropping duplicates: more than the 10,000 messages that a resume in a cluster may repeat. */
+const keptIds = 12_000;
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
 /** After a connection of this length the pauses start with the shortest again. */
 const stableMs = 10_000;
-
 /** After this many refused codes in a row the client stops, because the next would be refused too. */
 const maxRefusedCodes = 3;
 
@@ -95,8 +91,6 @@ export class SlipwayPush {
   readonly #listeners = new Map<keyof PushEvents, Set<(event: never) => void>>();
   readonly #channels = new Set<string>();
   #seenIds = new Set<string>();
-  /** Dropped as a whole: finding the oldest id of a large set is slow. */
-  #olderIds = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #socket: WebSocket | null = null;
   /** Number of the attempt; events of older attempts are ignored. */
@@ -250,12 +244,10 @@ export class SlipwayPush {
 
   #deliver(frame: Frame): void {
     const id = textOf(frame.id);
-    if (this.#seenIds.has(id) || this.#olderIds.has(id)) return;
+    if (this.#seenIds.has(id)) return;
     this.#seenIds.add(id);
-    if (this.#seenIds.size >= rememberedIds) {
-      this.#olderIds = this.#seenIds;
-      this.#seenIds = new Set();
-    }
+    // Half of them are dropped at once: finding the oldest id of a large set is slow.
+    if (this.#seenIds.size > 2 * keptIds) this.#seenIds = new Set([...this.#seenIds].slice(-keptIds));
     this.#lastId = id;
     const targetType = frame.targetType as PushMessage["targetType"];
     const [target, data] = [textOf(frame.target), textOf(frame.data)];
