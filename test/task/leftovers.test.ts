@@ -137,3 +137,21 @@ test.skipIf(!(await canMount()))(
     expect(workspaces.reopen(7, 1, 1)?.source).toBe(kept.source);
   },
 );
+
+test.skipIf(!(await canMount()))(
+  "a disk that is full when a task has succeeded does not cost its release",
+  async () => {
+    await using disk = await makeSmallDisk(1);
+    const workspaces = openWorkspaces({
+      ...{ root: disk.path, former: null, knownHosts: "", policy: "live", clock: systemClock, log },
+    });
+    for (const taskId of [1, 2]) {
+      const release = await workspaces.open(7, taskId, 1);
+      mkdirSync(release.source);
+      if (taskId === 2) disk.fill();
+      await release.close({ isKept: true, keep: 2 });
+    }
+    expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([2, 1]);
+    expect(workspaces.reopen(7, 2, 1)).not.toBeNull();
+  },
+);

@@ -1,20 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { replaceFile } from "../../whole-file.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
-import {
-  endMarked,
-  identityOf,
-  isSameProcessAlive,
-  type ProcessIdentity,
-  type ProcessTree,
-} from "../process/process-tree.ts";
+import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import { foldersIn, workspacesIn } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
+import { isBuilt, prepareKept, type RunRecord, readRecord, writeKept, writeRecord } from "./run-record.ts";
 import { openServices } from "./services.ts";
 
 /**
@@ -51,23 +45,12 @@ export interface WorkspaceEnd {
   waitingTasks?: readonly number[];
 }
 
-interface RunRecord {
-  owner: ProcessIdentity;
-  trees: ProcessTree[];
-  isKept: boolean;
-  /** When it last became the live release. Missing in records of earlier versions. */
-  keptAt?: number;
-  /** Set while its deploy waits for an approval; it ends at this time at the latest. */
-  builtUntil?: number;
-}
-
 /** The kept workspace of a release. */
 export interface KeptWorkspace {
   taskId: number;
   folder: string;
 }
 
-const recordName = "run.json";
 /** Of one project. A built workspace that was removed is built again, and its approval is requested again. */
 const maxBuilt = 10;
 /** A clone that no task used for this long is removed; the next task clones again. */
@@ -146,6 +129,12 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
+  /** The record of a release that becomes live now: later than all others, also if the clock was set back. */
+  function keptNow(projectId: number): RunRecord {
+    const keptAt = Math.max(clock.now(), (keptOf(projectId)[0]?.keptAt ?? 0) + 1);
+    return { owner, trees: [], isKept: true, keptAt };
+  }
+
   const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
   const workspacesOf = (projectId: number, at: string[]) =>
     at
@@ -215,9 +204,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (!record.isKept) await removeUnused(folder);
           return;
         }
-        // Later than all others, also if the clock was set back.
-        const keptAt = Math.max(clock.now(), (keptOf(projectId)[0]?.keptAt ?? 0) + 1);
-        writeRecord(folder, { owner, trees: [], isKept: true, keptAt });
+        writeKept(folder, keptNow(projectId));
         const kept = keptOf(projectId).slice(0, keep);
         const stay = [...built, ...kept.map((release) => release.folder)];
         for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await removeUnused(each);
@@ -257,6 +244,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
       const record: RunRecord = { owner, trees: [], isKept: false };
       writeRecord(folder, record);
+      prepareKept(folder, keptNow(projectId));
       return workspaceAt(projectId, folder, record);
     },
     /**
@@ -303,11 +291,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
 }
 export type Workspaces = ReturnType<typeof openWorkspaces>;
 
-/** Whether it was built for a deploy that nobody had approved when the record was written. */
-function isBuilt(record: RunRecord | null): boolean {
-  return record?.builtUntil !== undefined && !record.isKept;
-}
-
 /** NaN: not the folder of a task. */
 function taskIdOf(folder: string): number {
   return Number(/^task-(\d+)-\d+$/.exec(basename(folder))?.[1]);
@@ -316,16 +299,4 @@ function taskIdOf(folder: string): number {
 /** NaN: not in the folder of a project. */
 function projectIdOf(folder: string): number {
   return Number(/^project-(\d+)$/.exec(basename(dirname(folder)))?.[1]);
-}
-
-function writeRecord(folder: string, record: RunRecord): void {
-  replaceFile(join(folder, recordName), JSON.stringify(record));
-}
-
-function readRecord(folder: string): RunRecord | null {
-  try {
-    return JSON.parse(readFileSync(join(folder, recordName), "utf8")) as RunRecord;
-  } catch {
-    return null;
-  }
 }
