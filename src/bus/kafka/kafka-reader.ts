@@ -1,10 +1,11 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
 import type { RecallRequest } from "../broker-bus.ts";
 import type { BrokerRecord } from "../inbox.ts";
+import type { ReadPace } from "./kafka-pace.ts";
 import { type Fetched, recordsIn } from "./kafka-records.ts";
 
 /** Next offset by topic id and partition. By id, because a topic that was deleted and recreated has a new one. */
-export type ReadPositions = Map<string, Map<number, bigint>>;
+type ReadPositions = Map<string, Map<number, bigint>>;
 
 interface Partition {
   partition: number;
@@ -17,14 +18,16 @@ export interface KafkaReaderOptions {
   consumer: Consumer;
   name: string;
   positions: ReadPositions;
+  pace: ReadPace;
   signal: AbortSignal;
   receive(records: BrokerRecord[]): void | Promise<void>;
-  /** Reading does not continue where it stopped: messages may be lost. */
+  /** Reading does not continue where it stopped, or not in the order of other instances: messages may be lost. */
   onLoss(): void;
   onFailure(cause: unknown): void;
 }
 
-const maxWaitMs = 1_000;
+/** Well below the lag that `ReadPace` allows, so that a leader without messages is not late. */
+const maxWaitMs = 250;
 const maxBytes = 8 * 1024 * 1024;
 const partitionMaxBytes = 1024 * 1024;
 const earliest = -2n;
@@ -70,8 +73,9 @@ export class KafkaReader {
   }
 
   start(refreshMs: number): void {
-    const { signal, onFailure } = this.#options;
+    const { signal, pace, onFailure } = this.#options;
     this.#isStarted = true;
+    pace.begin();
     this.#startLoops();
     const timer = setInterval(() => this.refresh().catch(onFailure), refreshMs);
     signal.addEventListener("abort", () => clearInterval(timer), { once: true });
@@ -124,21 +128,29 @@ export class KafkaReader {
 
   /** Ends when the leader has no partition any more. An error ends the session. */
   async #read(leader: number): Promise<void> {
-    const { signal } = this.#options;
+    const { signal, pace } = this.#options;
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader: other }) => other === leader);
       if (led.length === 0) break;
       const offsets = this.#offsetsOfTopic();
       const response = await this.#fetch(leader, led, offsets);
       if (signal.aborted) return;
+      pace.read(led.map(({ partition }) => partition));
       await this.#receive(response, offsets);
     }
     this.#leaders.delete(leader);
   }
 
   async #receive(response: Fetched, offsets: Map<number, bigint>): Promise<void> {
+    const { pace, signal, onLoss, receive } = this.#options;
     const { records, next } = recordsIn(response, this.#topicId, offsets);
-    if (records.length > 0) await this.#options.receive(records);
+    if (records.length > 0) {
+      const all = this.#partitions.map(({ partition }) => partition);
+      // Fetched again, together with what was added meanwhile, so that all partitions are passed on up to the same moment.
+      if (!(await pace.becomesLevel(all, maxWaitMs, signal))) return;
+      if (pace.takeFallenBehind()) onLoss();
+      await receive(records);
+    }
     for (const [partition, offset] of next) offsets.set(partition, offset);
   }
 

@@ -6,13 +6,15 @@ import {
   Producer,
   stringSerializers,
 } from "@platformatic/kafka";
+import { steadyClock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Broker, BrokerLink, BrokerSession } from "../broker-bus.ts";
 import type { SharedTopic, Topic } from "../bus.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
 import { ExternalProducer, type TextProducer } from "./kafka-external-producer.ts";
+import { ReadPace } from "./kafka-pace.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
-import { KafkaReader, type ReadPositions } from "./kafka-reader.ts";
+import { KafkaReader, type KafkaReaderOptions } from "./kafka-reader.ts";
 
 export interface KafkaOptions {
   url: string;
@@ -46,6 +48,7 @@ const topicSettings = {
 const maxMessageBytes = 8 * 1024 * 1024;
 
 type Settings = ReturnType<typeof clientSettings>;
+type Progress = Pick<KafkaReaderOptions, "positions" | "pace">;
 
 /**
  * Uses no consumer group: every instance reads every partition, from the end at its first start and from where it stopped
@@ -54,7 +57,7 @@ type Settings = ReturnType<typeof clientSettings>;
 export function kafkaBroker(options: KafkaOptions): Broker {
   const settings = clientSettings(options);
   /** Kept across sessions, to continue where the last one stopped. */
-  const positions = new Map<SharedTopic, ReadPositions>();
+  const progress = new Map<SharedTopic, Progress>();
   return {
     name: "kafka",
     async open(link) {
@@ -65,9 +68,12 @@ export function kafkaBroker(options: KafkaOptions): Broker {
       const readers: KafkaReader[] = [];
       for (const topic of link.topics) {
         await ensureTopic(admin, topicName(topic), topic);
-        const topicPositions = positions.get(topic) ?? new Map();
-        positions.set(topic, topicPositions);
-        const reader = buildReader(settings, admin, link, topic, topicName(topic), topicPositions);
+        const topicProgress = progress.get(topic) ?? {
+          positions: new Map(),
+          pace: new ReadPace(steadyClock),
+        };
+        progress.set(topic, topicProgress);
+        const reader = buildReader(settings, admin, link, topic, topicName(topic), topicProgress);
         await untilLeadersExist(() => reader.refresh(), link.signal);
         readers.push(reader);
         // Without durability a broker that ended may have lost records that it had confirmed.
@@ -90,14 +96,14 @@ function buildReader(
   link: BrokerLink,
   topic: SharedTopic,
   name: string,
-  positions: ReadPositions,
+  progress: Progress,
 ): KafkaReader {
   return new KafkaReader({
     admin,
     // The library requires a group id; the broker never sees it.
     consumer: closeOnAbort(link.signal, new Consumer({ ...settings, groupId: "unused" })),
     name,
-    positions,
+    ...progress,
     signal: link.signal,
     receive: (records) => link.receive(topic, records),
     onLoss: () => link.reportLoss(topic),

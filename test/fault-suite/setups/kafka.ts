@@ -63,7 +63,8 @@ export async function kafkaWorld(around: Surroundings): Promise<World> {
     timeline: around.timeline,
     parts: [...brokers, ...gateways.instances.map(({ part }) => part)],
     instances: gateways.instances,
-    links: gateways.links,
+    // Also each link alone: a gateway then reaches only some of the leaders.
+    links: [...gateways.links, ...ways.flatMap(({ links }) => links)],
     runnerTokens: [],
     leaseMs: 5_000,
     knowsReleases: false,

@@ -1,0 +1,167 @@
+import { afterEach, expect, test } from "bun:test";
+import { ReadPace } from "../../src/bus/kafka/kafka-pace.ts";
+import { KafkaReader, type KafkaReaderOptions } from "../../src/bus/kafka/kafka-reader.ts";
+import { steadyClock } from "../../src/clock.ts";
+import { eventually } from "../support/eventually.ts";
+
+let session = new AbortController();
+afterEach(() => session.abort());
+
+/** Partition 0 is led by broker 0, partition 1 by broker 1, and so on. */
+class FakeBrokers {
+  readonly #logs: string[][];
+  readonly #stalled = new Set<number>();
+  readonly #answers = new Map<number, number>();
+
+  constructor(count: number) {
+    this.#logs = Array.from({ length: count }, () => []);
+  }
+
+  append(broker: number, text: string): void {
+    this.#logs[broker]?.push(text);
+  }
+
+  stall(broker: number): void {
+    this.#stalled.add(broker);
+  }
+
+  resume(broker: number): void {
+    this.#stalled.delete(broker);
+  }
+
+  answersOf(broker: number): number {
+    return this.#answers.get(broker) ?? 0;
+  }
+
+  readonly admin = {
+    metadata: async () => ({
+      topics: new Map([["t", { id: "t", partitions: this.#logs.map((_, leader) => ({ leader })) }]]),
+    }),
+    listOffsets: async ({ topics: [topic] }: ListRequest) => [
+      {
+        partitions: topic?.partitions.map(({ partitionIndex, timestamp }) => ({
+          partitionIndex,
+          offset: timestamp === earliest ? 0n : BigInt(this.#logs[partitionIndex]?.length ?? 0),
+        })),
+      },
+    ],
+  } as unknown as KafkaReaderOptions["admin"];
+
+  readonly consumer = {
+    fetch: async ({ node, maxWaitTime, topics }: FetchRequest) => {
+      const from = Number(topics[0]?.partitions[0]?.fetchOffset);
+      const log = this.#logs[node] ?? [];
+      const untilMs = performance.now() + maxWaitTime;
+      while (this.#stalled.has(node) || (log.length <= from && performance.now() < untilMs))
+        await Bun.sleep(5);
+      this.#answers.set(node, this.answersOf(node) + 1);
+      const records = log.slice(from).map((value, offsetDelta) => ({ offsetDelta, value }));
+      const batch = {
+        firstOffset: BigInt(from),
+        lastOffsetDelta: records.length - 1,
+        attributes: 0,
+        records,
+      };
+      const partition = { partitionIndex: node, records: records.length === 0 ? [] : [batch] };
+      return { responses: [{ partitions: [partition] }] };
+    },
+  } as unknown as KafkaReaderOptions["consumer"];
+}
+
+const earliest = -2n;
+
+interface ListRequest {
+  topics: { partitions: { partitionIndex: number; timestamp: bigint }[] }[];
+}
+
+interface FetchRequest {
+  node: number;
+  maxWaitTime: number;
+  topics: { partitions: { fetchOffset: bigint }[] }[];
+}
+
+function topic(brokers: FakeBrokers) {
+  const received: unknown[] = [];
+  const progress = { positions: new Map(), pace: new ReadPace(steadyClock) };
+  return {
+    received,
+    async open() {
+      session.abort();
+      session = new AbortController();
+      const { signal } = session;
+      const reader = new KafkaReader({
+        ...progress,
+        admin: brokers.admin,
+        consumer: brokers.consumer,
+        name: "t",
+        signal,
+        receive: (records) => void received.push(...records.map(({ body }) => body)),
+        onLoss: () => received.push("loss"),
+        onFailure(cause) {
+          throw cause;
+        },
+      });
+      await reader.refresh();
+      reader.start(60_000);
+      received.splice(0, received.length);
+    },
+  };
+}
+
+test("messages of one leader are not delivered seconds ahead of those of another", async () => {
+  const brokers = new FakeBrokers(3);
+  const { received, open } = topic(brokers);
+  await open();
+  brokers.append(1, "first");
+  await eventually("a message arrives", () => received.length === 1);
+  brokers.stall(0);
+  brokers.append(0, "x");
+  await Bun.sleep(1_500);
+  brokers.append(1, "y");
+  const answers = brokers.answersOf(1);
+  await eventually("y was fetched several times", () => brokers.answersOf(1) > answers + 2);
+  expect(received).toEqual(["first"]);
+  brokers.resume(0);
+  await eventually("both arrive", () => received.length === 4);
+  // Earlier messages were delivered long before x, on other instances after it.
+  expect(received.slice(0, 2)).toEqual(["first", "loss"]);
+  expect(received.slice(2).sort()).toEqual(["x", "y"]);
+});
+
+test("a session that ends while one leader is behind leaves a loss to the next", async () => {
+  const brokers = new FakeBrokers(2);
+  const { received, open } = topic(brokers);
+  await open();
+  brokers.append(1, "first");
+  await eventually("a message arrives", () => received.length === 1);
+  brokers.stall(0);
+  const answers = brokers.answersOf(1);
+  await eventually("the other leader answers for a while", () => brokers.answersOf(1) > answers + 5);
+  await open();
+  brokers.append(0, "x");
+  brokers.append(1, "y");
+  await Bun.sleep(300);
+  expect(received).toEqual([]);
+  brokers.resume(0);
+  await eventually("both arrive", () => received.length === 3);
+  expect(received[0]).toBe("loss");
+});
+
+test("leaders without messages delay no other, and an outage of all leaders is no loss", async () => {
+  const brokers = new FakeBrokers(3);
+  const { received, open } = topic(brokers);
+  await open();
+  brokers.append(0, "first");
+  await eventually("a message arrives", () => received.length === 1);
+  for (const broker of [0, 1, 2]) brokers.stall(broker);
+  await Bun.sleep(1_500);
+  brokers.append(1, "second");
+  session.abort();
+  for (const broker of [0, 1, 2]) brokers.resume(broker);
+  await open();
+  await eventually("a message arrives after the outage", () => received.length > 0);
+  await Bun.sleep(1_000);
+  brokers.append(2, "third");
+  await eventually("a message arrives", () => received.includes("third"));
+  expect(received).toEqual(["second", "third"]);
+});
