@@ -53,6 +53,8 @@ async function consume(
     if (handling) await handling;
     queuedAtStart.handled(messages.length);
   });
+  // Before consuming, because the queue may be deleted before the next answer of the broker.
+  channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
   // Exclusive: two instances with one id would each get half of the messages, so the second is refused.
   await channel
     .basicConsume({ queue, exclusive: true }, (message) => batcher.add(message))
@@ -68,7 +70,6 @@ async function consume(
     link.reportLoss(topic);
     if (channel.active) channel.basicAck({ deliveryTag });
   });
-  channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
   channel.on("close", () =>
     queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
   );
