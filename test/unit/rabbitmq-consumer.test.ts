@@ -33,6 +33,7 @@ test("a queue that is deleted before the session is open ends the session", asyn
     { prefix: "p", instanceId: "one", isDurable: true, keepsKeyed: false },
     link,
     new Set(),
+    { receive() {} },
   );
   expect(reasons.map(String)).toEqual(["Error: the queue p.broadcast.one was deleted"]);
 });

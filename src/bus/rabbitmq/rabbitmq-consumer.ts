@@ -1,6 +1,7 @@
 import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
 import type { BrokerLink } from "../broker-bus.ts";
 import type { SharedTopic } from "../bus.ts";
+import { isProbe, type Probes } from "./rabbitmq-probes.ts";
 import { openQueue, type QueueOptions } from "./rabbitmq-queues.ts";
 import { recallKeyed } from "./rabbitmq-recall.ts";
 
@@ -14,21 +15,29 @@ export interface ConsumerOptions extends QueueOptions {
 
 export interface Consumption {
   queuedAtStart: QueuedAtStart;
-  channels: Channel[];
+  consumers: TopicConsumer[];
 }
 
-/** `possibleLosses`: topics whose queue was missing; kept across sessions, because one may end before its queue is bound. */
+export interface TopicConsumer {
+  topic: SharedTopic;
+  channel: Channel;
+  /** Whether all messages of the queue have arrived here and are handled. */
+  isIdle(): Promise<boolean>;
+}
+
+/** `possibleLosses`: topics whose queue was missing or not bound; kept across sessions, because one may end before it binds. */
 export async function consumeAll(
   connection: Connection,
   options: ConsumerOptions,
   link: BrokerLink,
   possibleLosses: Set<SharedTopic>,
+  probes: Pick<Probes, "receive">,
 ): Promise<Consumption> {
   const queuedAtStart = new QueuedAtStart();
-  const channels: Channel[] = [];
+  const consumers: TopicConsumer[] = [];
   for (const topic of link.topics)
-    channels.push(await consume(connection, topic, options, link, possibleLosses, queuedAtStart));
-  return { queuedAtStart, channels };
+    consumers.push(await consume(connection, topic, options, link, possibleLosses, probes, queuedAtStart));
+  return { queuedAtStart, consumers };
 }
 
 async function consume(
@@ -37,8 +46,9 @@ async function consume(
   options: ConsumerOptions,
   link: BrokerLink,
   possibleLosses: Set<SharedTopic>,
+  probes: Pick<Probes, "receive">,
   queuedAtStart: QueuedAtStart,
-): Promise<Channel> {
+): Promise<TopicConsumer> {
   const channel = await connection.acquire();
   const opened = await openQueue(connection, channel, topic, options, () => possibleLosses.add(topic));
   if (possibleLosses.delete(topic) || opened.hasDropped) link.reportLoss(topic);
@@ -48,7 +58,9 @@ async function consume(
   await channel.basicQos({ prefetchCount: prefetch });
   queuedAtStart.expect(opened.messageCount);
   const batcher = new Batcher(channel, async (messages) => {
-    const records = messages.map(({ body, messageId }) => ({ body, id: messageId }));
+    const records = messages
+      .filter((message) => !isProbe(message))
+      .map(({ body, messageId }) => ({ body, id: messageId }));
     const handling = link.receive(topic, records);
     if (handling) await handling;
     queuedAtStart.handled(messages.length);
@@ -57,7 +69,10 @@ async function consume(
   channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
   // Exclusive: two instances with one id would each get half of the messages, so the second is refused.
   await channel
-    .basicConsume({ queue, exclusive: true }, (message) => batcher.add(message))
+    .basicConsume({ queue, exclusive: true }, (message) => {
+      probes.receive(message);
+      batcher.add(message);
+    })
     .catch((cause: unknown) => {
       const isTaken = cause instanceof AMQPError && cause.code === "ACCESS_REFUSED";
       if (!isTaken) throw cause;
@@ -73,7 +88,16 @@ async function consume(
   channel.on("close", () =>
     queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
   );
-  return channel;
+  return {
+    topic,
+    channel,
+    async isIdle() {
+      const { messageCount } = await channel.queueDeclare({ queue, passive: true });
+      // The library hands a message to its callback one turn after it arrived.
+      await new Promise((resolve) => setImmediate(resolve));
+      return messageCount === 0 && batcher.isIdle;
+    },
+  };
 }
 
 /**
@@ -89,6 +113,10 @@ class Batcher {
   constructor(channel: Channel, handle: (messages: AsyncMessage[]) => Promise<void>) {
     this.#channel = channel;
     this.#handle = handle;
+  }
+
+  get isIdle(): boolean {
+    return !this.#isBusy;
   }
 
   add(message: AsyncMessage): void {

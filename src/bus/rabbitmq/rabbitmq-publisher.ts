@@ -1,12 +1,15 @@
-import type { Channel, Connection } from "rabbitmq-client";
+import { AMQPError, type Channel, type Connection } from "rabbitmq-client";
 import type { BrokerLink } from "../broker-bus.ts";
-import type { BusMessage, Topic } from "../bus.ts";
+import type { BusMessage, SharedTopic, Topic } from "../bus.ts";
 import { ConfirmChannel, type Envelope } from "./rabbitmq-confirm-channel.ts";
+import type { Probe } from "./rabbitmq-probes.ts";
 import { keyedHeaders } from "./rabbitmq-recall.ts";
 
 export interface PublisherOptions {
   prefix: string;
   isDurable: boolean;
+  /** An exchange between instances was deleted, and the bindings of all queues with it. */
+  onExchangeMissing(): void;
 }
 
 /** There may be no reader of client messages yet. A full queue refuses new messages and drops none. */
@@ -43,7 +46,13 @@ export class RabbitmqPublisher {
     this.#connection = connection;
     this.#options = options;
     this.#onRefused = link.topicRefused;
-    this.#shared = new ConfirmChannel({ connection, onRefused: (cause) => link.broken(cause) });
+    this.#shared = new ConfirmChannel({
+      connection,
+      onRefused(cause) {
+        if (cause instanceof AMQPError && cause.code === "NOT_FOUND") options.onExchangeMissing();
+        link.broken(cause);
+      },
+    });
     this.#events = new ConfirmChannel({
       connection,
       prepare: (channel) => declareExchange(channel, options.prefix, "events"),
@@ -67,6 +76,12 @@ export class RabbitmqPublisher {
     const exchange = `${this.#options.prefix}.${topic}`;
     const route: Envelope = idempotencyKey === undefined ? { exchange } : { exchange, headers: keyedHeaders };
     return channel.publish(this.#envelope(route, id), Buffer.from(body));
+  }
+
+  /** See `Probes`. */
+  sendProbe(topic: SharedTopic, { id, headers }: Probe): Promise<void> {
+    const envelope = { exchange: `${this.#options.prefix}.${topic}`, messageId: id, headers };
+    return this.#shared.publish(envelope, Buffer.from(JSON.stringify({ id })));
   }
 
   /** `mandatory`, because otherwise the broker confirms messages that reach no queue. */

@@ -3,6 +3,7 @@ import { pause } from "../../clock.ts";
 import type { Broker, BrokerLink } from "../broker-bus.ts";
 import type { SharedTopic, Topic } from "../bus.ts";
 import { consumeAll, type QueuedAtStart } from "./rabbitmq-consumer.ts";
+import { Probes } from "./rabbitmq-probes.ts";
 import { declareExchange, RabbitmqPublisher } from "./rabbitmq-publisher.ts";
 import { declareKeyedQueue } from "./rabbitmq-recall.ts";
 
@@ -40,19 +41,25 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       );
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);
-      const publisher = await RabbitmqPublisher.open(publishing, options, link);
+      const onExchangeMissing = () => {
+        for (const topic of link.topics) possibleLosses.add(topic);
+      };
+      const publisher = await RabbitmqPublisher.open(publishing, { ...options, onExchangeMissing }, link);
       const keepsKeyed = await declareKeyedQueue(consuming, options.prefix, link);
-      const { queuedAtStart, channels } = await consumeAll(
+      const probes = new Probes((topic, probe) => publisher.sendProbe(topic, probe), link, possibleLosses);
+      const { queuedAtStart, consumers } = await consumeAll(
         consuming,
         { ...options, keepsKeyed },
         link,
         possibleLosses,
+        probes,
       );
       waitForQueued(queuedAtStart, link);
+      for (const consumer of consumers) probes.start(consumer);
       return {
         send: (topic, _key, message, body) => publisher.send(topic, message, body),
         async close() {
-          await closeChannels([...channels, ...publisher.channels]);
+          await closeChannels([...consumers.map(({ channel }) => channel), ...publisher.channels]);
           consuming.unsafeDestroy();
           publishing.unsafeDestroy();
         },
