@@ -90,4 +90,17 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     gate.resolve();
     expect(states).toEqual([]);
   });
+
+  test("an instance without the permission to publish is not ready until it has the permission", async () => {
+    const { bus } = await start(freshPrefix(), "one");
+    const states: boolean[] = [];
+    bus.onStateChange(({ ready }) => states.push(ready));
+    await service.control("set_permissions", "guest", ".*", "^(?!.*broadcast$)", ".*");
+    await expect(bus.publish("broadcast", "", { id: "refused" })).rejects.toThrow("access to exchange");
+    await eventually("it has tried again", () => states.length >= 4 || states.includes(true));
+    expect(states).not.toContain(true);
+    await service.control("set_permissions", "guest", ".*", ".*", ".*");
+    await eventually("it is ready", () => bus.state().ready);
+    await bus.publish("broadcast", "", { id: "accepted" });
+  });
 });

@@ -21,7 +21,8 @@ export interface ProbedConsumer {
 
 /**
  * Sends messages to itself. RabbitMQ tells a consumer nothing when its queue is unbound or when the exchange is deleted, and
- * another instance declares the exchange again: the queue then stays empty. A probe that does not return shows it.
+ * another instance declares the exchange again: the queue then stays empty. A probe that does not return shows it. The
+ * session is usable after the first probes are confirmed, because a missing permission to publish shows only then.
  */
 export class Probes {
   readonly #send: (topic: SharedTopic, probe: Probe) => Promise<void>;
@@ -43,6 +44,8 @@ export class Probes {
   }
 
   start(consumer: ProbedConsumer): void {
+    const { topic } = consumer;
+    this.#link.paused(`first ${topic}`, `waiting until RabbitMQ accepts a message for ${topic}`);
     this.#run(consumer).catch((cause) => this.#link.broken(cause));
   }
 
@@ -55,12 +58,13 @@ export class Probes {
   }
 
   async #run(consumer: ProbedConsumer): Promise<void> {
-    const { signal, broken } = this.#link;
+    const { signal, resumed, broken } = this.#link;
     const { topic } = consumer;
     while (!signal.aborted) {
       const number = String(++this.#count);
       const returned = new Promise<void>((resolve) => this.#awaited.set(number, resolve));
       await this.#send(topic, { id: this.#id, headers: { [header]: number } });
+      resumed(`first ${topic}`);
       await Promise.race([returned, pause(returnsWithinMs, signal)]);
       while (this.#awaited.has(number) && !signal.aborted) {
         if ((await consumer.isIdle()) && this.#awaited.has(number)) {
