@@ -27,7 +27,8 @@ export class Room {
   #delivery: Promise<void> | null = null;
   #starts = 0;
 
-  start(node: string): void {
+  /** `clockOffsetMs`: how far the system clock of its machine is ahead. */
+  start(node: string, clockOffsetMs = 0): void {
     const here = new Map<string, number>();
     this.#starts += 1;
     const boot = `boot-${this.#starts}`;
@@ -38,7 +39,7 @@ export class Room {
       boot,
       newId: () => `${boot}-${++ids}`,
       isOnlineHere: (userId) => (here.get(userId) ?? 0) > 0,
-      clock: this.clock,
+      clock: { now: () => this.clock.now() + clockOffsetMs, elapsed: this.clock.elapsed },
       steady: this.clock,
       beatMs,
       graceMs,

@@ -238,3 +238,34 @@ test("whatever happens and is lost, all views agree in the end, and the last eve
     { numRuns: 300 },
   );
 });
+
+test("an instance whose clock was set back before its restart is known at once, and nothing is reported twice", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  room.open("b", "bert");
+  await room.pass(1_000);
+  room.kill("a");
+  room.start("a", -3_600_000);
+  room.open("a", "anna");
+  room.open("a", "carl");
+  await room.pass(1_000);
+  expect(room.online("b")).toEqual(["anna", "bert", "carl"]);
+  await room.pass(6 * beatMs);
+  expect(room.online("b")).toEqual(["anna", "bert", "carl"]);
+  expect(room.events.sort()).toEqual(["online anna", "online bert", "online carl"]);
+});
+
+test("late notes of an earlier process of an instance are ignored", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(1_000);
+  const note = room.said.findLast(({ node, kind }) => node === "a" && kind === "delta");
+  room.kill("a");
+  room.start("a", -3_600_000);
+  await room.pass(1_000);
+  if (!note) throw new Error("The earlier process has sent no note.");
+  room.nodes.get("b")?.presence.receive(note);
+  room.open("a", "carl");
+  await room.pass(500);
+  expect(room.online("b")).toEqual(["carl"]);
+});

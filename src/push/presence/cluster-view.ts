@@ -1,4 +1,8 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import type { Digest, PresenceNote } from "./presence-note.ts";
+
+/** More processes than a cluster has at a time; late notes of a process arrive within seconds of its end. */
+const maxRemembered = 10_000;
 
 /** What this instance knows about one instance. */
 export interface NodeView {
@@ -33,6 +37,10 @@ export class ClusterView {
   readonly nodes = new Map<string, NodeView>();
   /** Number of instances per user. */
   readonly #instanceCounts = new Map<string, number>();
+  /** By node, also of evicted ones. */
+  readonly #lastBoots = new BoundedMap<string, string>(maxRemembered);
+  /** Boot ids of processes that another one has replaced, with their node. */
+  readonly #replacedBoots = new BoundedMap<string, string>(maxRemembered);
   readonly #events: ClusterViewEvents;
 
   constructor(events: ClusterViewEvents) {
@@ -51,11 +59,17 @@ export class ClusterView {
     return [...this.#instanceCounts.keys()];
   }
 
-  /** The view of the process with this boot id; a view of an earlier process is dropped. Null: the note is of an earlier process. */
+  /**
+   * The view of the process with this boot id; a view of an earlier process is dropped. Null: the note is of an earlier
+   * process. The times of two processes do not tell which of them is the earlier one, because the clock may have been set.
+   */
   nodeOf(node: string, { boot, startedAt }: { boot: string; startedAt: number }): NodeView | null {
     const known = this.nodes.get(node);
     if (known?.boot === boot) return known;
-    if (known && known.startedAt > startedAt) return null;
+    if (known && this.#replacedBoots.has(boot)) return null;
+    const earlier = this.#lastBoots.get(node);
+    if (earlier !== undefined && earlier !== boot) this.#replacedBoots.set(earlier, node);
+    this.#lastBoots.set(node, boot);
     const fresh: NodeView = {
       boot,
       startedAt,
