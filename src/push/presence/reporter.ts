@@ -23,6 +23,8 @@ export const presenceGraceMs = 5_000;
 const endWithinMs = 5_000;
 const perAnnouncement = 2_000;
 const perChunk = 500;
+/** Limit of announced reports that wait until the queue accepts events. */
+const maxAnnounced = 100_000;
 
 /**
  * Compares the online users of the cluster with the reports, and reports the differences. Every instance compares; one of
@@ -104,6 +106,7 @@ export class Reporter {
         for (const userId of users) this.#sent.delete(userId);
       });
     }
+    this.#skipEndedStays();
     this.flush();
   }
 
@@ -129,6 +132,23 @@ export class Reporter {
     for (const userId of this.reports.onlineUsers()) this.reports.announceAlone(userId);
     await this.#publishAnnounced();
     if (this.reports.announcedCount > 0) throw new Error("The queue did not accept all reports.");
+  }
+
+  /**
+   * While the queue accepts no events, every new user would add a report. Beyond the limit, the oldest stays that have ended
+   * and of which no event was published are not reported. Not while a chunk is being published, because it may contain them.
+   */
+  #skipEndedStays(): void {
+    if (this.#flushing || this.reports.announcedCount <= maxAnnounced) return;
+    const users: string[] = [];
+    for (const userId of this.reports.announced) {
+      if (users.length === perAnnouncement) break;
+      const isPresent = this.#parts.isOnline(userId) || this.#leaving.has(userId);
+      if (!isPresent && this.reports.isOnline(userId)) users.push(userId);
+    }
+    if (users.length === 0) return;
+    for (const userId of users) this.reports.skipStay(userId);
+    this.#parts.announce(this.reports.listsOf(users)).catch(() => {});
   }
 
   #review(userId: string): void {

@@ -95,6 +95,11 @@ export class Reports {
     this.#set(userId, mark + 1, mark);
   }
 
+  /** The user's `online` is announced and will not be published: its `offline` counts as published. */
+  skipStay(userId: string): void {
+    this.#set(userId, this.markOf(userId) + 1, null);
+  }
+
   /** Call when reports of other instances may have been lost. */
   distrustAll(): void {
     this.#distrusted = new Set([...this.#online.keys(), ...this.#offline.keys()]);

@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import { Reporter } from "../../src/push/presence/reporter.ts";
+
+const limit = 100_000;
+const perStep = 2_000;
+
+test("while events cannot be published, a limited number of ended stays is kept, and no user who is known as online is forgotten", async () => {
+  const clock = manualClock();
+  const online = new Set<string>();
+  const events: string[] = [];
+  let canPublish = true;
+  const reporter: Reporter = new Reporter({
+    isOnline: (userId) => online.has(userId),
+    async publishEvent(type, userId) {
+      if (!canPublish) throw new Error("the queue refuses events");
+      events.push(`${type} ${userId}`);
+    },
+    announce: async (lists) => reporter.receive(lists, true),
+    clock,
+    steady: clock,
+    graceMs: 0,
+    retryMs: 0,
+  });
+  const come = (userId: string) => {
+    online.add(userId);
+    reporter.appeared(userId);
+  };
+  const go = (userId: string) => {
+    online.delete(userId);
+    reporter.vanished(userId);
+  };
+  const step = async () => {
+    clock.advance(250);
+    reporter.tick(clock.now());
+    reporter.report();
+    await Bun.sleep(0);
+  };
+
+  come("anna");
+  come("bert");
+  await step();
+  canPublish = false;
+  go("anna");
+  go("bert");
+  await step();
+  come("bert");
+  const guests = Array.from({ length: limit + 3 * perStep }, (_, number) => `guest-${number}`);
+  for (let first = 0; first < guests.length; first += perStep) {
+    const arriving = guests.slice(first, first + perStep);
+    arriving.forEach(come);
+    await step();
+    arriving.forEach(go);
+  }
+  await step();
+  await step();
+  expect(reporter.reports.announcedCount).toBeLessThanOrEqual(limit);
+  expect(events).toEqual(["online anna", "online bert"]);
+
+  come("guest-0");
+  canPublish = true;
+  const last = guests.at(-1) ?? "";
+  while (!events.includes("online guest-0") || !events.includes(`offline ${last}`)) await step();
+  const eventsOf = (user: string) => events.filter((event) => event.endsWith(` ${user}`));
+  expect(eventsOf("anna")).toEqual(["online anna", "offline anna"]);
+  expect(eventsOf("bert")).toEqual(["online bert", "offline bert", "online bert"]);
+  expect(eventsOf("guest-0")).toEqual(["online guest-0"]);
+  expect(eventsOf("guest-1")).toEqual([]);
+  expect(eventsOf(last)).toEqual([`online ${last}`, `offline ${last}`]);
+});
