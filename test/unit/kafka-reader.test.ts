@@ -165,3 +165,19 @@ test("leaders without messages delay no other, and an outage of all leaders is n
   await eventually("a message arrives", () => received.includes("third"));
   expect(received).toEqual(["second", "third"]);
 });
+
+test("a process that was suspended leaves no leader behind; a leader that stays away longer than the others is behind", () => {
+  let nowMs = 0;
+  const pace = new ReadPace({ ...steadyClock, elapsed: () => nowMs });
+  const readAt = (atMs: number, partition: number) => {
+    nowMs = atMs;
+    pace.read([partition]);
+  };
+  for (const partition of [0, 1]) readAt(100, partition);
+  readAt(3_000, 0);
+  readAt(3_010, 1);
+  expect(pace.takeFallenBehind()).toBe(false);
+  for (const atMs of [3_250, 3_500, 3_750, 4_000]) readAt(atMs, 0);
+  readAt(4_010, 1);
+  expect(pace.takeFallenBehind()).toBe(true);
+});

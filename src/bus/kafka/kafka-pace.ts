@@ -16,6 +16,8 @@ export class ReadPace {
   /** When each partition was last read in this session. */
   readonly #readAtMs = new Map<number, number>();
   #lastReadMs = 0;
+  /** The end of the last time in which no partition was read: this process was suspended, or no leader answered. */
+  #quietUntilMs = 0;
   #hasFallenBehind = false;
   #changed = Promise.withResolvers<void>();
 
@@ -31,8 +33,10 @@ export class ReadPace {
 
   /** A leader has answered for these partitions. */
   read(partitions: number[]): void {
+    const nowMs = this.#clock.elapsed();
+    if (nowMs - this.#lastReadMs > maxLagMs) this.#quietUntilMs = nowMs;
     for (const partition of partitions) this.#compare(partition);
-    this.#lastReadMs = this.#clock.elapsed();
+    this.#lastReadMs = nowMs;
     for (const partition of partitions) this.#readAtMs.set(partition, this.#lastReadMs);
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
@@ -64,9 +68,10 @@ export class ReadPace {
     return hasFallenBehind;
   }
 
-  /** An outage of all leaders leaves none of them behind. */
+  /** A time in which no partition was read leaves none of them behind. */
   #compare(partition: number): void {
     const readAtMs = this.#readAtMs.get(partition);
-    if (readAtMs !== undefined && this.#lastReadMs - readAtMs > maxLagMs) this.#hasFallenBehind = true;
+    if (readAtMs === undefined) return;
+    if (this.#lastReadMs - Math.max(readAtMs, this.#quietUntilMs) > maxLagMs) this.#hasFallenBehind = true;
   }
 }
