@@ -78,7 +78,10 @@ export async function runStart(
   const before = lookBeforeStart(check);
   const capture = rules ? captureOutput(start, rules) : null;
   const outputFile = capture ? { outputFile: outputFileOf(context) } : {};
-  const result = await runCommand(stage, context, { ...script, ...outputFile });
+  const result = await runCommand(stage, context, { ...script, ...outputFile }).catch((error: unknown) => {
+    capture?.close();
+    throw error;
+  });
   try {
     return await proveAndSettle(start, before, result, capture);
   } catch (error) {
