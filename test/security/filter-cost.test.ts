@@ -135,6 +135,6 @@ describe("a filter", () => {
       answer = await hook.deliver({ payload: { event: "merge_request", ref: "main", targetBranch } });
     });
     expect(pauseMs).toBeLessThan(longestPauseMs);
-    expect(answer?.body).toMatchObject({ code: "branch_not_matched" });
+    expect(answer?.body).toMatchObject({ code: "ref_invalid" });
   });
 });
