@@ -75,11 +75,16 @@ test("letters that are typed before the search is loaded arrive in its field, an
     await loading.promise;
     await route.continue();
   });
-  const asked = page.waitForRequest("**/*.js");
-  await page.keyboard.press("/");
+  await eventually("the search is asked for", async () => {
+    const asked = page.waitForRequest("**/*.js", { timeout: 5_000 });
+    await page.keyboard.press("/");
+    return asked.then(
+      () => true,
+      () => false,
+    );
+  });
   await page.keyboard.type("g runners");
   for (const key of ["Backspace", "Enter"]) await page.keyboard.press(key);
-  await asked;
   loading.resolve();
   const field = page.getByRole("combobox", { name: "Search" });
   await field.waitFor();

@@ -7,7 +7,7 @@ export interface ConsolePage {
   page: Page;
   /** Uncaught errors and refusals of the content security policy, so far. */
   faults: string[];
-  /** Opens an address and waits for its heading. */
+  /** Opens an address and waits until its heading is shown. */
   go(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,9 +36,17 @@ export async function openConsole(
     async go(path) {
       await page.goto(url + path);
       await page.locator("h1").first().waitFor();
+      await isPainted(page);
     },
     close: () => closeContext(context),
   };
+}
+
+/** The browser drops keys that are pressed before a page is painted, which takes long on a busy machine. */
+async function isPainted(page: Page): Promise<void> {
+  await page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+  );
 }
 
 /** Waits until the page shows that its live connection is open. */
