@@ -40,7 +40,7 @@ async function connect({ url }: PushProcess): Promise<PushClient> {
   return client;
 }
 
-/** Only the message after the repeat arrives. One that was sent by way of another instance may arrive late. */
+/** The repeat does not arrive, the message after it does. A message of an earlier call may still arrive too. */
 async function receivesNoRepeat(instance: PushProcess, client: PushClient): Promise<void> {
   const end = `the end of ${crypto.randomUUID()}`;
   expect((await publish(instance, crypto.randomUUID(), end)).status).toBe(200);

@@ -5,7 +5,7 @@ import type { TaskEvents } from "../../src/task/events/task-events.ts";
 import { buildLeaseReaper } from "../../src/task/hand-out/lease-reaper.ts";
 import { silentLog } from "../support/buses.ts";
 
-test("a lost lease that cannot be decided does not keep the others from an end", async () => {
+test("an error with one lost lease does not stop the decision about the others", async () => {
   const leases = [1, 2].map((id) => ({ id, leaseHash: `${id}`, leaseUntil: new Date(0) }) as Lease);
   const decided: number[] = [];
   const store = {

@@ -5,7 +5,7 @@ import { Reporter } from "../../src/push/presence/reporter.ts";
 const limit = 100_000;
 const perStep = 2_000;
 
-test("while events cannot be published, a limited number of ended stays is kept, and no user who is known as online is forgotten", async () => {
+test("while events cannot be published, the number of waiting events is limited, and no user who was reported online is forgotten", async () => {
   const clock = manualClock();
   const online = new Set<string>();
   const events: string[] = [];

@@ -73,7 +73,7 @@ test("a first start that is not possible is reported at once", () => {
   expect(seen.hopeless).toEqual([expect.stringMatching(/^worker 1 could not be started: .*ENOENT/)]);
 });
 
-test("a worker that does not connect is ended and replaced; one that is connected stays", async () => {
+test("a worker without a connection is replaced; a connected worker is not", async () => {
   const { started, seen } = sleepingWorker();
   started.startAll(2);
   started.allServe();

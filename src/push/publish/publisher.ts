@@ -176,7 +176,7 @@ export class Publisher {
     const { idempotency, steady } = this.#parts;
     const nowMs = steady.now();
     const known = this.#unconfirmed.get(key);
-    // After the window the key stands for a new message, and receivers would drop the earlier id.
+    // After the window the key belongs to a new message; receivers would drop a message with the earlier id.
     if (known?.fingerprint === fingerprint && known.atMs > nowMs - idempotency.windowMs) return known;
     const identity = this.#newIdentity();
     if (identity.seq > 0) this.#unconfirmed.set(key, { ...identity, fingerprint, atMs: nowMs });

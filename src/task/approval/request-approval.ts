@@ -32,7 +32,7 @@ export const prepareApproval = operation(
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
       const reason = `${reasonText("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" })} ${askedAgain}`;
-      // The attempt that was just handed out is the first one that builds it again.
+      // The current attempt is the first one of the new build.
       const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
       return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval), reason });
     }

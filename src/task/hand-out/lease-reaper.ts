@@ -48,7 +48,7 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
       ({ id, leaseHash, leaseUntil }) =>
         watch.unchangedMs(id, `${leaseHash} ${leaseUntil.getTime()}`) > leaseMs,
     );
-    // One that cannot be decided must not keep the others from an end.
+    // An error with one lease must not stop the decision about the others.
     for (const lease of ended)
       await decide(lease).catch((error: unknown) =>
         log.error({ taskId: lease.id, error: messageOf(error) }, "a lost lease could not be decided"),

@@ -1,17 +1,8 @@
-import type { Task, TaskState } from "../../model/task.ts";
+import { isFinished, type Task } from "../../model/task.ts";
 
-const usefulStates: readonly TaskState[] = [
-  "queued",
-  "dispatched",
-  "running",
-  "canceling",
-  "waiting",
-  "success",
-];
-
-/** Whether a further report of the change that a task builds may join it; one that failed may be tried again. */
+/** Whether another report of the same change may join the task. After a failure, the report starts a new task instead. */
 export function isUseful({ state }: Pick<Task, "state">): boolean {
-  return usefulStates.includes(state);
+  return state === "success" || !isFinished(state);
 }
 
 /** The commit of the push that asked for a task, which may build another ref. */
