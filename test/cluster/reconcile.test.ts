@@ -92,7 +92,7 @@ function reconciles(name: string, queueUrl: string) {
       expect(result.deliveries).toBeGreaterThan(toAllCount * connectionCount);
       expect((await clients.counts()).closed).toBe(0);
     },
-    pick(90_000, 600_000),
+    pick(240_000, 600_000),
   );
 }
 

@@ -34,7 +34,7 @@ test("an address with an invalid id shows that there is no such page, for every 
   for (const path of ["/projects/abc/webhook", "/projects/1/nonsense", "/projects/1/settings/more"]) {
     await go(path);
     await page.getByText("This page does not exist").waitFor();
-    expect(await page.title()).toBe("Not found · Slipway");
+    await page.waitForFunction(() => document.title === "Not found · Slipway");
   }
   expect(requests.filter((path) => /^.api.*(NaN|Infinity|undefined)/.test(path))).toEqual([]);
   expect(faults).toEqual([]);

@@ -14,8 +14,12 @@ test("a request appears on an open page by itself; it is approved, and another o
   const { page, go, faults, close } = await openConsole(browser, server.url);
   await go("/runners");
   await becomesLive(page);
-  const first = await server.reach((await server.run(id)).id, "waiting");
-  await page.getByText(new RegExp(`Task ${first.id} of .* waits for your approval`)).waitFor();
+  // The notification closes by itself, so it is waited for before its cause.
+  const notification = page.getByText(/Task \d+ of .* waits for your approval/);
+  const [first] = await Promise.all([
+    server.run(id).then((task) => server.reach(task.id, "waiting")),
+    notification.waitFor(),
+  ]);
   await go(`/tasks/${first.id}`);
   await page
     .getByText(/Waiting for approval until/)

@@ -86,26 +86,39 @@ test("a page that fails to render shows the error, keeps the navigation, and rec
 test("a part of the console that cannot be loaded can be tried again, and a new version of the server is loaded by itself", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   const parts = "**/assets/part-*.js";
+  let isAway = false;
+  // Before the page is opened: a request soon after `page.route` may be made before the interception is in effect.
+  for (const asked of [parts, `${server.url}/`])
+    await page.route(asked, (route) => (isAway ? route.abort() : route.continue()));
   await go("/");
-  await page.route(parts, (route) => route.abort());
-  await page.route(`${server.url}/`, (route) => route.abort());
+  isAway = true;
   await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("heading", { name: "This page is not loaded yet" }).waitFor();
   // Without the server a reload would leave the console.
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("The server can't be reached").waitFor();
-  await page.unrouteAll();
+  isAway = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  await page.unrouteAll();
 
   // The page of the next version names another script, and the files of this one are gone.
-  await go("/");
+  let isNew = false;
   let loads = 0;
   const index = await (await fetch(server.url)).text();
-  await page.route(parts, (route) => (loads === 0 ? route.fulfill({ status: 404 }) : route.continue()));
-  await page.route(`${server.url}/`, (route) =>
-    route.fulfill({ contentType: "text/html", body: index.replaceAll("/assets/main-", "/assets/main-new-") }),
+  await page.route(parts, (route) =>
+    isNew && loads === 0 ? route.fulfill({ status: 404 }) : route.continue(),
   );
+  await page.route(`${server.url}/`, (route) =>
+    isNew
+      ? route.fulfill({
+          contentType: "text/html",
+          body: index.replaceAll("/assets/main-", "/assets/main-new-"),
+        })
+      : route.continue(),
+  );
+  await go("/");
+  isNew = true;
   page.on("request", (request) => {
     if (request.isNavigationRequest()) loads++;
   });
@@ -138,8 +151,11 @@ test("over plain http a token is copied, or selected with a hint which keys to p
         document.addEventListener("copy", () => resolve(String(getSelection())), { once: true }),
       ),
   );
-  await shown.getByRole("button", { name: "Copy the token" }).click();
-  await shown.getByRole("status").getByText("Copied").waitFor();
+  // "Copied" disappears soon, so it is waited for before the click.
+  await Promise.all([
+    shown.getByRole("status").getByText("Copied").waitFor(),
+    shown.getByRole("button", { name: "Copy the token" }).click(),
+  ]);
   expect(await copied).toBe(token);
 
   await page.evaluate(() => {

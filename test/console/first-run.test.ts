@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { collectFaults } from "../support/browser.ts";
-import { focusedDialogField, wide } from "../support/console-page.ts";
+import { focusedDialogField, isPainted, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -17,6 +17,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
 
   // The username field has the focus; Tab moves through the form.
   await page.getByLabel("Username").waitFor();
+  await isPainted(page);
   await keyboard.type("admin");
   await keyboard.press("Tab");
   await keyboard.type("a wrong password");

@@ -101,7 +101,11 @@ test("labels of a runner that another user changed meanwhile are not overwritten
   await field.press("Enter");
   await server.admin.expect(200, "PATCH", `/api/runners/${id}`, { labels: ["theirs"] });
   // The list behind the dialog is polled; the form still compares with the revision that it opened.
-  await page.waitForTimeout(6000);
+  await page
+    .getByRole("row", { includeHidden: true })
+    .filter({ hasText: "build-2" })
+    .getByText("theirs")
+    .waitFor();
   await dialog.getByRole("button", { name: "Save the runner" }).click();
   const conflict = dialog.getByRole("alert").filter({ hasText: "Another user saved this first" });
   await conflict.waitFor();

@@ -9,7 +9,7 @@ import { serviceUrl } from "../support/services.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const podman = await serviceUrl("podman");
-const user = await makeTestUser();
+const user = await makeTestUser("slipway-test-alone"); // The limit of processes counts those of other tests too.
 let scene: ContainerScene;
 
 beforeAll(async () => {

@@ -4,6 +4,7 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { type ContainerScene, leftContainers, startContainerScene } from "../support/container-scene.ts";
 import { eventually } from "../support/eventually.ts";
+import { sampleLimits } from "../support/fake-server.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -161,7 +162,8 @@ describe.skipIf(!podman)("the network of a container", () => {
 
 describe.skipIf(!podman)("an end before its time", () => {
   test("cancel gives the script time to end, and leaves no container", async () => {
-    scene.give({ build: "trap 'echo ending; exit 3' TERM; echo ready; while :; do sleep 0.1; done" });
+    const build = "trap 'echo ending; exit 3' TERM; echo ready; while :; do sleep 0.1; done";
+    scene.give({ build }, {}, { limits: { ...sampleLimits(), stopGraceMs: 60_000 } });
     await eventually("the script runs", () => scene.text().includes("ready"));
     expect(leftContainers()).toHaveLength(1);
     scene.server.answer = { continue: false, why: "canceled" };

@@ -31,7 +31,7 @@ afterEach(async () => {
 async function open(
   make: (settings: BusSettings) => Bus,
   settings: BusSettings,
-  handle?: (messages: unknown[]) => void,
+  handle?: (messages: unknown[]) => void | Promise<void>,
 ) {
   const bus = make(settings);
   const received: Note[] = [];
@@ -42,7 +42,7 @@ async function open(
   bus.subscribe("broadcast", (messages) => {
     turns.push(messages.length);
     received.push(...(messages as Note[]));
-    handle?.(messages);
+    return handle?.(messages);
   });
   bus.subscribe("control", (messages) => {
     control.push(...messages);
@@ -108,8 +108,7 @@ function contract(name: string, make: (settings: BusSettings) => Bus) {
 
     test("confirms messages to other services", async () => {
       const { bus } = await open(make, one());
-      await bus.publish("client", "connection:1", note("from a client"));
-      await bus.publish("events", "user:1", note("online"));
+      await confirmsForOthers(bus);
     });
 
     test("finishes the publishes in flight before it closes", async () => {
@@ -121,6 +120,17 @@ function contract(name: string, make: (settings: BusSettings) => Bus) {
       );
     });
   });
+}
+
+/** Repeated, because a broker may still be creating the topic. */
+async function confirmsForOthers(bus: Bus): Promise<void> {
+  for (const topic of ["client", "events"] as const)
+    await eventually(`a message of ${topic} is confirmed`, () =>
+      bus.publish(topic, "user:1", note(topic)).then(
+        () => true,
+        () => false,
+      ),
+    );
 }
 
 async function expectUnavailable(publishing: Promise<void>): Promise<void> {
@@ -137,12 +147,16 @@ function brokerContract(broker: BrokerUnderTest) {
 
   describe(`the ${broker.name} bus between instances`, () => {
     test("delivers messages that arrived together in one batch", async () => {
-      const { bus, received, turns } = await open(broker.bus, { prefix: freshPrefix(), instanceId: "one" });
+      const gate = Promise.withResolvers<void>();
+      const settings = { prefix: freshPrefix(), instanceId: "one" };
+      // The first batch is held, so that the others arrive together.
+      const { bus, received, turns } = await open(broker.bus, settings, () => gate.promise);
       await Promise.all(
         Array.from({ length: 1_000 }, () => bus.publish("broadcast", "user:1", note("together"))),
       );
+      gate.resolve();
       await eventually("all arrived", () => received.length === 1_000);
-      expect(turns.length).toBeLessThan(500);
+      expect(turns.length).toBeLessThan(100);
     });
 
     test("is ready from consuming until closed, and refuses a publish outside of that", async () => {
@@ -202,8 +216,7 @@ function brokerContract(broker: BrokerUnderTest) {
       const { bus, received } = await open(broker.bus, settings);
       await bus.publish("broadcast", "user:1", note("light"));
       await eventually("it arrived", () => received.length === 1);
-      await bus.publish("client", "connection:1", note("from a client"));
-      await bus.publish("events", "user:1", note("online"));
+      await confirmsForOthers(bus);
     });
 
     test("starts at the end: earlier messages are not delivered", async () => {

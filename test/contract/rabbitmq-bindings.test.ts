@@ -44,6 +44,7 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     return { bus, received };
   }
 
+  const others = { broadcast: "control", control: "broadcast" };
   for (const topic of ["broadcast", "control"] as const) {
     test(`the exchange ${topic} is deleted: all instances receive again, and have reported a loss`, async () => {
       const prefix = freshPrefix();
@@ -56,7 +57,11 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
       await eventually("both are ready", () => one.bus.state().ready && two.bus.state().ready);
       await one.bus.publish(topic, "", { id: "after" });
       await eventually("it arrived", () => two.received.includes("after"));
-      expect(two.received).toEqual([`${topic} lost`, "after"]);
+      // The probe of the other topic may have met the missing exchange too.
+      expect(two.received.filter((each) => each !== `${others[topic]} lost`)).toEqual([
+        `${topic} lost`,
+        "after",
+      ]);
       expect(one.received).toContain(`${topic} lost`);
     });
   }
@@ -96,7 +101,15 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     const states: boolean[] = [];
     bus.onStateChange(({ ready }) => states.push(ready));
     await service.control("set_permissions", "guest", ".*", "^(?!.*broadcast$)", ".*");
-    await expect(bus.publish("broadcast", "", { id: "refused" })).rejects.toThrow("access to exchange");
+    let refusal = "";
+    await eventually("a publish is refused", async () => {
+      // RabbitMQ checks the permission of a channel again after the channel was idle for a second.
+      await Bun.sleep(2_000);
+      await bus.publish("broadcast", "", { id: crypto.randomUUID() }).catch((fault) => {
+        refusal = fault.message;
+      });
+      return refusal.includes("access to exchange");
+    });
     await eventually("it has tried again", () => states.length >= 4 || states.includes(true));
     expect(states).not.toContain(true);
     await service.control("set_permissions", "guest", ".*", ".*", ".*");

@@ -25,7 +25,14 @@ function connect(app: { wsUrl: string }, userId: string, more: Partial<PushOptio
   const messages: PushMessage[] = [];
   const opens: { reconnected: boolean; recovered: boolean }[] = [];
   // The verify service of the tests uses the code as the user id.
-  const push = new SlipwayPush({ url: app.wsUrl, code: () => userId, minDelayMs: 20, ...more });
+  const push = new SlipwayPush({
+    url: app.wsUrl,
+    code: () => userId,
+    minDelayMs: 20,
+    // A connection that was closed stays so long enough to be seen.
+    random: () => 0.5,
+    ...more,
+  });
   push.on("message", (message) => messages.push(message));
   push.on("open", (open) => opens.push(open));
   opened.push(push);

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 describe("drain", () => {
   test("not ready, still serving; then refusing; then all are closed with 1012, and publishes are delivered until the end", async () => {
-    const push = await start({ "push.drain-delay": 8_000, "push.drain-period": 3_000 });
+    const push = await start({ "push.drain-delay": 8_000, "push.drain-period": 6_000 });
     const clients = await Promise.all(
       Array.from({ length: 40 }, (_, index) => PushClient.open(`${push.wsUrl}?code=user-${index}`)),
     );

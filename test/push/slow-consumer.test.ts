@@ -53,10 +53,13 @@ async function kernelCapacity(bytes: number): Promise<number> {
 }
 
 /** A reply within this many turns of the event loop waited for no slow consumer, however busy the machine is. */
-async function withinTurns<T>(promises: Promise<T>[], turns = 200): Promise<T[]> {
+async function withinTurns<T>(promises: Promise<T>[], look = () => {}, turns = 200): Promise<T[]> {
   const answers: T[] = [];
   for (const promise of promises) void promise.then((answer) => answers.push(answer));
-  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < turns; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    look();
+  }
   expect(answers).toHaveLength(promises.length);
   return answers;
 }
@@ -130,7 +133,7 @@ describe("slow consumers", () => {
     });
     socket?.resume();
     await eventually("it has read a part", () => read > 20 * mebibyte);
-    await eventually("the gateway gives up", () => openSockets() === openBefore - 1);
+    await eventually("the gateway gives up", () => openSockets() < openBefore);
     expect(paused[0]?.isClosed).toBe(false);
   });
 
@@ -228,6 +231,8 @@ describe("slow consumers", () => {
         protocol ? { "Sec-WebSocket-Protocol": protocol } : {},
       );
       client.readSteadily(6_000_000);
+      const [socket] = server.gateway.connections.ofUser("ann");
+      let isBehind = false;
       const targets = [
         ["user", "ann"],
         ["all", ""],
@@ -239,9 +244,11 @@ describe("slow consumers", () => {
           const [targetType, target] = targets[index % 3] ?? targets[0];
           return publishTo(targetType, target, numbered(index));
         }),
+        () => {
+          isBehind ||= socket?.subscriptions.length === 0;
+        },
       );
-      const [socket] = server.gateway.connections.ofUser("ann");
-      expect(socket?.subscriptions).toEqual([]);
+      expect(isBehind).toBe(true);
       await eventually("it hears its topics again", () => socket?.subscriptions.length === 3);
       await publishTo("channel", "news", "60 live");
       const received = () =>

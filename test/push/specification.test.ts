@@ -207,7 +207,7 @@ describe("States and transitions", () => {
   });
 
   test("open temporary → closed: max lifetime reached; before expiry the connection receives pushes normally", async () => {
-    await restart({ "push.temp-max-lifetime": 400 });
+    await restart({ "push.temp-max-lifetime": 5_000 });
     const client = await connect("ann", "&temp=1");
     await push.publish({ targetType: "all", data: "all" });
     await push.publish({ targetType: "user", target: "ann", data: "user" });

@@ -49,6 +49,8 @@ test("the commands of docs/tasks.md lead from a repository to a service that rol
     "http://127.0.0.1:8080": server.url,
     "https://git.example.com/ann/hello.git": `${git.url}/shop.git`,
     "3000": String(port),
+    // Lives for a second, so that the runner sees it.
+    "1i throw": "1i Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000); throw",
   });
   const seen: { text: string; task: string }[] = [];
   const outputs = await runPage(examples, {

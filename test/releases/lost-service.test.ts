@@ -56,9 +56,9 @@ function serviceTask(taskId: number, leaseMs: number) {
   };
 }
 
-/** From the moment when the start script may run. */
+/** From the moment at which the service is recorded: before, the runner would give the task up with its service. */
 function breakLink(): void {
-  server.disturb = () => (server.stages.at(-1) === "start running" ? 503 : null);
+  server.disturb = () => (existsSync(join(root, "work/project-1/services.json")) ? 503 : null);
 }
 
 const workspaces = () => readdirSync(join(root, "work/project-1")).filter((name) => name.startsWith("task-"));

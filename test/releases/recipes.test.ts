@@ -85,7 +85,8 @@ async function prove({ run, url, pids, change, broken }: Proof): Promise<string>
   return reason;
 }
 
-const throws = 'throw new Error("no database");\n';
+/** Lives for a second, so that the runner sees it. */
+const throws = 'setTimeout(() => { throw new Error("no database"); }, 1000);\n';
 
 test("Node service", async () => {
   const port = newPort();
@@ -290,7 +291,7 @@ describe("systemd service", () => {
     const restart = restartOf(recipe.files["hello.service"] ?? "", place, as);
     writeSystemctl(systemctl, { "restart hello.service": restart });
     const start = recipe.project.stages.start as { healthCheck: { timeoutSeconds: number } };
-    start.healthCheck.timeoutSeconds = 5;
+    start.healthCheck.timeoutSeconds = 15;
     await prove({
       run: await begin(recipe),
       url: `http://127.0.0.1:${port}/version`,

@@ -33,7 +33,8 @@ function newPort(): number {
   return port;
 }
 
-const run = "node server.js &";
+const command = "node server.js";
+const run = `${command} &`;
 const gitUrl = () => `${git.url}/shop.git`;
 
 async function project(start: Record<string, unknown>, port: number): Promise<number> {
@@ -176,7 +177,8 @@ async function pidIn(file: string): Promise<number> {
 describe("a start must be proven", () => {
   test("a service that exits fails the task, and its last output says why", async () => {
     const projectId = await project(
-      { script: "node -e \"console.log(1); throw new Error('no database')\" &" },
+      // The runner takes a script that leaves no process for one whose service is managed elsewhere.
+      { script: "(sleep 1; exec node -e \"console.log(1); throw new Error('no database')\") &" },
       0,
     );
     const task = await server.reach((await server.run(projectId)).id, "failed");
@@ -198,7 +200,10 @@ describe("a start must be proven", () => {
     const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("other") });
     try {
       const port = other.port ?? 0;
-      const projectId = await project({ script: run, healthCheck: http(port) }, port);
+      const projectId = await project(
+        { script: `(sleep 1; exec ${command}) &`, healthCheck: http(port) },
+        port,
+      );
       const task = await server.reach((await server.run(projectId)).id, "failed");
       expect(task.reason).toContain(`port ${port} is held by`);
       expect(task.reason).toContain("which was running before this start");

@@ -35,13 +35,16 @@ const spentMs = () => {
 
 test("files that are the same for all clients are generated once: further requests cost little, compressed or not", async () => {
   for (const path of paths) await (await get(path)).bytes();
-  const costs: Record<string, number> = {};
-  const rounds = 100;
-  for (const path of paths) {
+  const requests = 50;
+  const costOf = async (path: string) => {
     const before = spentMs();
-    for (let round = 0; round < rounds; round++) await (await get(path)).bytes();
-    costs[path] = (spentMs() - before) / rounds;
-  }
+    for (let request = 0; request < requests; request++) await (await get(path)).bytes();
+    return (spentMs() - before) / requests;
+  };
+  const costs: Record<string, number> = {};
+  // The best of three, because other work of the server counts too.
+  for (const path of paths)
+    costs[path] = Math.min(await costOf(path), await costOf(path), await costOf(path));
   // Generated for each request, /docs takes 4 ms and the largest file 2 ms; sent from memory, a third of a millisecond.
   const dear = Object.entries(costs).filter(([, ms]) => ms > 1.2);
   expect(dear).toEqual([]);

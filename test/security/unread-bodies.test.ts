@@ -113,24 +113,24 @@ test("a body that is incomplete after the timeout ends with 408 and the connecti
   });
   const { url } = await makeHook(server, { secret: "right" });
   const hook = new URL(await url()).pathname;
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const anonymous = ["/api/auth/login", "/api/push/verify"].map((path) => stall("POST", path, 1000));
   const signedIn = stall("POST", "/api/projects", twoMiB, { Authorization: `Bearer ${token}` });
   const publish = stall("POST", "/feign/publish", 1000, { "Content-Type": "application/json" });
   const delivery = stall("POST", hook, 1000);
   await eventually("strangers are given up", () => anonymous.every(({ isClosed }) => isClosed()));
-  const strangersMs = Date.now() - startedAt;
+  const strangersMs = performance.now() - startedAt;
   expect(anonymous.map(({ status }) => status())).toEqual([408, 408]);
   expect(signedIn.isClosed()).toBe(false);
   await eventually("the signed-in caller is given up", () => signedIn.isClosed());
   await eventually("so are a publish and a delivery", () => publish.isClosed() && delivery.isClosed());
   expect([signedIn, publish, delivery].map(({ status }) => status())).toEqual([408, 408, 400]);
-  expect(strangersMs).toBeLessThan(15_000);
-  expect(Date.now() - startedAt).toBeLessThan(40_000);
+  expect(strangersMs).toBeLessThan(25_000);
+  expect(performance.now() - startedAt).toBeLessThan(60_000);
 });
 
 test("a body of /feign that is incomplete after the timeout is answered with the failure envelope", async () => {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const orders = ["publish", "disconnect", "channels/join", "channels/leave", "channels/grant"];
   const stalled = orders.flatMap((order) => [
     stall("POST", `/feign/${order}`, 1000),
@@ -154,7 +154,7 @@ test("a body of /feign that is incomplete after the timeout is answered with the
   expect(published.status).toBe(200);
   await eventually("all are given up", () => stalled.every(({ isClosed }) => isClosed()));
   await eventually("the chunked one too", () => answer !== "");
-  expect(Date.now() - startedAt).toBeGreaterThan(25_000);
+  expect(performance.now() - startedAt).toBeGreaterThan(25_000);
   const envelope = {
     code: 40801,
     successful: false,

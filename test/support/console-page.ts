@@ -22,7 +22,8 @@ export async function openConsole(
 ): Promise<ConsolePage> {
   // Without a graphics card, animations take most of the time of a page.
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
-  context.setDefaultTimeout(30_000);
+  // As long as a deploy may take on a busy machine.
+  context.setDefaultTimeout(60_000);
   const signedIn = await context.request.post(`${url}/api/auth/login`, {
     data: { username, password, cookie: true },
     headers: { "x-slipway-csrf": "1" },
@@ -42,10 +43,13 @@ export async function openConsole(
   };
 }
 
-/** The browser drops keys that are pressed before a page is painted, which takes long on a busy machine. */
-async function isPainted(page: Page): Promise<void> {
-  await page.evaluate(
-    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+/**
+ * Waits until the page is painted: the browser drops keys that are pressed before, and painting takes long on a busy machine.
+ * Not `evaluate`, which fails if the page loads itself again meanwhile.
+ */
+export async function isPainted(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))),
   );
 }
 

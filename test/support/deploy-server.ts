@@ -39,7 +39,7 @@ export interface Scripts {
 const finished = ["success", "failed", "canceled", "timeout", "lost"] as const;
 
 /** A task starts git and a shell per stage, which takes long on a busy machine. */
-const taskWithinMs = 50_000;
+const taskWithinMs = 90_000;
 
 export function taskSettings(dataDir: string, settings: Partial<Config> = {}): Config {
   return configOf({

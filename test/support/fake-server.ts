@@ -94,14 +94,18 @@ export function sampleInstruction(
     })),
     env: {},
     secrets: {},
-    limits: {
-      ...timingOf(leaseMs),
-      logMaxBytes: 10_000_000,
-      logBytesUsed: 0,
-      checkoutTimeoutMs: 60_000,
-      stopGraceMs: 300,
-    },
+    limits: sampleLimits(leaseMs),
     logFrom: 0,
     ...more,
+  };
+}
+
+export function sampleLimits(leaseMs = 60_000): RunTask["limits"] {
+  return {
+    ...timingOf(leaseMs),
+    logMaxBytes: 10_000_000,
+    logBytesUsed: 0,
+    checkoutTimeoutMs: 60_000,
+    stopGraceMs: 300,
   };
 }

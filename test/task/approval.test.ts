@@ -69,6 +69,8 @@ test("every trigger waits: webhook, replay, manual, rerun, from a later stage; a
     enabled: true,
     debounceSeconds: 0,
     queuePolicy: "skip",
+    // Without it, the poll deploys the push to dev below.
+    branchFilter: ["main"],
   });
   const { body } = await deliverTo(url, { payload: { event: "push", ref: "main", author: "ann" } });
   await server.reach(Number(body.taskId), "waiting");
@@ -101,6 +103,7 @@ test("every trigger waits: webhook, replay, manual, rerun, from a later stage; a
     approval: { state: "rejected", by: "admin" },
   });
   expect(deployed().length).toBe(2);
+  await admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: false });
 });
 
 test("the ref that is built decides: a push to another branch that builds the project's branch waits", async () => {
@@ -116,6 +119,7 @@ test("the ref that is built decides: a push to another branch that builds the pr
     causeRef: "refs/heads/dev",
   });
   expect(deployed()).toEqual([]);
+  await admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: false });
 });
 
 test("a push that a poll found waits; nobody knows who pushed it, so notByPusher leaves it to an administrator", async () => {

@@ -88,6 +88,7 @@ function sqliteCopy(dataDir: string): Access {
     async query(statement) {
       const database = new Database(join(dataDir, "slipway.db"));
       try {
+        database.run("pragma busy_timeout = 10000");
         return database.query(statement).all() as Record<string, unknown>[];
       } finally {
         database.close();

@@ -52,28 +52,31 @@ for (const { name, make } of await availableDatabases())
       const urls = servers.map(({ part }) => part).map((_, index) => withOrigin(url, servers[index]));
       const answers = await Promise.all(
         Array.from({ length: atOnce }, (_, index) =>
-          deliverTo(urls[index % urls.length] ?? url, {
-            payload: {
-              event: "push",
-              ref: "refs/heads/main",
-              commit: sha(String(index)),
-              author: `user ${index}`,
-            },
-          }),
+          untilDecided(() =>
+            deliverTo(urls[index % urls.length] ?? url, {
+              payload: {
+                event: "push",
+                ref: "refs/heads/main",
+                commit: sha(String(index)),
+                author: `user ${index}`,
+              },
+            }),
+          ),
         ),
       );
       const statuses = answers.map(({ body }) => body.status);
       expect(statuses.filter((status) => status === "accepted")).toHaveLength(1);
       expect(statuses.filter((status) => status === "merged")).toHaveLength(atOnce - 1);
       const store = await database.open();
-      const records = await store.deliveries.list({ projectId: id }, { page: 1, pageSize: 200 });
-      expect(records.total).toBe(atOnce);
+      const { items } = await store.deliveries.list({ projectId: id }, { page: 1, pageSize: 200 });
+      const records = items.filter(({ code }) => code !== lockTimeout);
+      expect(records).toHaveLength(atOnce);
       expect(new Set(answers.map(({ body }) => body.deliveryId))).toEqual(
-        new Set(records.items.map((item) => item.id)),
+        new Set(records.map((item) => item.id)),
       );
       const tasks = await store.tasks.list({ projectId: id }, { page: 1, pageSize: 200 });
       expect(tasks.items).toHaveLength(1);
-      const last = records.items.reduce((newest, item) => (item.id > newest.id ? item : newest));
+      const last = records.reduce((newest, item) => (item.id > newest.id ? item : newest));
       expect(tasks.items[0]?.commit).toBe(last.commit);
       expect(tasks.items[0]?.triggeredBy).toBe(last.author);
     });
@@ -146,10 +149,10 @@ for (const { name, make } of await availableDatabases())
       const other = instances === 1 ? null : await database.open();
       const holder = other ?? server.store;
       const beside = await server.project();
-      const lock = { name: `webhook ${id}`, waitMs: 10_000 };
+      const lock = { name: `webhook ${id}`, waitMs: 30_000 };
       const gate = makeGate();
       // On SQLite the delivery is recorded only after this limit, because the holder has the only writer.
-      const input = { name: "holder", text: "x", ms: other === null ? 9_000 : 60_000, gate: gate.folder };
+      const input = { name: "holder", text: "x", ms: other === null ? 20_000 : 60_000, gate: gate.folder };
       const held = holder.run(appendSlowly, input, lock);
       await gate.reached();
       // SQLite has one writer for all projects, so that a holder can only be a long operation.
@@ -308,6 +311,15 @@ for (const { name, make } of await availableDatabases())
       expect((await deliver("new")).status).toBe(200);
     });
   });
+
+const lockTimeout = "lock_timeout";
+
+/** On a busy machine some deliveries of many at once wait too long for the project's lock; a host sends those again. */
+async function untilDecided(deliver: () => ReturnType<typeof deliverTo>): ReturnType<typeof deliverTo> {
+  let answer = await deliver();
+  while (answer.body.code === lockTimeout) answer = await deliver();
+  return answer;
+}
 
 function withOrigin(url: string, server: HookServer | undefined): string {
   return `${server?.url ?? ""}${new URL(url).pathname}`;
