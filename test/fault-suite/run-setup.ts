@@ -38,6 +38,8 @@ const settleLimitMs = 10 * 60_000;
 const noteEveryMs = 15_000;
 const warmUpMs = 1_500;
 const betweenFaultsMs = 500;
+/** What begins after the last fault of a round has no excuse. */
+const withoutFaultsMs = 6_000;
 /** Faults must also hit what happens once, such as the first deploy of a project. */
 const roundsPerWorld = 4;
 
@@ -141,10 +143,11 @@ class Rounds {
       violations.push(...(await this.#inject(fault, random, windows)));
       await Bun.sleep(betweenFaultsMs);
     }
+    await Bun.sleep(withoutFaultsMs);
     await Promise.all([this.#deploy?.stop(), this.#push?.stop()]);
     this.#timeline.add("the load has stopped");
-    const history = await this.#settle(beganAt, windows);
-    violations.push(...reconcile(history));
+    const { history, problems } = await this.#settle(beganAt, windows);
+    violations.push(...problems, ...reconcile(history));
     this.#deploy?.endRound(history);
     if (violations.length > 0) this.#keepEvidence(round, history);
     for (const line of violationLines(violations)) this.#timeline.add(`VIOLATION ${line}`);
@@ -191,6 +194,7 @@ class Rounds {
       .map((part) =>
         violation("not-recovered", `${part.name} has ended by itself: ${part.output().slice(-300)}`),
       );
+    const pids = this.#ownPids();
     try {
       found.push(...((await kind.inject(this.#world, target, random, this.#probes)) ?? []));
     } catch (error) {
@@ -198,16 +202,27 @@ class Rounds {
       found.push(violation("not-recovered", `${kind.name} of ${target} could not end: ${text}`));
     }
     found.push(...(await this.#probes.untilRecovered(kind.isSilent ?? false)));
+    for (const [name, pid] of kind.endsOthers ? [] : this.#ownPids())
+      if (name !== target && pids.get(name) !== pid)
+        found.push(violation("not-recovered", `${name} ended because of ${kind.name} of ${target}`));
     window.to = elapsedMs();
     for (const { promise, text } of found) this.#timeline.add(`found ${promise}: ${text}`);
     this.#timeline.add(`recovered ${((window.to - window.from) / 1000).toFixed(1)} s after the beginning`);
     return found;
   }
 
+  /** Servers, gateways and remote runners; the server starts a local runner again by itself. */
+  #ownPids(): Map<string, number | undefined> {
+    const own = this.#world.parts.filter(
+      ({ name, role }) => ["server", "gateway", "runner"].includes(role) && name !== "local runner",
+    );
+    return new Map(own.map((part) => [part.name, part.pids()[0]]));
+  }
+
   /** Waits until everything that was acknowledged has happened, up to a limit. */
-  async #settle(from: number, faults: FaultWindow[]): Promise<History> {
+  async #settle(from: number, faults: FaultWindow[]): Promise<{ history: History; problems: Violation[] }> {
     let history = emptyHistory();
-    let problem = "";
+    let problems: string[] = [];
     let nextNoteAt = elapsedMs() + noteEveryMs;
     let lastNotes = "";
     let changedAt = elapsedMs();
@@ -219,8 +234,8 @@ class Rounds {
           await this.#deploy?.addTo(history);
           await this.#push?.addTo(history);
           const open = reconcile(history).filter((each) => !isFinal(each));
-          const missing = this.#push?.disconnected ?? [];
-          const notes = [...missing, ...open.map(({ promise, text }) => `${promise}: ${text}`)];
+          problems = (this.#push?.disconnected ?? []).map((client) => `${client} is not connected`);
+          const notes = [...problems, ...open.map(({ promise, text }) => `${promise}: ${text}`)];
           if (notes.join() !== lastNotes) changedAt = elapsedMs();
           lastNotes = notes.join();
           if (elapsedMs() > nextNoteAt && notes.length > 0) {
@@ -229,15 +244,14 @@ class Rounds {
           }
           isSettled = notes.length === 0;
         } catch (error) {
-          problem = error instanceof Error ? error.message : String(error);
+          problems = [`the result cannot be read: ${error instanceof Error ? error.message : String(error)}`];
         }
         return isSettled || elapsedMs() - changedAt > unchangedLimitMs;
       },
       settleLimitMs,
       700,
     );
-    if (!isSettled && problem !== "") this.#timeline.add(`while settling: ${problem}`);
-    return history;
+    return { history, problems: problems.map((text) => violation("not-recovered", text)) };
   }
 }
 

@@ -47,6 +47,13 @@ export const badReleases: Record<string, [PromiseName, Partial<History>][]> = {
   polls: [
     ["push-missed", { tips: [{ projectId: 1, ref: "refs/heads/main", commit: "never-seen" }] }],
     [
+      "push-missed",
+      {
+        tips: [{ projectId: 1, ref: "refs/heads/main", commit: "refused" }],
+        records: [{ projectId: 1, commit: "refused", taskId: null, isPoll: false }],
+      },
+    ],
+    [
       "wrong-commit",
       {
         tasks: [task(1, { commit: "polled" }), task(2)],

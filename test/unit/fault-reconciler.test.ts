@@ -58,6 +58,16 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
         ],
       },
     ],
+    [
+      "duplicate",
+      {
+        clients: [
+          client([opened(0), received(9, 50), received(1, 105), received(2, 205), received(3, 305)], {
+            receivedBefore: new Set([9]),
+          }),
+        ],
+      },
+    ],
     ["reordered", { clients: [client([opened(0), received(1, 105), received(3, 305), received(2, 306)])] }],
     [
       "stray",
@@ -147,6 +157,7 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
         scriptLines: [...ran(1), line("start", 1, { attempt: 2 }), line("end", 1, { attempt: 2 }), ...ran(2)],
       },
     ],
+    ["deploy-ran-twice", { scriptLines: [line("start", 0), ...ran(1), ...ran(2)] }],
     [
       "two-tasks-at-once",
       { scriptLines: [line("start", 1), line("start", 2), line("beat", 1), line("end", 1), line("end", 2)] },
@@ -178,6 +189,7 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
   notifications: [
     ["notification-lost", { notifications: [told(1)] }],
     ["notification-lost", { owedTasks: [task(3)] }],
+    ["notification-lost", { notifications: [], waitingNotifications: 1 }],
     ["notification-repeated", { notifications: [told(1), told(1, "task.succeeded", "other"), told(2)] }],
   ],
 };

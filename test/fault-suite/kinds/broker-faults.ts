@@ -4,10 +4,14 @@ const memoryAlarm: FaultKind = {
   name: "memory-alarm",
   about: "RabbitMQ blocks its publishers for lack of memory",
   targets: ({ broker }) => (broker?.raiseAlarm ? ["rabbitmq"] : []),
-  async inject({ broker }, _target, random) {
+  async inject({ broker }, _target, random, probe) {
     await broker?.raiseAlarm?.();
-    await Bun.sleep(random.between(1_000, 5_000));
-    await broker?.clearAlarm?.();
+    try {
+      await Bun.sleep(random.between(1_000, 5_000));
+      return await probe.whileBroken();
+    } finally {
+      await broker?.clearAlarm?.();
+    }
   },
 };
 
@@ -26,10 +30,14 @@ const revokedBroker: FaultKind = {
   name: "revoke-broker",
   about: "the gateways may not use the broker any more, then they may again",
   targets: ({ broker }) => (broker ? ["broker"] : []),
-  async inject({ broker }, _target, random) {
+  async inject({ broker }, _target, random, probe) {
     await broker?.revoke();
-    await Bun.sleep(random.between(1_500, 4_000));
-    await broker?.grant();
+    try {
+      await Bun.sleep(random.between(1_500, 4_000));
+      return await probe.whileBroken();
+    } finally {
+      await broker?.grant();
+    }
   },
 };
 

@@ -31,10 +31,14 @@ const revokedDatabase: FaultKind = {
   name: "revoke-database",
   about: "the servers may not sign in to PostgreSQL, and their connections end",
   targets: ifDatabase,
-  async inject({ database }, _target, random) {
+  async inject({ database }, _target, random, probe) {
     await database?.revoke();
-    await Bun.sleep(random.between(1_500, 4_000));
-    await database?.grant();
+    try {
+      await Bun.sleep(random.between(1_500, 4_000));
+      return await probe.whileBroken();
+    } finally {
+      await database?.grant();
+    }
   },
 };
 

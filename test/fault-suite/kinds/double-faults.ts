@@ -44,6 +44,7 @@ function victimsOf(world: World, roles: Role[], random: Random): Part[] {
 const killSeveral: FaultKind = {
   name: "kill-several",
   about: "kill -9 of several components at once, started again in random order",
+  endsOthers: true,
   targets: (world) => Object.keys(groups).filter((name) => isPresent(world, groups[name] ?? [])),
   async inject(world, target, random) {
     const victims = victimsOf(world, groups[target] ?? [], random);
@@ -64,6 +65,7 @@ const brokenStates: LinkState[] = ["cut", "slow", "half-open", "black-hole"];
 const killWithBrokenLink: FaultKind = {
   name: "kill-with-broken-link",
   about: "a connection breaks, and a component is killed and started before it is repaired",
+  endsOthers: true,
   isSilent: true,
   targets: (world) => world.links.map(({ name }) => name),
   async inject(world, target, random) {

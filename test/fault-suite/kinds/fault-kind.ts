@@ -18,6 +18,8 @@ export interface FaultKind {
   about: string;
   /** No connection is closed when the fault begins, so the other side detects it only by using one. */
   isSilent?: boolean;
+  /** It ends other parts than its target; otherwise only the target may end. */
+  endsOthers?: boolean;
   /** Names of the parts that it can hit in this set-up; empty: it cannot occur there. */
   targets(world: World): string[];
   inject(world: World, target: string, random: Random, probe: Probe): Promise<Violation[] | undefined>;

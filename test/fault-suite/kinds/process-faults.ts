@@ -74,6 +74,7 @@ const stopBeyondLease = componentFault(
 const rollingRestart: FaultKind = {
   name: "rolling-restart",
   about: "SIGTERM with drain, start, ready; one instance after the other",
+  endsOthers: true,
   targets: (world) => (ourParts(world).length > 0 ? ["every instance"] : []),
   async inject(world) {
     const found: Violation[] = [];

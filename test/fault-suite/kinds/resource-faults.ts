@@ -23,26 +23,24 @@ const fullDisk: FaultKind = {
 const readOnlyDisk: FaultKind = {
   name: "read-only-disk",
   about: "the server starts on a read-only file system, then again on a writable one",
+  endsOthers: true,
   targets: ({ disk }) => (disk ? ["data folder"] : []),
   async inject(world, _target, random, probe) {
     const own = world.parts.filter(({ name }) => name === "server" || name === "local runner");
     for (const part of own) part.signal("SIGKILL");
     for (const part of own) await part.ended(10_000);
-    // A runner that was started just before the kill, and scripts that are being stopped, still write.
-    const isReadOnly = await until(() => {
-      for (const part of own) part.signal("SIGKILL");
-      return world.disk?.setReadOnly(true) ?? false;
-    }, 10_000);
     const server = partNamed(world, "server");
-    if (!isReadOnly) world.timeline.add("the file system stays busy; it is writable");
-    await server.start();
-    await Bun.sleep(random.between(2_000, 4_000));
-    const found = await probe.whileBroken();
-    server.signal("SIGKILL");
-    await server.ended(10_000);
-    world.disk?.setReadOnly(false);
-    await server.start();
-    return found;
+    world.disk?.setReadOnly(true);
+    try {
+      await server.start();
+      await Bun.sleep(random.between(2_000, 4_000));
+      return await probe.whileBroken();
+    } finally {
+      server.signal("SIGKILL");
+      await server.ended(10_000);
+      world.disk?.setReadOnly(false);
+      await server.start();
+    }
   },
 };
 
@@ -51,15 +49,20 @@ const fewFiles: FaultKind = {
   about: "the limit of open files leaves room for at most one more",
   targets: (world) => (Bun.which("prlimit") ? instanceNames(world) : []),
   async inject(world, target, random) {
-    const pid = partNamed(world, target).pids()[0] ?? 0;
-    const before =
-      /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))?.[1] ?? "1024";
-    limitFiles(pid, lowestFreeFile(pid) + random.between(0, 1));
+    const limited = partNamed(world, target)
+      .pids()
+      .map((pid) => ({ pid, before: fileLimitOf(pid) }));
+    for (const { pid } of limited) limitFiles(pid, lowestFreeFile(pid) + random.between(0, 1));
     await Bun.sleep(random.between(2_000, 5_000));
     // The runtime ends a process that cannot open a file of its own code; its supervisor starts it again.
-    if (existsSync(`/proc/${pid}/limits`)) limitFiles(pid, Number(before));
+    for (const { pid, before } of limited) if (existsSync(`/proc/${pid}/limits`)) limitFiles(pid, before);
   },
 };
+
+function fileLimitOf(pid: number): number {
+  const found = /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8"));
+  return Number(found?.[1] ?? 1024);
+}
 
 /** The limit applies to the descriptor of a new file, which is the lowest free number. */
 function lowestFreeFile(pid: number): number {

@@ -11,6 +11,7 @@ function stepFault(
 ): FaultKind {
   return {
     ...head,
+    endsOthers: true,
     targets: ({ steps }) => steps,
     async inject(world, target, random, probe) {
       const parts = world.parts.filter(({ role }) => role === "server" || role === "runner");

@@ -16,7 +16,8 @@ import { ScriptRecord } from "./script-record.ts";
 import { stageScript } from "./scripts.ts";
 
 const buildBeats = 3;
-const logsPerRound = 25;
+/** The last ones of each project. */
+const logsPerProject = 8;
 
 /** Pushes to projects continuously, and records the results. */
 export class DeployLoad {
@@ -123,10 +124,10 @@ export class DeployLoad {
     const isOver = history.tasks.every(({ finishedAt }) => finishedAt > 0);
     if (!isOver) return;
     await this.#releases?.addTo(history, this.#projects);
+    const byProject = Map.groupBy(history.tasks, ({ projectId }) => projectId);
+    const read = [...byProject.values()].flatMap((own) => own.slice(-logsPerProject));
     history.logs = await Promise.all(
-      history.tasks
-        .slice(-logsPerRound)
-        .map(async ({ id }) => ({ taskId: id, lines: await this.#stored.logOf(id) })),
+      read.map(async ({ id }) => ({ taskId: id, lines: await this.#stored.logOf(id) })),
     );
     history.liveLines = this.#live.flatMap(({ lines }) => lines);
   }

@@ -5,6 +5,9 @@ import { until } from "../setups/part.ts";
 /** The file to which scripts and services append a line for each step. */
 export class ScriptRecord {
   readonly file: string;
+  /** Bytes that belong to earlier rounds. */
+  #earlier = 0;
+  /** Bytes that were read in this round. */
   #read = 0;
 
   constructor(file: string) {
@@ -12,9 +15,14 @@ export class ScriptRecord {
   }
 
   /** The lines of this round. */
-  lines(from = this.#read): ScriptLine[] {
+  lines(): ScriptLine[] {
+    this.#read = this.#size();
+    return this.#between(this.#earlier, this.#read);
+  }
+
+  #between(from: number, to: number): ScriptLine[] {
     if (!existsSync(this.file)) return [];
-    const text = readFileSync(this.file).subarray(from).toString();
+    const text = readFileSync(this.file).subarray(from, to).toString();
     return text.split("\n").flatMap((line) => {
       const [name, projectId, taskId, attempt, stage = "", commit = "", rollback] = line.split(" ");
       const event = scriptEvents.find((each) => each === name);
@@ -32,12 +40,12 @@ export class ScriptRecord {
   /** Waits for a line that is written from now on. */
   async next(isWanted: (line: ScriptLine) => boolean, limitMs: number): Promise<boolean> {
     const from = this.#size();
-    return until(() => this.lines(from).some(isWanted), limitMs, 15);
+    return until(() => this.#between(from, this.#size()).some(isWanted), limitMs, 15);
   }
 
-  /** Later lines belong to the next round. */
+  /** Lines that were not read yet belong to the next round. */
   endRound(): void {
-    this.#read = this.#size();
+    this.#earlier = this.#read;
   }
 
   #size(): number {

@@ -60,11 +60,11 @@ function checkWindows(
   return found;
 }
 
-/** Servers poll, so the last push of each branch has a record, whether or not its delivery arrived. */
+/** Servers poll, so the last push of each branch has a task, whether or not its delivery arrived or was refused. */
 function checkTips({ tips, records, deliveries, tasks }: History): Violation[] {
   const known = new Set(
     [
-      ...records,
+      ...records.filter(({ taskId }) => taskId !== null),
       ...tasks,
       ...deliveries.filter(({ status, isRecorded }) => isRecorded && (status === 200 || status === 202)),
     ].map(({ projectId, commit }) => `${projectId} ${commit}`),

@@ -52,7 +52,17 @@ function checkReceived(client: ClientHistory, known: Map<number, PublishedMessag
     if (event.type === "open") onThisConnection = new Set();
     if (event.type !== "message") continue;
     const message = known.get(event.number);
-    if (!message) continue;
+    if (!message) {
+      // Of an earlier round.
+      if (client.protocol === "slipway.v1" && everReceived.has(event.number) && !event.isRepeatedId)
+        found.push(
+          violation(
+            "duplicate",
+            `${client.name} received message ${event.number} again, with id ${event.id}`,
+          ),
+        );
+      continue;
+    }
     if (!isFor(client, message)) found.push(violation("stray", `${client.name} received ${nameOf(message)}`));
     // A raw client cannot resume, so each connection is a span.
     const isKnownToClient = client.protocol === "raw" ? onThisConnection : everReceived;

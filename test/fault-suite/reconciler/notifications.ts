@@ -16,18 +16,21 @@ export function checkNotifications({
   waitingNotifications,
 }: History): Violation[] {
   const byTask = Map.groupBy(notifications, ({ taskId }) => taskId);
-  return [...owedTasks, ...tasks].flatMap((task) => {
-    const type = eventOfState[task.state];
-    if (type === undefined) return [];
-    const received = (byTask.get(task.id) ?? []).filter((notification) => notification.type === type);
-    // A notification that waits for its next attempt is not lost; the next round checks it again.
-    if (received.length === 0)
-      return waitingNotifications > 0
-        ? []
-        : [violation("notification-lost", `${type} of task ${task.id} was never received`)];
+  const ended = [...owedTasks, ...tasks].flatMap(({ id, state }) => {
+    const type = eventOfState[state];
+    const received = (byTask.get(id) ?? []).filter((notification) => notification.type === type);
     const ids = new Set(received.map(({ webhookId }) => webhookId));
-    return ids.size === 1
-      ? []
-      : [violation("notification-repeated", `${type} of task ${task.id} came as ${[...ids].join(", ")}`)];
+    return type === undefined ? [] : [{ what: `${type} of task ${id}`, ids: [...ids] }];
   });
+  const missing = ended.filter(({ ids }) => ids.length === 0);
+  const repeated = ended.filter(({ ids }) => ids.length > 1);
+  return [
+    // A notification that waits for its next attempt is not lost; the next round checks it again.
+    ...missing
+      .slice(waitingNotifications)
+      .map(({ what }) => violation("notification-lost", `${what} was never received`)),
+    ...repeated.map(({ what, ids }) =>
+      violation("notification-repeated", `${what} came as ${ids.join(", ")}`),
+    ),
+  ];
 }

@@ -19,8 +19,18 @@ export function checkTasks({ tasks: all, projects, scriptLines: allLines, faults
       found.push(...checkDeploy(task, lines));
       return found;
     }),
+    ...checkEarlier(tasks, scriptLines),
     ...[...Map.groupBy(scriptLines, ({ projectId }) => projectId).values()].flatMap(checkOneAtATime),
   ];
+}
+
+/** A task of an earlier round had ended with it. */
+function checkEarlier(tasks: TaskView[], lines: ScriptLine[]): Violation[] {
+  if (tasks.length === 0) return [];
+  const first = Math.min(...tasks.map(({ id }) => id));
+  return lines
+    .filter(({ taskId, event, stage }) => stage === "deploy" && event === "start" && taskId < first)
+    .map(({ taskId }) => violation("deploy-ran-twice", `task ${taskId} of an earlier round deployed again`));
 }
 
 export function hasEnded({ state }: TaskView): boolean {

@@ -6,8 +6,8 @@ export interface Disk {
   folder: string;
   fill(): void;
   free(): void;
-  /** Possible only while no file is open for writing. */
-  setReadOnly(isReadOnly: boolean): boolean;
+  /** For files that are opened from now on. */
+  setReadOnly(isReadOnly: boolean): void;
   remove(): void;
 }
 
@@ -32,10 +32,16 @@ export function mountDisk(folder: string): Disk | undefined {
       }
     },
     free: () => rmSync(ballast, { force: true }),
-    setReadOnly: (isReadOnly) => run("mount", "-o", `remount,${isReadOnly ? "ro" : "rw"}`, folder),
+    setReadOnly(isReadOnly) {
+      // A second mount over the first: the first cannot become read-only while a service writes to its log.
+      const isDone = isReadOnly
+        ? run("mount", "--bind", folder, folder) && run("mount", "-o", "remount,bind,ro", folder)
+        : run("umount", "-l", folder);
+      if (!isDone) throw new Error(`${folder} could not be made ${isReadOnly ? "read-only" : "writable"}.`);
+    },
     remove() {
       if (!existsSync(folder)) return;
-      run("umount", "-l", folder);
+      while (run("umount", "-l", folder));
       rmSync(folder, { recursive: true, force: true });
     },
   };
