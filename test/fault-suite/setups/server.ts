@@ -42,8 +42,12 @@ export async function startAll(parts: Part[]): Promise<void> {
   await Promise.all(
     parts.map(async (part) => {
       await part.start();
-      if (!(await until(() => part.isReady(), startLimitMs)))
-        throw new Error(`${part.name} does not start:\n${part.output()}`);
+      const isReady = await until(async () => {
+        // As its supervisor does: on a busy machine a server may give up waiting for its database.
+        if (!part.isRunning()) await part.start();
+        return part.isReady();
+      }, startLimitMs);
+      if (!isReady) throw new Error(`${part.name} does not start:\n${part.output()}`);
     }),
   );
 }
