@@ -23,6 +23,7 @@ import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildWaiting } from "../task/queue/waiting.ts";
+import { buildWatchedTime } from "../task/queue/watched-time.ts";
 import { expiredTasks } from "../task/retention.ts";
 import type { AppContext } from "./part.ts";
 
@@ -64,7 +65,8 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     counted: taskMetrics.outgoing,
     record,
   });
-  const runnerWatch = buildRunnerWatch({ store, outbox, clock, consoleUrl, log });
+  const watched = buildWatchedTime(clock.elapsed);
+  const runnerWatch = buildRunnerWatch({ store, outbox, watched, consoleUrl, log });
   const { waitingOf, runnersChanged } = buildWaiting();
   const events = buildTaskEvents({
     keepers: store,
@@ -77,7 +79,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     log,
   });
   const gitUrlRules = gitUrlRulesOf(config);
-  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, clock, log });
+  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, watched, log });
   const approvals = buildApprovals({ store, events, log });
   const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });

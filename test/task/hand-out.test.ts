@@ -8,6 +8,7 @@ import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
+import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 
@@ -41,7 +42,7 @@ const request = {
   features: [],
 };
 
-function dispatchOver(over: Store, clock = manualClock()) {
+function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elapsed)) {
   const finished: Task[] = [];
   const dispatch = buildDispatch({
     store: over,
@@ -63,7 +64,7 @@ function dispatchOver(over: Store, clock = manualClock()) {
     limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 100, logMaxBytes: 1000 },
     secrets: buildSecrets(Buffer.alloc(32, 7)),
     gitUrlRules: { allowLocal: false, samplesDir: "" },
-    clock,
+    watched,
     log: pino({ level: "silent" }),
   });
   return {
@@ -113,28 +114,55 @@ describe("a task that is handed out", () => {
   });
 });
 
-test("no runner counts as gone before it could call for a while: after a start, and after a break of the server", async () => {
-  const clock = manualClock();
-  let asked = new AbortController();
-  let goneBefore: Date | undefined;
-  const claim: Store["tasks"]["claim"] = async (wanted) => {
-    goneBefore = wanted.goneBefore;
-    asked.abort();
-    return null;
-  };
-  const dispatch = dispatchOver({ ...store, tasks: { ...store.tasks, claim } }, clock);
-  const claimFor = async (ms: number) => {
-    for (let waitedMs = 0; waitedMs < ms; waitedMs += 10_000) {
-      clock.advance(10_000);
-      asked = new AbortController();
-      await dispatch.claim(asked.signal);
-    }
-    return goneBefore;
-  };
-  expect(await claimFor(90_000)).toBeUndefined();
-  expect(await claimFor(10_000)).toBeDate();
-  // It was suspended, or had no database.
-  clock.advance(100_000);
-  expect(await claimFor(90_000)).toBeUndefined();
-  expect(await claimFor(20_000)).toBeDate();
+describe("a runner that does not call", () => {
+  function watchedDispatch() {
+    const clock = manualClock();
+    const watched = buildWatchedTime(clock.elapsed);
+    let asked = new AbortController();
+    let goneBefore: Date | undefined;
+    const claim: Store["tasks"]["claim"] = async (wanted) => {
+      goneBefore = wanted.goneBefore;
+      asked.abort();
+      return null;
+    };
+    const dispatch = dispatchOver({ ...store, tasks: { ...store.tasks, claim } }, watched);
+    return {
+      clock,
+      /** The server reads its runners every 15 s. */
+      watchFor(ms: number) {
+        for (let waitedMs = 0; waitedMs < ms; waitedMs += 15_000) {
+          clock.advance(15_000);
+          watched.looked();
+        }
+      },
+      async goneBefore() {
+        asked = new AbortController();
+        await dispatch.claim(asked.signal);
+        return goneBefore;
+      },
+    };
+  }
+
+  test("is not gone before it could call for a while: after a start, and after a break of the server", async () => {
+    const { clock, watchFor, goneBefore } = watchedDispatch();
+    watchFor(90_000);
+    expect(await goneBefore()).toBeUndefined();
+    watchFor(15_000);
+    expect(await goneBefore()).toBeDate();
+    // It was suspended, or had no database. The first claim may come before the server has read its runners.
+    clock.advance(100_000);
+    expect(await goneBefore()).toBeUndefined();
+    watchFor(90_000);
+    expect(await goneBefore()).toBeUndefined();
+    watchFor(30_000);
+    expect(await goneBefore()).toBeDate();
+  });
+
+  test("is gone also if the other runners call this server rarely", async () => {
+    const { watchFor, goneBefore } = watchedDispatch();
+    watchFor(60_000);
+    expect(await goneBefore()).toBeUndefined();
+    watchFor(60_000);
+    expect(await goneBefore()).toBeDate();
+  });
 });

@@ -5,6 +5,7 @@ import type { AddedCall } from "../../src/model/outgoing-call.ts";
 import type { NotifyTarget, Project } from "../../src/model/project.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildRunnerWatch } from "../../src/task/notify/runner-watch.ts";
+import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { sampleProject, sampleTime } from "../support/samples.ts";
 
@@ -55,7 +56,7 @@ describe.each(await availableDatabases())("a runner that is gone, on $name", ({ 
       buildRunnerWatch({
         store,
         outbox: { send: (calls) => void sent.push(...calls) },
-        clock,
+        watched: buildWatchedTime(clock.elapsed),
         consoleUrl: () => "https://slipway.example",
         log: pino({ level: "silent" }),
       });

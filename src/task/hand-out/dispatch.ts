@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
@@ -15,7 +14,7 @@ import { hashToken, randomToken } from "../../secrets.ts";
 import { isBuiltElsewhere, needsApproval, prepareApproval } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
-import { buildWatchedTime } from "../queue/watched-time.ts";
+import type { WatchedTime } from "../queue/watched-time.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
@@ -23,7 +22,7 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
   store: Store;
   events: TaskEvents;
   wakeups: Wakeups;
-  clock: Pick<Clock, "elapsed">;
+  watched: Pick<WatchedTime, "ms">;
   log: Log;
 }
 
@@ -36,7 +35,6 @@ const maxMeetings = 3;
 export function buildDispatch(parts: DispatchParts) {
   const { store, wakeups, limits } = parts;
   const closing = new AbortController();
-  const watched = buildWatchedTime(parts.clock.elapsed);
 
   async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
     const lease = randomToken(leaseBytes);
@@ -100,7 +98,7 @@ export function buildDispatch(parts: DispatchParts) {
    * back.
    */
   function goneAt(now: Date): Pick<TaskClaim, "goneBefore"> {
-    if (watched.lookedMs() <= seenWithinMs) return {};
+    if (parts.watched.ms() <= seenWithinMs) return {};
     return { goneBefore: new Date(now.getTime() - seenWithinMs) };
   }
 

@@ -1,11 +1,10 @@
-import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
 import { waitingFor } from "../queue/waiting.ts";
-import { buildWatchedTime } from "../queue/watched-time.ts";
+import type { WatchedTime } from "../queue/watched-time.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
 import type { Outbox } from "./outbox.ts";
@@ -14,7 +13,8 @@ import { storeCalls } from "./store-calls.ts";
 export interface RunnerWatchParts {
   store: Pick<Store, "runners" | "projects" | "groups" | "now" | "run">;
   outbox: Pick<Outbox, "send">;
-  clock: Pick<Clock, "elapsed">;
+  /** Fed here, and read by all that decide whether a runner is gone. */
+  watched: WatchedTime;
   consoleUrl: () => string;
   log: Log;
 }
@@ -26,15 +26,15 @@ const maxRunners = 200;
 const projectsPerPage = 200;
 
 /** Detects runners that no longer call, and reports each once to the projects that it worked for. */
-export function buildRunnerWatch({ store, outbox, clock, consoleUrl, log }: RunnerWatchParts) {
+export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: RunnerWatchParts) {
   /** The last call of runners that are known to be reported: their projects need not be read again. */
   const reported = new Map<number, number>();
-  const watched = buildWatchedTime(clock.elapsed);
   let timer: ReturnType<typeof setInterval> | undefined;
 
   async function look(): Promise<void> {
     const { items: runners } = await store.runners.list({ page: 1, pageSize: maxRunners });
-    if (watched.lookedMs() < graceMs) return;
+    watched.looked();
+    if (watched.ms() < graceMs) return;
     const now = store.now();
     for (const runner of runners) {
       const { lastSeenAt } = runner;

@@ -7,13 +7,16 @@ const maxBreakMs = seenWithinMs / 3;
 export function buildWatchedTime(elapsedMs: () => number) {
   let sinceMs = elapsedMs();
   let lookedAtMs = sinceMs;
+  const isBroken = () => elapsedMs() - lookedAtMs > maxBreakMs;
   return {
-    /** Called when the database has answered. Returns the time since the start or the last break. */
-    lookedMs(): number {
-      const nowMs = elapsedMs();
-      if (nowMs - lookedAtMs > maxBreakMs) sinceMs = nowMs;
-      lookedAtMs = nowMs;
-      return nowMs - sinceMs;
+    /** The database has answered. Called periodically and not by runners: the last runner may call rarely. */
+    looked(): void {
+      const isAfterBreak = isBroken();
+      lookedAtMs = elapsedMs();
+      if (isAfterBreak) sinceMs = lookedAtMs;
     },
+    /** The time since the start or the last break; 0 during a break. */
+    ms: (): number => (isBroken() ? 0 : elapsedMs() - sinceMs),
   };
 }
+export type WatchedTime = ReturnType<typeof buildWatchedTime>;
