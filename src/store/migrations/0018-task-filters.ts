@@ -5,6 +5,8 @@ import { type Kysely, type Migration, sql } from "kysely";
  * indexes, so that a new task costs no more than before; unfinished ones have their own.
  */
 const statements = [
+  // Earlier versions stored authors of any length, and PostgreSQL refuses a very long one in an index.
+  "update tasks set author = substr(author, 1, 255) where length(author) > 255",
   'create index tasks_commit on tasks ("commit", id) where finished_at is not null',
   "create index tasks_author on tasks (author, id) where finished_at is not null",
   "create index tasks_ref on tasks (ref, id) where finished_at is not null",

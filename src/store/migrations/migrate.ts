@@ -28,6 +28,7 @@ import { taskFilters } from "./0018-task-filters.ts";
 import { hostHooks } from "./0019-host-hooks.ts";
 import { hostTokenOwner } from "./0020-host-token-owner.ts";
 import { gatewayMinutes } from "./0021-gateway-minutes.ts";
+import { shortAuthors } from "./0022-short-authors.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -51,6 +52,7 @@ const migrations = {
   "0019-host-hooks": hostHooks,
   "0020-host-token-owner": () => hostTokenOwner,
   "0021-gateway-minutes": () => gatewayMinutes,
+  "0022-short-authors": () => shortAuthors,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
