@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
@@ -29,6 +37,17 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const next = await workspaces.open(7, 2, 1);
   await next.close({ isKept: true, keep: 1, waitingTasks: [1] });
   expect(workspaces.reopen(7, 1, 1)?.source).toBe(built.source);
+
+  // Its runner was off, and starts again.
+  const recordFile = join(built.source, "../run.json");
+  const record = JSON.parse(readFileSync(recordFile, "utf8"));
+  writeFileSync(recordFile, JSON.stringify({ ...record, owner: { pid: 1, startedAt: "never" } }));
+  clock.advance(29 * 24 * hourMs);
+  expect(await open(clock).sweep(100)).toBe(0);
+  expect(open(clock).reopen(7, 1, 1)?.source).toBe(built.source);
+  clock.advance(2 * 24 * hourMs);
+  expect(await open(clock).sweep(100)).toBe(1);
+  expect(open(clock).reopen(7, 1, 1)).toBeNull();
 });
 
 test("a workspace stays while it is not known whether a service runs in it", async () => {

@@ -53,6 +53,12 @@ export interface KeptWorkspace {
 
 /** Of one project. A built workspace that was removed is built again, and its approval is requested again. */
 const maxBuilt = 10;
+/**
+ * A start of the runner keeps a built workspace for this long after its time for the approval. It cannot ask the server: the
+ * deploy may have been approved while the runner was off, and the clock of this machine may be wrong. Later tasks of the
+ * project remove those that nobody waits for; this limit is for projects without later tasks.
+ */
+const builtUnusedMs = 30 * 24 * 3_600_000;
 /** A clone that no task used for this long is removed; the next task clones again. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
 
@@ -278,7 +284,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
         swept += await sweepCaches(root);
         for (const folder of workspacesIn(root)) {
           const record = readRecord(folder);
-          const isAwaited = (record?.builtUntil ?? 0) > clock.now();
+          const isAwaited = (record?.builtUntil ?? -Infinity) + builtUnusedMs > clock.now();
           const isIdle = (record?.isKept || isAwaited) && !record?.trees?.length;
           if (isIdle || (record && isSameProcessAlive(record.owner))) continue;
           await endOrphans(record, stopGraceMs);
