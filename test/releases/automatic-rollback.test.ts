@@ -43,6 +43,22 @@ test("a rollback that cannot be recorded is still a success, because its release
   expect(await answerOf(port)).toMatchObject({ commit: first.commit });
 });
 
+test("a runner that cannot read its record of services still restores the previous release", async () => {
+  const record = join(server.dataDir, "deployed.txt");
+  const script = `echo "$CI_COMMIT" >>${record}`;
+  const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
+  const first = await deploy(projectId, "success");
+  // A folder in the place of the file cannot be read, as when too many files are open.
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+    stages: { deploy: { script: `${script}; mkdir "$CI_WORKSPACE/../../services.json"; exit 1` } },
+  });
+  const second = await deploy(projectId, "failed");
+  expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });
+  expect(second.task.reason).toEndWith("deploy failed with exit code 1");
+  expect(await Bun.file(record).text()).toBe(`${first.commit}\n${second.commit}\n${first.commit}\n`);
+  expect(textOf(await server.log(second.task.id))).toContain("[the recorded services could not be read: ");
+});
+
 describe("the previous release comes back by itself", () => {
   test("when the new service dies, its health check fails or its deploy fails", async () => {
     const port = newPort();

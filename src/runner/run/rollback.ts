@@ -20,13 +20,13 @@ export async function rollBack(
   { end, failedStage, isTouched, hasReplaced }: StagesEnd,
   parts: RollbackParts,
 ): Promise<void> {
-  const { held, log, services } = parts;
+  const { held, log } = parts;
   const { taskId: toTaskId } = previous;
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
   const start = instruction.stages.find(({ name }) => name === "start");
-  const isServing = services.living().some(({ taskId }) => taskId === previous.taskId);
+  const { isServing, hasEnded } = serviceState(previous, parts);
   // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
-  const servesAsBefore = !isTouched && !(start && services.hasEnded(previous.taskId));
+  const servesAsBefore = !isTouched && !(start && hasEnded);
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     const what = isServing ? "is still serving" : "was left alone: no script of deploy or start has run";
@@ -46,6 +46,17 @@ export async function rollBack(
     state: reason === null ? "success" : "failed",
     reason: (reason ?? "").slice(0, 2000),
   });
+}
+
+/** What is known of the release's service. A record that cannot be read must not prevent the rollback. */
+function serviceState({ taskId }: Previous, { services, log }: RollbackParts) {
+  try {
+    const isServing = services.living().some((service) => service.taskId === taskId);
+    return { isServing, hasEnded: services.hasEnded(taskId) };
+  } catch (error) {
+    log.say("system", `[the recorded services could not be read: ${messageOf(error)}]`);
+    return { isServing: false, hasEnded: false };
+  }
 }
 
 /** Null: it serves. */
