@@ -26,7 +26,9 @@ export async function rollBack(
   const start = instruction.stages.find(({ name }) => name === "start");
   const { isServing, hasEnded } = serviceState(previous, parts);
   // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
-  const servesAsBefore = !isTouched && !(start && hasEnded);
+  const isDown = start !== undefined && hasEnded;
+  // A cancel asks for no start either: what ended before this task stays as it was.
+  const servesAsBefore = !isTouched && (end.state === "canceled" || !isDown);
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     const what = isServing ? "is still serving" : "was left alone: no script of deploy or start has run";
