@@ -34,7 +34,8 @@ test("a rollback that cannot be recorded is still a success, because its release
   const inTheWay = "$CI_WORKSPACE/../run.json.new";
   const patch = (script: string) =>
     server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
-  await patch(`[ "\${CI_ROLLBACK:-}" = "" ] || mkdir "${inTheWay}"; node built.js &`);
+  const prepared = "$CI_WORKSPACE/../kept.json";
+  await patch(`[ "\${CI_ROLLBACK:-}" = "" ] || { mkdir "${inTheWay}"; rm "${prepared}"; }; node built.js &`);
   const first = await deploy(projectId, "success");
   await patch("exit 3");
   const second = await deploy(projectId, "failed");

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 import type { ProcessIdentity, ProcessTree } from "../process/process-tree.ts";
@@ -29,7 +29,7 @@ export function writeRecord(folder: string, record: RunRecord): void {
 
 /** Writes the record of a success in advance. */
 export function prepareKept(folder: string, record: RunRecord): void {
-  writeFileSync(join(folder, preparedName), JSON.stringify(record), { mode: 0o600 });
+  replaceFile(join(folder, preparedName), JSON.stringify(record));
 }
 
 /** A full disk must not cost a release that already serves: the next start of a runner would remove its folder. */

@@ -141,6 +141,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
     return { owner, trees: [], isKept: true, keptAt };
   }
 
+  /** A disk that is full already must not prevent a rollback. */
+  function tryToPrepareKept(projectId: number, folder: string): void {
+    try {
+      prepareKept(folder, keptNow(projectId));
+    } catch (error) {
+      log.warn({ folder, error: messageOf(error) }, "the record of a success could not be prepared");
+    }
+  }
+
   const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
   const workspacesOf = (projectId: number, at: string[]) =>
     at
@@ -212,7 +221,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
         }
         writeKept(folder, keptNow(projectId));
         const kept = keptOf(projectId).slice(0, keep);
-        const stay = [...built, ...kept.map((release) => release.folder)];
+        // The prepared record may name an earlier time than the releases that became live since.
+        const stay = [folder, ...built, ...kept.map((release) => release.folder)];
         for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await removeUnused(each);
       },
     };
@@ -262,8 +272,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const folder = join(ofProject(projectId, each), `task-${taskId}-${attempt}`);
         const record = readRecord(folder);
         const isThere = record?.isKept || record?.builtUntil !== undefined;
-        if (record && isThere && existsSync(join(folder, "source")))
+        if (record && isThere && existsSync(join(folder, "source"))) {
+          tryToPrepareKept(projectId, folder);
           return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
+        }
       }
       return null;
     },
