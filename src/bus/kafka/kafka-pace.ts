@@ -1,23 +1,29 @@
 import { type Clock, pause } from "../../clock.ts";
 
 /**
- * How far the partitions of one leader may be behind those of the others. Two instances then differ by at most twice this
- * time, which is less than the overlap of a replay.
+ * How far a leader may be behind the others. Two instances then differ by at most twice this time, which is less than the
+ * overlap of a replay.
  */
 const maxLagMs = 800;
+/** How soon a waiting leader notices that a silent one has no partitions any more. */
+const recheckMs = 250;
 
 /**
- * Keeps the partitions of one topic at the same pace. Each leader is read on its own; if one of them does not answer,
+ * Keeps the leaders of one topic at the same pace. Each leader is read on its own; if one of them does not answer,
  * messages of the others would be delivered seconds ahead of its messages, and a client that resumes on another instance
  * with one of them would miss those. Kept across sessions.
  */
 export class ReadPace {
   readonly #clock: Clock;
-  /** When each partition was last read in this session. */
-  readonly #readAtMs = new Map<number, number>();
-  #lastReadMs = 0;
-  /** The end of the last time in which no partition was read: this process was suspended, or no leader answered. */
+  /** By leader: when its current request was sent. A leader whose records wait or are being handled has none. */
+  readonly #askedAtMs = new Map<number, number>();
+  /** By leader: its last answer in this session. */
+  readonly #answeredAtMs = new Map<number, number>();
+  /** The last time at which a leader answered, or its records waited for another. */
+  #activeAtMs = 0;
+  /** The end of the last time in which no leader answered: this process was suspended, or all leaders were away. */
   #quietUntilMs = 0;
+  #waiting = 0;
   #hasFallenBehind = false;
   #changed = Promise.withResolvers<void>();
 
@@ -25,53 +31,63 @@ export class ReadPace {
     this.#clock = clock;
   }
 
-  /** A session begins: nothing is passed on until all partitions have been read. */
+  /** A session begins: nothing is passed on until all leaders have answered. */
   begin(): void {
-    for (const partition of this.#readAtMs.keys()) this.#compare(partition);
-    this.#readAtMs.clear();
+    if (this.#waiting > 0) this.#activeAtMs = this.#clock.elapsed();
+    for (const leader of this.#askedAtMs.keys()) this.#compare(leader);
+    this.#askedAtMs.clear();
+    this.#answeredAtMs.clear();
   }
 
-  /** A leader has answered for these partitions. */
-  read(partitions: number[]): void {
+  /** A request is sent to the leader. Only from now on can it be late: before, its last records were handled. */
+  asked(leader: number): void {
+    this.#askedAtMs.set(leader, this.#clock.elapsed());
+  }
+
+  answered(leader: number): void {
     const nowMs = this.#clock.elapsed();
-    if (nowMs - this.#lastReadMs > maxLagMs) this.#quietUntilMs = nowMs;
-    for (const partition of partitions) this.#compare(partition);
-    this.#lastReadMs = nowMs;
-    for (const partition of partitions) this.#readAtMs.set(partition, this.#lastReadMs);
+    // A leader whose records wait is not asked, but it is ahead.
+    if (this.#waiting > 0) this.#activeAtMs = nowMs;
+    if (nowMs - this.#activeAtMs > maxLagMs) this.#quietUntilMs = nowMs;
+    this.#compare(leader);
+    this.#activeAtMs = nowMs;
+    this.#askedAtMs.delete(leader);
+    this.#answeredAtMs.set(leader, nowMs);
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
 
-  /** Whether all partitions were read a moment ago, so that records may be passed on. */
-  isLevel(partitions: number[]): boolean {
-    const sinceMs = this.#clock.elapsed() - maxLagMs;
-    return partitions.every(
-      (partition) => (this.#readAtMs.get(partition) ?? Number.NEGATIVE_INFINITY) >= sinceMs,
-    );
+  /**
+   * Waits until no leader is too far behind the last answer of this one, so that its records may be passed on. The oldest
+   * answer that waits never depends on a newer one, so that leaders cannot wait for each other. False: the session ended.
+   */
+  async becomesLevel(leader: number, leaders: () => number[], signal: AbortSignal): Promise<boolean> {
+    const sinceMs = this.#lastAnswer(leader) - maxLagMs;
+    const isLevel = () => leaders().every((other) => this.#lastAnswer(other) >= sinceMs);
+    if (isLevel()) return true;
+    this.#waiting++;
+    while (!isLevel() && !signal.aborted)
+      await Promise.race([this.#changed.promise, pause(recheckMs, signal)]);
+    this.#waiting--;
+    this.#activeAtMs = this.#clock.elapsed();
+    return !signal.aborted;
   }
 
-  /** Waits for a limited time. All that wait continue together, so that none of them is ahead of the others. */
-  async becomesLevel(partitions: number[], withinMs: number, signal: AbortSignal): Promise<boolean> {
-    const untilMs = this.#clock.elapsed() + withinMs;
-    while (!this.isLevel(partitions)) {
-      const leftMs = untilMs - this.#clock.elapsed();
-      if (leftMs <= 0 || signal.aborted) return false;
-      await Promise.race([this.#changed.promise, pause(leftMs, signal)]);
-    }
-    return true;
-  }
-
-  /** True once after a partition was behind: the next records arrive here in another order than on other instances. */
+  /** True once after a leader was behind: the next records arrive here in another order than on other instances. */
   takeFallenBehind(): boolean {
     const hasFallenBehind = this.#hasFallenBehind;
     this.#hasFallenBehind = false;
     return hasFallenBehind;
   }
 
-  /** A time in which no partition was read leaves none of them behind. */
-  #compare(partition: number): void {
-    const readAtMs = this.#readAtMs.get(partition);
-    if (readAtMs === undefined) return;
-    if (this.#lastReadMs - Math.max(readAtMs, this.#quietUntilMs) > maxLagMs) this.#hasFallenBehind = true;
+  #lastAnswer(leader: number): number {
+    return this.#answeredAtMs.get(leader) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** A time in which no leader answered leaves none of them behind. */
+  #compare(leader: number): void {
+    const askedAtMs = this.#askedAtMs.get(leader);
+    if (askedAtMs === undefined || !this.#answeredAtMs.has(leader)) return;
+    if (this.#activeAtMs - Math.max(askedAtMs, this.#quietUntilMs) > maxLagMs) this.#hasFallenBehind = true;
   }
 }

@@ -133,21 +133,22 @@ export class KafkaReader {
       const led = this.#partitions.filter(({ leader: other }) => other === leader);
       if (led.length === 0) break;
       const offsets = this.#offsetsOfTopic();
+      pace.asked(leader);
       const response = await this.#fetch(leader, led, offsets);
       if (signal.aborted) return;
-      pace.read(led.map(({ partition }) => partition));
-      await this.#receive(response, offsets);
+      pace.answered(leader);
+      await this.#receive(leader, response, offsets);
     }
     this.#leaders.delete(leader);
   }
 
-  async #receive(response: Fetched, offsets: Map<number, bigint>): Promise<void> {
+  /** The leader is not asked again meanwhile, so that at most one response per leader is in memory. */
+  async #receive(leader: number, response: Fetched, offsets: Map<number, bigint>): Promise<void> {
     const { pace, signal, onLoss, receive } = this.#options;
     const { records, next } = recordsIn(response, this.#topicId, offsets);
     if (records.length > 0) {
-      const all = this.#partitions.map(({ partition }) => partition);
-      // Fetched again, together with what was added meanwhile, so that all partitions are passed on up to the same moment.
-      if (!(await pace.becomesLevel(all, maxWaitMs, signal))) return;
+      const leaders = () => this.#partitions.map((partition) => partition.leader);
+      if (!(await pace.becomesLevel(leader, leaders, signal))) return;
       if (pace.takeFallenBehind()) onLoss();
       await receive(records);
     }
