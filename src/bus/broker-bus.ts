@@ -37,6 +37,8 @@ export interface BrokerLink extends SessionEvents {
   recallRefused(cause: unknown): void;
   /** Messages since the last one may be lost. Called before later messages are passed on. */
   reportLoss(topic: SharedTopic): void;
+  /** No message is missing, but later ones arrive in another order than on other instances. Called before them. */
+  reportReordered(topic: SharedTopic): void;
   /** The broker refuses a topic for other services. The session continues. */
   topicRefused(topic: ExternalTopic, cause: unknown): void;
 }
@@ -184,6 +186,7 @@ export class BrokerBus implements Bus {
           "the broker does not keep messages with an idempotency key; an instance that starts does not know earlier keys",
         ),
       reportLoss: (topic) => this.#inboxes.get(topic)?.reportLoss(),
+      reportReordered: (topic) => this.#inboxes.get(topic)?.reportReordered(),
       topicRefused: (topic, cause) => {
         // A closing session closes its channels, which is not a refusal.
         if (!this.#isClosing && !events.signal.aborted) this.#refusals.add(topic, cause);

@@ -61,9 +61,9 @@ export interface Bus {
    * promise has settled; the next batch waits for that, so slow handling holds the queue back. Call before `start`.
    *
    * `onLoss` is called before the next batch whenever published messages may not have arrived here: always when consuming
-   * begins, unless it continues exactly where it stopped.
+   * begins, unless it continues exactly where it stopped. Also if messages arrive in another order than on other instances.
    *
-   * `recall` is completed before the first batch, and again after a loss. RabbitMQ recalls only messages with an
+   * `recall` is completed before the first batch, and again after a loss of messages. RabbitMQ recalls only messages with an
    * `idempotencyKey`.
    */
   subscribe(topic: SharedTopic, handle: BusHandler, onLoss?: () => void, recall?: Recall): void;

@@ -71,9 +71,16 @@ export class Inbox {
     }
   }
 
-  /** Reports the loss at once, and again after the current batch, whose messages arrived before the loss. */
   reportLoss(): void {
     this.#needsRecall = this.#recall !== undefined;
+    this.reportReordered();
+  }
+
+  /**
+   * For a client that resumes here, another order is a loss. Reported at once, and again after the current batch, whose
+   * messages arrived before.
+   */
+  reportReordered(): void {
     this.#onLoss();
     void this.#current?.then(this.#onLoss);
   }

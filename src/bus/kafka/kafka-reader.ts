@@ -21,8 +21,10 @@ export interface KafkaReaderOptions {
   pace: ReadPace;
   signal: AbortSignal;
   receive(records: BrokerRecord[]): void | Promise<void>;
-  /** Reading does not continue where it stopped, or not in the order of other instances: messages may be lost. */
+  /** Reading does not continue where it stopped: messages may be lost. */
   onLoss(): void;
+  /** The next records come in another order than on other instances; none is lost. */
+  onReordered(): void;
   onFailure(cause: unknown): void;
 }
 
@@ -144,12 +146,12 @@ export class KafkaReader {
 
   /** The leader is not asked again meanwhile, so that at most one response per leader is in memory. */
   async #receive(leader: number, response: Fetched, offsets: Map<number, bigint>): Promise<void> {
-    const { pace, signal, onLoss, receive } = this.#options;
+    const { pace, signal, onReordered, receive } = this.#options;
     const { records, next } = recordsIn(response, this.#topicId, offsets);
     if (records.length > 0) {
       const leaders = () => this.#partitions.map((partition) => partition.leader);
       if (!(await pace.becomesLevel(leader, leaders, signal))) return;
-      if (pace.takeFallenBehind()) onLoss();
+      if (pace.takeFallenBehind()) onReordered();
       await receive(records);
     }
     for (const [partition, offset] of next) offsets.set(partition, offset);

@@ -107,6 +107,7 @@ function buildReader(
     signal: link.signal,
     receive: (records) => link.receive(topic, records),
     onLoss: () => link.reportLoss(topic),
+    onReordered: () => link.reportReordered(topic),
     onFailure: (cause) => link.broken(cause),
   });
 }
