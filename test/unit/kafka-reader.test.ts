@@ -59,11 +59,14 @@ class FakeBrokers {
       while (this.#stalled.has(node) || (log.length <= from && performance.now() < untilMs))
         await Bun.sleep(5);
       this.#answers.set(node, this.answersOf(node) + 1);
-      const records = log.slice(from).map((value, offsetDelta) => ({ offsetDelta, value }));
+      const records = log
+        .slice(from)
+        .map((value, offsetDelta) => ({ offsetDelta, timestampDelta: 0n, value }));
       const batch = {
         firstOffset: BigInt(from),
         lastOffsetDelta: records.length - 1,
         attributes: 0,
+        firstTimestamp: 0n,
         records,
       };
       const partition = { partitionIndex: node, records: records.length === 0 ? [] : [batch] };
