@@ -3,17 +3,25 @@ import type { Log } from "../log.ts";
 import type { BusState } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
 
+/** What does not work during a pause. `unknown`: nothing may be wrong, but publishing is not proven yet. */
+export type PauseScope = "all" | "publishing" | "unknown";
+
 /** What a session reports to its supervisor. Calls after the session has ended are ignored. */
 export interface SessionEvents {
   /** The session is over; a new one is opened. */
   broken(reason: unknown): void;
-  /** Connected but not usable, until `resumed` is called for every reason given. */
-  paused(reason: string, detail: string): void;
+  /** Connected but not usable, until `resumed` is called for every reason given. `scope` is `all` if not given. */
+  paused(reason: string, detail: string, scope?: PauseScope): void;
   resumed(reason: string): void;
   /** Opening makes progress: its time limit starts again. */
   progressed(): void;
   /** Aborted when the session must end, also while it is being opened. */
   signal: AbortSignal;
+}
+
+interface Pause {
+  detail: string;
+  scope: PauseScope;
 }
 
 interface Closeable {
@@ -107,16 +115,11 @@ export class Supervisor<Session extends Closeable> {
     const giveUp = () => abort.abort(new Error("the broker did not answer in time"));
     const tooLong = setTimeout(giveUp, this.#options.openTimeoutMs);
     // Before `open`, because a session may pause while it is being opened.
-    const pauses = new Map<string, string>();
+    const pauses = new Map<string, Pause>();
     const isOver = () => abort.signal.aborted || this.#isClosed;
     const updateState = () => {
       if (isOver() || !this.#session) return;
-      const [pausedDetail] = pauses.values();
-      this.#setState(
-        pausedDetail === undefined
-          ? { ready: true, detail: this.#options.readyDetail }
-          : { ready: false, detail: pausedDetail },
-      );
+      this.#setState(pausedState([...pauses.values()]) ?? { ready: true, detail: this.#options.readyDetail });
     };
     const events: SessionEvents = {
       signal: abort.signal,
@@ -124,8 +127,10 @@ export class Supervisor<Session extends Closeable> {
       broken: (cause) => {
         if (!this.#isClosed) abort.abort(cause);
       },
-      paused: (reason, detail) => {
-        pauses.set(reason, detail);
+      paused: (reason, detail, scope = "all") => {
+        // Deleted first, so that it becomes the newest.
+        pauses.delete(reason);
+        pauses.set(reason, { detail, scope });
         updateState();
       },
       progressed: () => {
@@ -179,7 +184,12 @@ export class Supervisor<Session extends Closeable> {
 
   #setState(state: BusState): void {
     const before = this.#state;
-    if (before.ready === state.ready && before.detail === state.detail) return;
+    if (
+      before.ready === state.ready &&
+      before.isReceiving === state.isReceiving &&
+      before.detail === state.detail
+    )
+      return;
     this.#state = state;
     if (state.ready && !before.ready) {
       this.#loggedFailureAt = Number.NEGATIVE_INFINITY;
@@ -187,4 +197,13 @@ export class Supervisor<Session extends Closeable> {
     }
     for (const listener of this.#listeners) listener(state);
   }
+}
+
+/** The newest pause is shown: an earlier one is often its consequence. Null: there is no pause. */
+function pausedState(pauses: Pause[]): BusState | null {
+  const newest = pauses.at(-1);
+  if (!newest) return null;
+  const has = (scope: PauseScope) => pauses.some((pause) => pause.scope === scope);
+  const isReceiving = has("publishing") && !has("all");
+  return { ready: false, ...(isReceiving ? { isReceiving } : {}), detail: newest.detail };
 }

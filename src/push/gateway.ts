@@ -1,4 +1,4 @@
-import type { Bus } from "../bus/bus.ts";
+import type { Bus, BusState } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -160,11 +160,12 @@ export class Gateway {
       log.error({ count }, "codes could not be verified"),
     );
     this.hub = hub;
-    let hasReachedBus = bus.state().ready;
-    bus.onStateChange(({ ready }) => {
-      hasReachedBus ||= ready;
+    const reachesBus = ({ ready, isReceiving }: BusState) => ready || isReceiving === true;
+    let hasReachedBus = reachesBus(bus.state());
+    bus.onStateChange((state) => {
+      hasReachedBus ||= reachesBus(state);
       // The others must know of this instance before a rolling restart goes on to the next one.
-      if (ready) this.cluster?.tick(steady.now());
+      if (state.ready) this.cluster?.tick(steady.now());
     });
     this.admission = new Admission(options.admission, {
       instance: workers?.limits ?? null,

@@ -91,6 +91,41 @@ test("a session that is paused for two reasons is ready when both are resolved",
   await supervisor.close();
 });
 
+test("the newest pause is shown", async () => {
+  let events: SessionEvents | undefined;
+  const { supervisor } = supervise(async (given) => {
+    events = given;
+    given.paused("first", "waiting for the first message");
+    return session();
+  });
+  await eventually("it says why", () => supervisor.state().detail === "waiting for the first message");
+  events?.paused("blocked", "it accepts no messages");
+  expect(supervisor.state().detail).toBe("it accepts no messages");
+  events?.paused("first", "still waiting for the first message");
+  expect(supervisor.state().detail).toBe("still waiting for the first message");
+  await supervisor.close();
+});
+
+test("a session that only cannot publish is receiving", async () => {
+  let events: SessionEvents | undefined;
+  const { supervisor, states } = supervise(async (given) => {
+    events = given;
+    given.paused("backlog", "catching up");
+    given.paused("first", "waiting for the first message", "unknown");
+    return session();
+  });
+  await eventually("it says why", () => supervisor.state().detail === "waiting for the first message");
+  events?.paused("blocked", "it accepts no messages", "publishing");
+  expect(supervisor.state().isReceiving).not.toBe(true);
+  events?.resumed("backlog");
+  expect(supervisor.state()).toEqual({ ready: false, isReceiving: true, detail: "it accepts no messages" });
+  expect(states.at(-1)?.isReceiving).toBe(true);
+  expect(supervisor.session()).toBeUndefined();
+  events?.resumed("blocked");
+  expect(supervisor.state()).toEqual({ ready: false, detail: "waiting for the first message" });
+  await supervisor.close();
+});
+
 test("an open that never ends is aborted by its signal", async () => {
   const signals: AbortSignal[] = [];
   const { supervisor } = supervise(

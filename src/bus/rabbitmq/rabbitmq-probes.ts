@@ -45,7 +45,7 @@ export class Probes {
 
   start(consumer: ProbedConsumer): void {
     const { topic } = consumer;
-    this.#link.paused(`first ${topic}`, `waiting until RabbitMQ accepts a message for ${topic}`);
+    this.#link.paused(`first ${topic}`, `waiting until RabbitMQ accepts a message for ${topic}`, "unknown");
     this.#run(consumer).catch((cause) => this.#link.broken(cause));
   }
 

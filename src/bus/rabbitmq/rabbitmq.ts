@@ -37,7 +37,7 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
         connect(options, link, "publishing"),
       ]);
       publishing.on("connection.blocked", (reason) =>
-        link.paused("blocked", `RabbitMQ accepts no messages: ${reason}`),
+        link.paused("blocked", `RabbitMQ accepts no messages: ${reason}`, "publishing"),
       );
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);

@@ -43,7 +43,7 @@ export interface AdmissionParts {
   /** Null: this process is the whole instance. */
   instance: InstanceLimits | null;
   isRefusing: () => boolean;
-  /** False until the bus is ready for the first time: earlier messages would not reach this instance. */
+  /** False until the bus receives for the first time: earlier messages would not reach this instance. */
   hasReachedBus: () => boolean;
   isAllowedOrigin: (origin: string) => boolean;
   connectRate: ConnectRate;
