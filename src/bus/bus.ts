@@ -34,7 +34,7 @@ export interface Receipts {
 export interface BusState {
   /** True only while consuming and able to publish. */
   ready: boolean;
-  /** True while not ready only because the broker blocks publishers: all messages arrive. */
+  /** True while not ready only because the broker refuses messages of this instance: all messages arrive. */
   isReceiving?: boolean;
   /** For operators: "consuming from push.broadcast", "connection refused, next try in 2 s". */
   detail: string;

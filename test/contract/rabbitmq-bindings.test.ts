@@ -96,6 +96,31 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     expect(states).toEqual([]);
   });
 
+  test("a full queue of another service that refuses messages is named by an instance that starts", async () => {
+    const prefix = freshPrefix();
+    await start(prefix, "one");
+    const queue = `${prefix}.foreign`;
+    await operator.queueDeclare({
+      queue,
+      arguments: { "x-max-length": 1, "x-overflow": "reject-publish" },
+    });
+    await operator.queueBind({ queue, exchange: `${prefix}.broadcast` });
+    const bus = broker.bus({ prefix, instanceId: "two" });
+    bus.subscribe("broadcast", () => {});
+    opened.push(bus);
+    await eventually("the queue is full", async () => {
+      const { messageCount } = await operator.queueDeclare({ queue, passive: true });
+      return messageCount > 0;
+    });
+    bus.start();
+    await eventually("it is named", () =>
+      bus.state().detail.includes(`a queue bound to ${prefix}.broadcast`),
+    );
+    expect(bus.state()).toMatchObject({ ready: false, isReceiving: true });
+    await operator.queueDelete(queue);
+    await eventually("it is ready", () => bus.state().ready);
+  });
+
   test("an instance without the permission to publish is not ready until it has the permission", async () => {
     const { bus } = await start(freshPrefix(), "one");
     const states: boolean[] = [];

@@ -46,7 +46,12 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       };
       const publisher = await RabbitmqPublisher.open(publishing, { ...options, onExchangeMissing }, link);
       const keepsKeyed = await declareKeyedQueue(consuming, options.prefix, link);
-      const probes = new Probes((topic, probe) => publisher.sendProbe(topic, probe), link, possibleLosses);
+      const probes = new Probes({
+        prefix: options.prefix,
+        send: (topic, probe) => publisher.sendProbe(topic, probe),
+        link,
+        possibleLosses,
+      });
       const { queuedAtStart, consumers } = await consumeAll(
         consuming,
         { ...options, keepsKeyed },
