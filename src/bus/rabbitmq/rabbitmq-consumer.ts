@@ -92,10 +92,13 @@ async function consume(
     topic,
     channel,
     async isIdle() {
-      const { messageCount } = await channel.queueDeclare({ queue, passive: true });
+      const countWaiting = async () => (await channel.queueDeclare({ queue, passive: true })).messageCount;
+      if ((await countWaiting()) > 0) return false;
+      // The last messages have left the queue; the answer to another request follows them on the channel.
+      if ((await countWaiting()) > 0) return false;
       // The library hands a message to its callback one turn after it arrived.
       await new Promise((resolve) => setImmediate(resolve));
-      return messageCount === 0 && batcher.isIdle;
+      return batcher.isIdle;
     },
   };
 }
