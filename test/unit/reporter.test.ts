@@ -1,21 +1,16 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import { Reporter } from "../../src/push/presence/reporter.ts";
+import { Reporter, type ReporterParts } from "../../src/push/presence/reporter.ts";
 
 const limit = 100_000;
 const perStep = 2_000;
 
-test("while events cannot be published, the number of waiting events is limited, and no user who was reported online is forgotten", async () => {
+function startReporter(publishEvent: ReporterParts["publishEvent"]) {
   const clock = manualClock();
   const online = new Set<string>();
-  const events: string[] = [];
-  let canPublish = true;
   const reporter: Reporter = new Reporter({
     isOnline: (userId) => online.has(userId),
-    async publishEvent(type, userId) {
-      if (!canPublish) throw new Error("the queue refuses events");
-      events.push(`${type} ${userId}`);
-    },
+    publishEvent,
     announce: async (lists) => reporter.receive(lists, true),
     clock,
     steady: clock,
@@ -36,6 +31,16 @@ test("while events cannot be published, the number of waiting events is limited,
     reporter.report();
     await Bun.sleep(0);
   };
+  return { reporter, come, go, step };
+}
+
+test("while events cannot be published, the number of waiting events is limited, and no user who was reported online is forgotten", async () => {
+  const events: string[] = [];
+  let canPublish = true;
+  const { reporter, come, go, step } = startReporter(async (type, userId) => {
+    if (!canPublish) throw new Error("the queue refuses events");
+    events.push(`${type} ${userId}`);
+  });
 
   come("anna");
   come("bert");
@@ -65,6 +70,40 @@ test("while events cannot be published, the number of waiting events is limited,
   expect(eventsOf("anna")).toEqual(["online anna", "offline anna"]);
   expect(eventsOf("bert")).toEqual(["online bert", "offline bert", "online bert"]);
   expect(eventsOf("guest-0")).toEqual(["online guest-0"]);
-  expect(eventsOf("guest-1")).toEqual([]);
+  expect(eventsOf("guest-1000")).toEqual([]);
   expect(eventsOf(last)).toEqual([`online ${last}`, `offline ${last}`]);
+});
+
+test("a user whose online event was written although its publish failed is reported offline", async () => {
+  const events: string[] = [];
+  let canPublish = false;
+  let isWritten = true;
+  const { reporter, come, go, step } = startReporter(async (type, userId) => {
+    if (canPublish || isWritten) events.push(`${type} ${userId}`);
+    if (!canPublish) throw new Error("the connection to it was lost");
+  });
+
+  const early = Array.from({ length: 10 }, (_, number) => `early-${number}`);
+  early.forEach(come);
+  await step();
+  await step();
+  isWritten = false;
+  expect(new Set(events)).toEqual(new Set(early.map((userId) => `online ${userId}`)));
+  early.forEach(go);
+  const guests = Array.from({ length: limit + 3 * perStep }, (_, number) => `guest-${number}`);
+  for (let first = 0; first < guests.length; first += perStep) {
+    const arriving = guests.slice(first, first + perStep);
+    arriving.forEach(come);
+    await step();
+    arriving.forEach(go);
+  }
+  await step();
+  await step();
+  expect(reporter.reports.announcedCount).toBeLessThanOrEqual(limit);
+
+  canPublish = true;
+  const last = guests.at(-1) ?? "";
+  while (!events.includes(`offline ${last}`)) await step();
+  for (const userId of early)
+    expect(events.findLast((event) => event.endsWith(` ${userId}`))).toBe(`offline ${userId}`);
 });

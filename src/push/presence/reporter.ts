@@ -41,6 +41,11 @@ export class Reporter {
   readonly #sent = new Map<string, { mark: number; untilMs: number }>();
   /** Users whose reports another instance does not know completely. */
   readonly #outdated = new Set<string>();
+  /**
+   * Users of the last chunk whose publish failed; the queue may have their events. A chunk consists of the oldest reports, so
+   * users of an earlier chunk that are still announced are in the last one too.
+   */
+  #possiblyWritten = new Set<string>();
   #flushing: Promise<void> | null = null;
 
   constructor(parts: ReporterParts) {
@@ -136,13 +141,15 @@ export class Reporter {
 
   /**
    * While the queue accepts no events, every new user would add a report. Beyond the limit, the oldest stays that have ended
-   * and of which no event was published are not reported. Not while a chunk is being published, because it may contain them.
+   * and of which no event can have been written are not reported. Not while a chunk is being published, because it may
+   * contain them.
    */
   #skipEndedStays(): void {
     if (this.#flushing || this.reports.announcedCount <= maxAnnounced) return;
     const users: string[] = [];
     for (const userId of this.reports.announced) {
       if (users.length === perAnnouncement) break;
+      if (this.#possiblyWritten.has(userId)) continue;
       const isPresent = this.#parts.isOnline(userId) || this.#leaving.has(userId);
       if (!isPresent && this.reports.isOnline(userId)) users.push(userId);
     }
@@ -171,7 +178,8 @@ export class Reporter {
         users.map((userId, at) => this.#publish(userId, marks[at] ?? 0)),
       );
       const published = users.filter((_, at) => results[at]?.status === "fulfilled");
-      hasFailed = published.length < users.length;
+      this.#possiblyWritten = new Set(users.filter((_, at) => results[at]?.status === "rejected"));
+      hasFailed = this.#possiblyWritten.size > 0;
       const publishedMarks = marks.filter((_, at) => results[at]?.status === "fulfilled");
       // If this is lost, an instance that takes over publishes the same events again, with the same ids.
       if (published.length > 0)
