@@ -6,6 +6,8 @@ import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { gitUrlFault } from "../../model/git/git-url.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { careForClone } from "./clone-care.ts";
+import type { GitResult } from "./git-result.ts";
 
 const detailsMax = 1000;
 
@@ -26,18 +28,14 @@ export class CheckoutError extends Error {
 
 class MissingRef extends CheckoutError {}
 
-export interface GitResult {
-  exitCode: number;
-  /** Only its end, if it is very long. */
-  output: string;
-}
-
 export interface CheckoutOptions {
   repo: { url: string; submodules: boolean; allowLocal: boolean; credential: { type: string } | null };
   ref: string;
   commit: string | null;
   /** Bare repository of the project, kept between its tasks. */
   cache: string;
+  /** Checkouts of the project that borrow objects from it; null: not known. */
+  borrowers: string[] | null;
   /** Destination folder; must not exist. */
   target: string;
   /** Runs git in the project's environment; throws if it is stopped. */
@@ -54,8 +52,6 @@ export interface CheckedOut {
 const builtRef = "refs/slipway/build";
 /** Depths of history to fetch, step by step, until a pinned commit is found reachable; the last one is all of it. */
 const historySteps = [50, 1000, 2_147_483_647];
-/** Each fetch adds a pack; above this number they are merged into one. */
-const cachePacksMax = 50;
 
 /** Checks out the commit of a ref into a new folder. */
 export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
@@ -101,9 +97,7 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedO
   if (existsSync(join(cache, "HEAD"))) {
     const tip = await tipUnlessDamaged(options, ref);
     if (tip !== null) {
-      // With the objects that no ref of the clone names any more: kept and built workspaces borrow them.
-      if (readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
-        await git(["--git-dir", cache, "repack", "-a", "-d", "--keep-unreachable", "--quiet"]);
+      await careForClone(cache, options.borrowers, git);
       return tip;
     }
     options.say("the cached clone cannot be used; fetching it anew");

@@ -252,6 +252,7 @@ async function checkOut(
       ref: instruction.ref,
       commit: instruction.commit,
       cache: workspaces.cacheOf(instruction.projectId),
+      borrowers: workspaces.sourcesOf(instruction.projectId),
       target: workspace.source,
       say: (text) => stream.say("checkout", text),
       async git(args) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -253,6 +253,14 @@ export function openWorkspaces(options: WorkspacesOptions) {
       const now = new Date(clock.now());
       if (existsSync(cache)) utimesSync(cache, now, now);
       return cache;
+    },
+    /** The checkouts that may borrow objects from this clone; those of the former folder have their own. Null: not known. */
+    sourcesOf(projectId: number): string[] | null {
+      try {
+        return readdirSync(ofProject(projectId)).map((name) => join(ofProject(projectId), name, "source"));
+      } catch {
+        return null;
+      }
     },
     async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);

@@ -1,0 +1,5 @@
+export interface GitResult {
+  exitCode: number;
+  /** Only its end, if it is very long. */
+  output: string;
+}
