@@ -218,6 +218,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       bus.onStateChange((state) => states.push(state));
       expect(bus.state()).toEqual({
         ready: false,
+        isReceiving: true,
         detail: expect.stringContaining("RabbitMQ accepts no messages"),
       });
       await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("accepts no messages");
