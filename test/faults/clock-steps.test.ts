@@ -24,7 +24,8 @@ beforeEach(async () => {
 }, 300_000);
 
 afterEach(async () => {
-  await server.end("SIGKILL");
+  // In order, so that its local runner ends too.
+  await server.end("SIGTERM");
   repository.remove();
   clock.remove();
   rmSync(dataDir, { recursive: true, force: true });
