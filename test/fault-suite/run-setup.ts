@@ -38,8 +38,6 @@ const settleLimitMs = 10 * 60_000;
 const noteEveryMs = 15_000;
 const warmUpMs = 1_500;
 const betweenFaultsMs = 500;
-/** What begins after the last fault of a round has no excuse. */
-const withoutFaultsMs = 6_000;
 /** Faults must also hit what happens once, such as the first deploy of a project. */
 const roundsPerWorld = 4;
 
@@ -143,7 +141,6 @@ class Rounds {
       violations.push(...(await this.#inject(fault, random, windows)));
       await Bun.sleep(betweenFaultsMs);
     }
-    await Bun.sleep(withoutFaultsMs);
     await Promise.all([this.#deploy?.stop(), this.#push?.stop()]);
     this.#timeline.add("the load has stopped");
     const { history, problems } = await this.#settle(beganAt, windows);
