@@ -196,7 +196,7 @@ test.each(postgres)(
     clock.set(2 * hour);
     await server.reach(Number(first.body.taskId), "success");
     expect(await tasksOf(server.admin, projectId)).toHaveLength(1);
-    await server.end("SIGKILL");
+    await server.end("SIGTERM");
     await database.remove();
   },
 );

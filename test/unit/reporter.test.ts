@@ -34,6 +34,24 @@ function startReporter(publishEvent: ReporterParts["publishEvent"]) {
   return { reporter, come, go, step };
 }
 
+/** More users than may wait for their reports. */
+async function manyComeAndGo({
+  come,
+  go,
+  step,
+}: Pick<ReturnType<typeof startReporter>, "come" | "go" | "step">) {
+  const guests = Array.from({ length: limit + 3 * perStep }, (_, number) => `guest-${number}`);
+  for (let first = 0; first < guests.length; first += perStep) {
+    const arriving = guests.slice(first, first + perStep);
+    arriving.forEach(come);
+    await step();
+    arriving.forEach(go);
+  }
+  await step();
+  await step();
+  return guests;
+}
+
 test("while events cannot be published, the number of waiting events is limited, and no user who was reported online is forgotten", async () => {
   const events: string[] = [];
   let canPublish = true;
@@ -50,15 +68,7 @@ test("while events cannot be published, the number of waiting events is limited,
   go("bert");
   await step();
   come("bert");
-  const guests = Array.from({ length: limit + 3 * perStep }, (_, number) => `guest-${number}`);
-  for (let first = 0; first < guests.length; first += perStep) {
-    const arriving = guests.slice(first, first + perStep);
-    arriving.forEach(come);
-    await step();
-    arriving.forEach(go);
-  }
-  await step();
-  await step();
+  const guests = await manyComeAndGo({ come, go, step });
   expect(reporter.reports.announcedCount).toBeLessThanOrEqual(limit);
   expect(events).toEqual(["online anna", "online bert"]);
 
@@ -90,15 +100,7 @@ test("a user whose online event was written although its publish failed is repor
   isWritten = false;
   expect(new Set(events)).toEqual(new Set(early.map((userId) => `online ${userId}`)));
   early.forEach(go);
-  const guests = Array.from({ length: limit + 3 * perStep }, (_, number) => `guest-${number}`);
-  for (let first = 0; first < guests.length; first += perStep) {
-    const arriving = guests.slice(first, first + perStep);
-    arriving.forEach(come);
-    await step();
-    arriving.forEach(go);
-  }
-  await step();
-  await step();
+  const guests = await manyComeAndGo({ come, go, step });
   expect(reporter.reports.announcedCount).toBeLessThanOrEqual(limit);
 
   canPublish = true;

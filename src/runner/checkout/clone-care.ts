@@ -72,7 +72,10 @@ async function removePins(inClone: InClone): Promise<void> {
     await inClone("update-ref", "-d", ref);
 }
 
-/** Git removes nothing if a named object, or one that it needs, is missing. A list of commits would outlive them. */
+/**
+ * Git removes nothing if an object that a ref reaches is missing. Without a commit graph, which could name commits that were
+ * removed.
+ */
 async function collect(inClone: InClone): Promise<boolean> {
   const settings = ["gc.cruftPacks=true", "gc.writeCommitGraph=false", "repack.writeBitmaps=false"];
   const options = settings.flatMap((setting) => ["-c", setting]);

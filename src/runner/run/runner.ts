@@ -82,7 +82,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
-  /** Running attempts. A task can have two: one that ends because it lost its lease, and the next one. */
+  /** Running attempts. A task can have two: the attempt that lost its lease and is being ended, and the next attempt. */
   const running = new Set<Promise<void>>();
   const watches = new Map<number, { watching: Promise<void>; replaced: AbortController }>();
   const serverWatch = buildServerWatch(options);
