@@ -8,7 +8,7 @@ import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
-import type { Log } from "./log.ts";
+import type { Logger } from "./logger.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Store } from "./model/store.ts";
 import type { OwnCodes } from "./push/admission/code-verifier.ts";
@@ -33,7 +33,7 @@ export interface App {
 export async function buildApp(
   config: Config,
   role: AppRole,
-  log: Log,
+  log: Logger,
   clock = systemClock,
   worker?: WorkerContext,
 ): Promise<App> {

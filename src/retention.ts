@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
-import type { Log } from "./log.ts";
+import type { Logger } from "./logger.ts";
 
 export interface RetentionOptions {
   /** For the log: "deliveries". */
@@ -9,7 +9,7 @@ export interface RetentionOptions {
   /** Deletes records older than `before` in batches and yields the size of each batch. */
   batches(before: Date): AsyncIterable<number>;
   clock: Clock;
-  log: Log;
+  log: Logger;
   cleaned(count: number): void;
 }
 

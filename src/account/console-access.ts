@@ -1,5 +1,5 @@
 import { Fault, messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { channelsOfProjects, consoleUserId } from "../model/console-names.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Role } from "../model/user.ts";
@@ -18,7 +18,7 @@ export interface ConsoleAccessParts {
   keepers: Pick<Keepers, "users" | "permissions" | "pushCodes">;
   grant: (userId: string, channels: string[]) => Promise<void>;
   disconnect: (who: { userId: string }, closeCode?: number) => Promise<unknown>;
-  log: Log;
+  log: Logger;
 }
 
 /**

@@ -3,7 +3,7 @@ import { rescueUser } from "../account/rescue.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { Fault } from "../errors.ts";
-import { buildLog, type Log } from "../log.ts";
+import { buildLogger, type Logger } from "../logger.ts";
 import type { Task, TaskStage } from "../model/task.ts";
 import { buildSecrets } from "../secrets.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
@@ -100,6 +100,6 @@ export async function resetPassword(
   }
 }
 
-function quietLog(): Log {
-  return buildLog("warn", "auto", process.stderr);
+function quietLog(): Logger {
+  return buildLogger("warn", "auto", process.stderr);
 }

@@ -2,7 +2,7 @@ import type { Server, WebSocketHandler } from "bun";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Handler, Routes } from "../http/server.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import type { WorkerLink } from "../workers/worker/worker-link.ts";
@@ -13,7 +13,7 @@ export type AppRole = "start" | "push" | "deploy";
 /** Dependencies of every part. */
 export interface AppContext {
   config: Config;
-  log: Log;
+  log: Logger;
   metrics: Metrics;
   clock: Clock;
   /** Set in a worker of an instance with several processes. */

@@ -8,7 +8,7 @@ import { feignCredentials } from "../http/feign/feign-credentials.ts";
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { consoleUserPrefix } from "../model/console-names.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
@@ -193,7 +193,7 @@ function gatewayOptions(
 }
 
 /** Logs only the number of failures and the last reason, never an address or a code. */
-function verifyRemote(uri: string, config: Config, log: Log) {
+function verifyRemote(uri: string, config: Config, log: Logger) {
   let reason = "";
   const complain = oncePerSecond(steadyClock, (failed) =>
     log.warn({ failed, reason }, "verify-uri could not be used; the connections were refused with 503"),
@@ -229,7 +229,7 @@ function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {
 
 function routeOptionsOf(
   config: Config,
-  log: Log,
+  log: Logger,
   console: ConsoleRules,
   instance: InstanceReports | null,
 ): PushRouteOptions {

@@ -2,14 +2,14 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { buildApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
-import { buildLog } from "../log.ts";
+import { buildLogger } from "../logger.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import { WorkerLink } from "../workers/worker/worker-link.ts";
 
 /** One process of a gateway with several. It ends with its supervisor. */
 export async function runWorker(start: WorkerStart, fault: string | null): Promise<void> {
   const { config, worker } = start;
-  const log = buildLog(config["log.level"], config["log.format"]).child({ worker });
+  const log = buildLogger(config["log.level"], config["log.format"]).child({ worker });
   if (fault !== null) log.warn({ fault }, "scripts can read the memory of this server, including its keys");
   const supervisor = process.ppid;
   const link = await WorkerLink.connect(start.socket, start.secret, () => {

@@ -4,7 +4,7 @@ import { originalEnvironment } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import { listenOn } from "../http/server.ts";
 import type { ListenAddress } from "../listen-address.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { buildMetrics } from "../metrics.ts";
 import { ownCommand } from "../own-command.ts";
 import { randomToken } from "../secrets.ts";
@@ -44,7 +44,7 @@ const endWithinMs = 15_000;
 export async function superviseWorkers(
   config: Config,
   workers: number,
-  log: Log,
+  log: Logger,
   onFailed: (reason: string) => void,
 ): Promise<SupervisedWorkers> {
   if (process.platform !== "linux")
@@ -61,7 +61,7 @@ export async function superviseWorkers(
 
 async function lockAddress(
   listen: ListenAddress,
-  log: Log,
+  log: Logger,
 ): Promise<{ lock: PortLock; address: ListenAddress }> {
   if (listen.port === 0) {
     const address = { ...listen, port: await freePort(listen, log) };
@@ -73,7 +73,7 @@ async function lockAddress(
 }
 
 /** Listens for a moment without sharing the port, which shows whether another program listens on it. */
-async function freePort(listen: ListenAddress, log: Log): Promise<number> {
+async function freePort(listen: ListenAddress, log: Logger): Promise<number> {
   const untilMs = steadyClock.now() + orphansEndMs;
   for (;;) {
     try {
@@ -93,7 +93,7 @@ class Supervisor {
   readonly #workers: number;
   readonly #node: string;
   readonly #lock: PortLock;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #bootTag = randomToken(6, "hex");
   readonly #folder: ReturnType<typeof createSocketFolder>;
   readonly #keys: KeyClaims;
@@ -110,7 +110,7 @@ class Supervisor {
   #timer: ReturnType<typeof setInterval> | undefined;
   #onFailed: (reason: string) => void = () => {};
 
-  constructor(config: Config, workers: number, node: string, lock: PortLock, log: Log) {
+  constructor(config: Config, workers: number, node: string, lock: PortLock, log: Logger) {
     this.#config = config;
     this.#workers = workers;
     this.#node = node;

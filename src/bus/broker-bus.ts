@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type {
   Bus,
@@ -58,7 +58,7 @@ export interface Broker {
 
 export interface BrokerBusOptions {
   prefix: string;
-  log: Log;
+  log: Logger;
   clock: Clock;
   random(): number;
   /** Undefined in tests that need no metrics. */
@@ -80,7 +80,7 @@ export class BrokerBus implements Bus {
   readonly #inboxes = new Map<SharedTopic, Inbox>();
   readonly #supervisor: Supervisor<BrokerSession>;
   readonly #inFlight: InFlight;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #counters = newBusCounters();
   readonly #refusals: TopicRefusals;
   #isClosing = false;

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { BusHandler, Recall } from "./bus.ts";
 import { RecentIds } from "./recent-ids.ts";
 
@@ -19,7 +19,7 @@ export class Inbox {
   readonly #handle: BusHandler;
   readonly #onLoss: () => void;
   readonly #recall: Recall | undefined;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #seen = new RecentIds(rememberedIds);
   /** The batch that is being handled, if its handler is asynchronous. */
   #current: Promise<void> | undefined;
@@ -27,7 +27,7 @@ export class Inbox {
   /** Whether messages from before the start of reading must be recalled. */
   #needsRecall: boolean;
 
-  constructor(handle: BusHandler, onLoss: () => void, recall: Recall | undefined, log: Log) {
+  constructor(handle: BusHandler, onLoss: () => void, recall: Recall | undefined, log: Logger) {
     this.#handle = handle;
     this.#onLoss = onLoss;
     this.#recall = recall;

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { BusState } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
 
@@ -32,7 +32,7 @@ export interface SupervisorOptions<Session extends Closeable> {
   /** Connects, declares and consumes. Cleans up after itself when it fails or when the signal is aborted. */
   open(events: SessionEvents): Promise<Session>;
   readyDetail: string;
-  log: Log;
+  log: Logger;
   clock: Clock;
   random(): number;
   openTimeoutMs: number;

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Fault } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Topic } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
 import { queueUnavailable } from "./in-flight.ts";
@@ -17,11 +17,11 @@ const logAgainMs = 60_000;
 
 /** Topics for other services that the broker refuses. All other topics keep working. */
 export class TopicRefusals {
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #clock: Clock;
   readonly #refusals = new Map<Topic, Refusal>();
 
-  constructor(log: Log, clock: Clock) {
+  constructor(log: Logger, clock: Clock) {
     this.#log = log;
     this.#clock = clock;
   }

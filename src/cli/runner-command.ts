@@ -5,7 +5,7 @@ import { runnerFolders } from "../app/runner-folder.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { type GuardMessage, guardCommand } from "../runner/process/guard.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
@@ -63,12 +63,12 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
 async function run(config: Config, local: string | null): Promise<void> {
   // Before other modules are loaded, as in serve-commands.ts.
   const { fault } = await hideOwnProcess(startSecrets);
-  const [{ buildLog }, { runRunner }, { systemClock }] = await Promise.all([
-    import("../log.ts"),
+  const [{ buildLogger }, { runRunner }, { systemClock }] = await Promise.all([
+    import("../logger.ts"),
     import("../runner/run/runner.ts"),
     import("../clock.ts"),
   ]);
-  const log = buildLog(config["log.level"], config["log.format"]);
+  const log = buildLogger(config["log.level"], config["log.format"]);
   if (fault !== null) log.warn({ fault }, "scripts can read the memory of this runner, including its token");
   const drain = new AbortController();
   const abandon = new AbortController();
@@ -129,7 +129,7 @@ function isReplaced(addressFile: string): boolean {
   }
 }
 
-function remoteAddress(config: Config, log: Log): () => ServerAddress {
+function remoteAddress(config: Config, log: Logger): () => ServerAddress {
   const server = config["runner.server"];
   const token = remoteToken(config, log);
   if (!server || !token)
@@ -141,7 +141,7 @@ function remoteAddress(config: Config, log: Log): () => ServerAddress {
 }
 
 /** The file is read once: the runner's user may not be able to open it again. */
-function remoteToken(config: Config, log: Log): string | undefined {
+function remoteToken(config: Config, log: Logger): string | undefined {
   const path = config["runner.tokenFile"];
   if (config["runner.token"] !== undefined && path !== undefined)
     throw new Fault("invalid", "Set runner.token or runner.tokenFile, not both: the runner has one token.");

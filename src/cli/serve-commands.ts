@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { AppRole } from "../app/part.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import { banner, type Running } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -35,8 +35,11 @@ export function addServeCommands(program: Command, only?: AppRole): void {
       // Before the slow imports: until this call, other processes of this user can read the environment.
       const { fault } = await hideOwnProcess(startSecrets);
       // Imported only here: the other commands start faster without the server's code.
-      const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
-      const log = buildLog(config["log.level"], config["log.format"]);
+      const [{ buildApp }, { buildLogger }] = await Promise.all([
+        import("../app.ts"),
+        import("../logger.ts"),
+      ]);
+      const log = buildLogger(config["log.level"], config["log.format"]);
       if (fault !== null)
         log.warn({ fault }, "scripts can read the memory of this server, including its keys");
       const workers = role === "push" ? workerCount(config["push.workers"]) : 1;
@@ -59,7 +62,7 @@ export function addWorkerCommand(program: Command): void {
   });
 }
 
-async function supervise(config: Config, workers: number, log: Log): Promise<Running> {
+async function supervise(config: Config, workers: number, log: Logger): Promise<Running> {
   const { superviseWorkers } = await import("../app/supervise.ts");
   const app: Running = await superviseWorkers(config, workers, log, (reason) => {
     process.stderr.write(`The gateway ends: ${reason}.\n`);

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { GatewayMinute, GatewayPoint } from "../model/console/gateway-minute.ts";
 import type { Store } from "../model/store.ts";
 
@@ -39,7 +39,7 @@ const closeWithinMs = 2000;
 export interface GatewayHistoryOptions {
   figures: () => Promise<GatewayFigures>;
   store: Pick<Store, "gatewayMinutes" | "now">;
-  log: Log;
+  log: Logger;
 }
 
 /**

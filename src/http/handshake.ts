@@ -1,6 +1,6 @@
 import type { Server } from "bun";
 import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Handshake } from "../push/admission/admission.ts";
 import type { RefusalReason } from "../push/admission/refusals.ts";
 import { refusals } from "../push/admission/refusals.ts";
@@ -15,7 +15,7 @@ import type { Handler } from "./server.ts";
 const v1Protocol = "slipway.v1";
 
 export interface HandshakeOptions {
-  log: Log;
+  log: Logger;
   rejectMode: "http" | "close";
   clientAddressOf: (request: Request, server: Server<unknown>) => string;
 }

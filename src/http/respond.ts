@@ -1,5 +1,5 @@
 import { Fault, type FieldFault, httpStatusOf, messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { answerParts, type ReasonPart, reasonText } from "../reason/reason.ts";
 
 interface Translatable {
@@ -31,7 +31,7 @@ function withParts<T extends { message: string }>(said: T): T & Translatable {
  * The response to a thrown error. The text of a bug or of an `unavailable` fault may name hosts and files, so it goes only
  * to the log, with the request id.
  */
-export function thrownResponse(thrown: unknown, log: Log, requestId: string): Response {
+export function thrownResponse(thrown: unknown, log: Logger, requestId: string): Response {
   if (thrown instanceof Fault && thrown.code === "unavailable" && !thrown.isShown) {
     log.warn({ requestId, error: thrown.message }, "request could not be served");
     const { retryAfterSeconds = 1 } = thrown;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Credentials } from "../account/credential.ts";
 import { Fault, messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Runner } from "../model/runner.ts";
 import { reasonText } from "../reason/reason.ts";
 import {
@@ -27,7 +27,7 @@ export interface RunnerRoutesParts {
   credentials: Pick<Credentials, "runnerOf" | "activeRunnerOf">;
   dispatch: Dispatch;
   calls: HeldCalls;
-  log: Log;
+  log: Logger;
 }
 
 /** Far more than a runner sends: its batches of log lines have a quarter of a megabyte. */

@@ -1,7 +1,7 @@
 import type { Server, WebSocketHandler } from "bun";
 import { Fault } from "../errors.ts";
 import type { ListenAddress } from "../listen-address.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { thrownResponse } from "./respond.ts";
 
 export type Handler = (
@@ -29,7 +29,7 @@ export interface HttpParts {
   websocket?: WebSocketHandler<never>;
   /** Whether other processes of this instance listen on the same port. */
   sharesPort?: boolean;
-  log: Log;
+  log: Logger;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import { isObject, parseJson } from "../json.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
@@ -38,7 +38,7 @@ export interface ClientMessageParts {
   queue: Bus | null;
   clock: Clock;
   steady: Clock;
-  log: Log;
+  log: Logger;
   node: string;
   newId: () => string;
 }

@@ -1,6 +1,6 @@
 import type { Bus, BusState } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import { Admission, type AdmissionOptions, type InstanceLimits } from "./admission/admission.ts";
@@ -72,7 +72,7 @@ export interface GatewayParts {
   steady: Clock;
   random: () => number;
   metrics: Metrics;
-  log: Log;
+  log: Logger;
 }
 
 /** What the workers of one instance have in common. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Admission } from "./admission/admission.ts";
 import type { ClientMessages } from "./client-messages.ts";
 import { type Channels, joinRefusalTexts } from "./connection/channels.ts";
@@ -28,7 +28,7 @@ export interface SocketEventParts {
   sendBuffers: SendBuffers;
   losses: Pick<LossDetector, "hasNoGaps">;
   counters: PushCounters;
-  log: Log;
+  log: Logger;
   clock: Clock;
   wallTimeOf: (steadyMs: number) => number;
   pingIntervalMs: number;

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { Store } from "../model/store.ts";
 import { checkEveryMs, type HostHooks } from "./host-hooks.ts";
 import { takeHookChecks } from "./take-hook-checks.ts";
@@ -8,7 +8,7 @@ const lookEveryMs = 10 * 60 * 1000;
 const batch = 20;
 
 /** Checks each created webhook once a day. */
-export function buildHookChecker({ store, hooks, log }: { store: Store; hooks: HostHooks; log: Log }) {
+export function buildHookChecker({ store, hooks, log }: { store: Store; hooks: HostHooks; log: Logger }) {
   let timer: ReturnType<typeof setInterval> | null = null;
   let running: Promise<void> = Promise.resolve();
   let isClosed = false;

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Logger } from "../logger.ts";
 import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
 import { auditedCall } from "./keepers/audited-call.ts";
 import { keepersOver } from "./keepers/keeper-calls.ts";
@@ -13,7 +13,7 @@ import { ownSqlite } from "./sqlite/sqlite-owner.ts";
 export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */
   url: string;
-  log: Log;
+  log: Logger;
   clock?: Clock;
   /** Connections to PostgreSQL that this instance opens at most. */
   poolSize?: number;

@@ -7,7 +7,7 @@ import type { Credentials } from "../../account/credential.ts";
 import type { Permissions } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
@@ -29,7 +29,7 @@ export interface RequestDeps {
   /** Origins of the console, in addition to the request's own host. */
   ownOrigins: readonly string[];
   clock: Clock;
-  log: Log;
+  log: Logger;
   metrics: Metrics;
 }
 
@@ -89,7 +89,7 @@ function requestIdOf(headers: Headers): string {
   return /^[\w-]{8,64}$/.test(given) ? given : crypto.randomUUID();
 }
 
-export function answerFaults(app: OpenAPIHono<ApiEnv>, log: Log): void {
+export function answerFaults(app: OpenAPIHono<ApiEnv>, log: Logger): void {
   app.onError((thrown, c) => {
     if (thrown instanceof HTTPException) return faultResponse(faultOf(thrown));
     return thrownResponse(thrown, log, c.get("requestId") ?? "none");

@@ -1,5 +1,5 @@
 import { Fault, messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
@@ -24,7 +24,7 @@ export interface FeignOptions {
   instance: InstanceReports | null;
   callers: CallerRules;
   maxMessageBytes: number;
-  log: Log;
+  log: Logger;
 }
 
 type Operation = (request: Request, head: FeignHead) => Response | Promise<Response>;
@@ -82,7 +82,7 @@ function guarded(options: FeignOptions, method: "GET" | "POST", operation: Opera
   };
 }
 
-function failureOf(error: unknown, log: Log): Response {
+function failureOf(error: unknown, log: Logger): Response {
   if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
   if (error instanceof Fault && error.code === "too_large") return fail(413, 41301, error.message);
   log.error({ error: messageOf(error) }, "a /feign request failed");

@@ -1,6 +1,6 @@
 import type { Bus, Recall } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { Hub } from "../fanout/hub.ts";
 import type { ResumeRing } from "../fanout/resume-ring.ts";
@@ -27,7 +27,7 @@ export interface DistributorParts {
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
-  log: Log;
+  log: Logger;
   newId: () => string;
   maxMessageBytes: number;
   /** Whether bare messages of other services to channels and users of the console are skipped. */

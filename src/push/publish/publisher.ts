@@ -2,7 +2,7 @@ import { BoundedMap } from "../../bounded-map.ts";
 import { alreadyPublished, type Bus } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
 import { type BroadcastMessage, isLongerThan, maxIdLength, orderingKey } from "../message/message.ts";
@@ -26,7 +26,7 @@ export interface PublisherParts {
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
-  log: Log;
+  log: Logger;
   node: string;
   newId: () => string;
   maxMessageBytes: number;

@@ -1,5 +1,5 @@
 import { pause, steadyClock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { ownCommand } from "../../own-command.ts";
 import { buildBackoff } from "../backoff.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
@@ -34,7 +34,7 @@ interface WatchedTask {
   trees: Map<string, ProcessTree>;
 }
 
-export function openLifeline(log: Log): Lifeline {
+export function openLifeline(log: Logger): Lifeline {
   const tasks = new Map<string, WatchedTask>();
   const closing = new AbortController();
   const backoff = buildBackoff(100, 10_000);

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { identityOf, isSameProcessAlive } from "./process-tree.ts";
 
 /** Earlier versions did not name the process. A folder this old belongs to no checkout that still runs. */
@@ -17,7 +17,7 @@ export function ownFolderIn(parent: string): string {
  * Removes such folders of processes that were killed. Those of other living processes stay: an earlier runner may be
  * finishing its tasks, and several servers may have the same data folder. Failures are logged.
  */
-export function sweepOwnFolders(parent: string, now: number, log: Log): void {
+export function sweepOwnFolders(parent: string, now: number, log: Logger): void {
   for (const name of namesIn(parent)) {
     const folder = join(parent, name);
     try {

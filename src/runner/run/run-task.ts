@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { openGitEnvironment } from "../../git/git-environment.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
@@ -32,7 +32,7 @@ export interface RunTaskParts {
   /** Largest cache of one project. */
   cacheMaxBytes: number;
   clock: Clock;
-  log: Log;
+  log: Logger;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   newMark(): string;

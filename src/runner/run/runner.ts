@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { randomToken } from "../../secrets.ts";
 import { openLifeline } from "../process/lifeline.ts";
 import { sweepOwnFolders } from "../process/own-folder.ts";
@@ -46,7 +46,7 @@ export interface RunnerOptions {
   version: string;
   env: Record<string, string | undefined>;
   clock: Clock;
-  log: Log;
+  log: Logger;
   /** An idle runner ends after this time without a server; null: it waits for ever. */
   endsAloneAfterMs: number | null;
   /** A token that is refused at start ends the runner with a Fault; otherwise it keeps trying. */

@@ -1,6 +1,6 @@
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { maskText } from "../log/masker.ts";
 import { livingMembers } from "../process/started-service.ts";
 import { type Held, runnerPaths } from "../protocol.ts";
@@ -15,7 +15,7 @@ const callTimeoutMs = 10_000;
 export interface ServiceWatchParts {
   client: ServerClient;
   secrets: string[];
-  log: Log;
+  log: Logger;
   /** Aborted: sends the output so far and ends. */
   stop: AbortSignal;
   /** Aborted: another start of the project may end the service on purpose; nothing more is sent. */

@@ -1,6 +1,6 @@
 import { type Clock, pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { buildBackoff } from "../backoff.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
 import type { KillAt } from "../process/process-tree.ts";
@@ -55,7 +55,7 @@ export interface HoldTaskParts {
   client: ServerClient;
   /** A monotonic clock: changes of the system clock must not affect the lease. */
   clock: Clock;
-  log: Log;
+  log: Logger;
   guard: Pick<TaskGuard, "renewed" | "ending">;
 }
 

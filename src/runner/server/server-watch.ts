@@ -1,12 +1,12 @@
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { buildBackoff } from "../backoff.ts";
 import { isTokenRefused } from "./server-client.ts";
 
 export interface ServerWatchOptions {
   clock: Clock;
-  log: Log;
+  log: Logger;
   random?: () => number;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
@@ -57,7 +57,11 @@ export class CannotRun extends Error {
 }
 
 /** Reads the settings and the machine once, at start. */
-export async function openExecution(options: ExecutionOptions, root: string, log: Log): Promise<Execution> {
+export async function openExecution(
+  options: ExecutionOptions,
+  root: string,
+  log: Logger,
+): Promise<Execution> {
   const user = options.scriptUser === undefined ? null : findScriptUser(options.scriptUser);
   const found = await findEngine(options.engine, options.engineArguments);
   const unfit = found && mountFault(root);

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { toFullRef } from "../../model/git/git-ref.ts";
 import { removeFolder } from "./remove-folder.ts";
 
@@ -67,7 +67,7 @@ export function openCacheFolders(
      * After a task: empties the cache if it is too large; returns the line for the log, or null. Never throws: what
      * happens to the cache does not change the result of the task.
      */
-    async limit(maxBytes: number, log: Log): Promise<string | null> {
+    async limit(maxBytes: number, log: Logger): Promise<string | null> {
       try {
         const bytes = existsSync(folder) ? await diskUse(folder) : 0;
         if (bytes <= maxBytes) return null;
@@ -82,7 +82,7 @@ export function openCacheFolders(
 }
 
 /** Removes caches that no task has used for a long time, such as those of deleted projects. Failures are logged. */
-export async function sweepCacheFolders(root: string, now: number, log: Log): Promise<void> {
+export async function sweepCacheFolders(root: string, now: number, log: Logger): Promise<void> {
   const shared = join(root, "shared");
   try {
     for (const name of existsSync(shared) ? readdirSync(shared) : []) {

@@ -1,7 +1,7 @@
 import { appendFileSync, lstatSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { workspacesIn } from "./folders.ts";
 
 /** The file in the folder `scripts` of a workspace that receives the output of a started service. */
@@ -14,7 +14,7 @@ export const serviceLogMaxBytes = 64 * 1024 * 1024;
  * Empties the output files of services that are larger than `maxBytes`. The services append, so they continue at the new
  * end of the file.
  */
-export function limitServiceLogs(root: string, maxBytes: number, log: Log): void {
+export function limitServiceLogs(root: string, maxBytes: number, log: Logger): void {
   for (const file of workspacesIn(root).map((workspace) => join(workspace, "scripts", serviceLogName))) {
     try {
       const found = lstatSync(file, { throwIfNoEntry: false });

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
 import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import { foldersIn, workspacesIn } from "./folders.ts";
@@ -75,7 +75,7 @@ export interface WorkspacesOptions extends WorkspaceFolders {
   /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`. */
   scriptUser?: string | undefined;
   clock: Clock;
-  log: Log;
+  log: Logger;
   /** Removes a folder with its contents. */
   remove?: typeof rm;
 }

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import { pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { connect, settingsOf } from "./postgres-client.ts";
 import { faultOf } from "./postgres-fault.ts";
 
@@ -30,7 +30,7 @@ interface Held {
 }
 
 /** Registers this server until the returned function is called; takes the lock again whenever it is lost. */
-export async function joinServers(url: string, log: Log): Promise<() => Promise<void>> {
+export async function joinServers(url: string, log: Logger): Promise<() => Promise<void>> {
   const closing = new AbortController();
   let held = await join(url);
 

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { OperationLock } from "../../model/store.ts";
 import { callKeeper } from "../keepers/keeper-calls.ts";
 import { buildKeepers } from "../keepers/keepers.ts";
@@ -30,7 +30,7 @@ const reads = /^(?:select|with) /;
 
 export interface PostgresOptions {
   url: string;
-  log: Log;
+  log: Logger;
   poolSize: number;
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 
 const checkpointEveryMs = 1_000;
 /** After this long without a write, the log is truncated. */
@@ -13,7 +13,7 @@ const keptBytes = 1024 * 1024;
 export function buildCheckpoints(
   checkpoint: (mode: "passive" | "truncate") => Promise<unknown>,
   logBytes: () => Promise<number>,
-  log: Log,
+  log: Logger,
 ) {
   let nextAt = performance.now() + checkpointEveryMs;
   let writtenAt = 0;

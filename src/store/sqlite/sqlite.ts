@@ -2,7 +2,7 @@ import { stat, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { codeOf } from "../query/dialect.ts";
 import type { Engine } from "../query/engine.ts";
 import { buildWriteCheck } from "../query/write-check.ts";
@@ -13,7 +13,7 @@ import { failedSync } from "./thread-message.ts";
 
 export interface SqliteOptions {
   path: string;
-  log: Log;
+  log: Logger;
   clock: Clock;
   /** Calls `serveSqliteThread` with all operations. */
   threadProgram: string | URL;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 
 /** Smaller corrections are applied directly: no window is so short that they matter. */
 const minStepMs = 1_000;
@@ -13,7 +13,7 @@ const retryAfterMs = 1_000;
 export function buildStoreTime(
   clock: Clock,
   shiftPendingTimes: (ms: number) => Promise<void>,
-  log: Log,
+  log: Logger,
 ): () => number {
   let offsetMs = clock.now() - clock.elapsed();
   let notBeforeMs = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
@@ -14,7 +14,7 @@ export interface Approvals {
 
 const lookEveryMs = 5_000;
 
-export function buildApprovals(parts: { store: Store; events: TaskEvents; log: Log }): Approvals {
+export function buildApprovals(parts: { store: Store; events: TaskEvents; log: Logger }): Approvals {
   const { store, events, log } = parts;
   let timer: ReturnType<typeof setInterval> | undefined;
 

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { consoleUserId, projectChannel } from "../../model/console-names.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { TaskEvent } from "../../model/project.ts";
@@ -46,7 +46,7 @@ export const silentLive: Live = {
 };
 
 /** Live events of tasks for browsers. */
-export function buildLive(publish: PublishLive, log: Log) {
+export function buildLive(publish: PublishLive, log: Logger) {
   let last = Promise.resolve();
   let waiting = 0;
   let dropped = 0;

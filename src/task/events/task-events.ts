@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
@@ -40,7 +40,7 @@ export interface TaskEventsParts {
   metrics: TaskMetrics;
   noteWaiting: NoteWaiting;
   consoleUrl: () => string;
-  log: Log;
+  log: Logger;
 }
 
 export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {

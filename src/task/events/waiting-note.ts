@@ -1,4 +1,4 @@
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { Project } from "../../model/project.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
@@ -11,7 +11,7 @@ export type NoteWaiting = (task: Task, project: Project) => Promise<LogLine | nu
 export interface WaitingNoteParts {
   store: Pick<Store, "run" | "now" | "runners" | "groups">;
   waitingOf: WaitingOf;
-  log: Log;
+  log: Logger;
 }
 
 /** A reason that delays every task of a project is logged this often. */

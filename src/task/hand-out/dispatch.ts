@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
@@ -23,7 +23,7 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
   events: TaskEvents;
   wakeups: Wakeups;
   watched: Pick<WatchedTime, "ms">;
-  log: Log;
+  log: Logger;
 }
 
 /** Other instances do not notify this one of new tasks, so a waiting claim reads the queue this often. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Lease } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
@@ -12,7 +12,7 @@ export interface LeaseReaperParts {
   events: TaskEvents;
   leaseMs: number;
   clock: Pick<Clock, "elapsed">;
-  log: Log;
+  log: Logger;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
 import type { OutboxOptions } from "./outbox.ts";
 
@@ -9,7 +9,7 @@ const keptAttempts = 50;
 export function buildAttemptRecord(parts: {
   attempts: OutgoingAttemptKeeper;
   now(): Date;
-  log: Log;
+  log: Logger;
 }): OutboxOptions["record"] {
   return async (call, attempt, { isDelivered, status, fault, response }) => {
     const { projectId, kind, event, targetId } = call;

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type {
   AddedCall,
   CallAddress,
@@ -17,7 +17,7 @@ export interface OutboxOptions extends AttemptOptions {
   calls: OutgoingCallKeeper;
   /** The database's time, which is the same for all instances. */
   now(): Date;
-  log: Log;
+  log: Logger;
   counted(kind: string, result: "delivered" | "failed"): void;
   /** Records the result of an attempt, for the project's managers. Never throws. */
   record(call: NewOutgoingCall, attempt: number, result: AttemptResult): Promise<void>;

@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
@@ -16,7 +16,7 @@ export interface RunnerWatchParts {
   /** Fed here, and read by all that decide whether a runner is gone. */
   watched: WatchedTime;
   consoleUrl: () => string;
-  log: Log;
+  log: Logger;
 }
 
 const lookEveryMs = 15_000;

@@ -1,4 +1,4 @@
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
 import { type OperationKeepers, operation, type Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
@@ -13,7 +13,7 @@ const projectsPerPage = 200;
 type EarlierTarget = Pick<NotifyTarget, "url" | "events"> & Partial<NotifyTarget>;
 
 /** Encrypts the addresses of notification targets that an earlier version stored as text. */
-export async function sealEarlierTargets(store: Store, secrets: Secrets, log: Log): Promise<void> {
+export async function sealEarlierTargets(store: Store, secrets: Secrets, log: Logger): Promise<void> {
   if (await store.run(areTargetsSealed, null)) return;
   let targets = 0;
   for (let page = 1; ; page++) {

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault, messageOf as textOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
@@ -68,7 +68,7 @@ export interface PipelineOptions {
   store: Store;
   hooks: HookDirectory;
   clock: Clock;
-  log: Log;
+  log: Logger;
   metrics: WebhookMetrics;
   /** Longest wait for the project's lock. */
   lockWaitMs: number;

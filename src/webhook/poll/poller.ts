@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { Poll } from "../../model/ref-tip.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { finishPoll, type TakenPoll, takePolls } from "./poll-operations.ts";
@@ -24,7 +24,7 @@ export interface PollState extends Pick<Poll, "lastAt" | "error" | "note"> {
 export interface PollerOptions extends PollOptions {
   /** 0: nothing is polled. */
   everyMinutes: number;
-  log: Log;
+  log: Logger;
   lockWaitMs: number;
 }
 

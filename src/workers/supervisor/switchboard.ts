@@ -1,6 +1,6 @@
 import type { Socket, UnixSocketListener } from "bun";
 import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import { isSameSecret } from "../../secrets.ts";
 import { type Frame, FrameReader, FrameWriter } from "../frame-socket.ts";
 import {
@@ -40,7 +40,7 @@ export interface SwitchboardParts {
   onServing: (worker: number) => void;
   onDrained: () => void;
   clock: Clock;
-  log: Log;
+  log: Logger;
 }
 
 interface Connection {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 
 export interface WorkerProcessesOptions {
   command: readonly string[];
@@ -10,7 +10,7 @@ export interface WorkerProcessesOptions {
   /** A worker ended before the instance was ready for the first time, ends again and again, or cannot be started. */
   onHopeless: (reason: string, exitCode: number) => void;
   clock: Clock;
-  log: Log;
+  log: Logger;
 }
 
 interface Slot {

@@ -13,11 +13,11 @@ import { InFlight } from "../../bus/in-flight.ts";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
-import type { Log } from "../../log.ts";
+import type { Logger } from "../../logger.ts";
 import type { LinkEvents, WorkerLink } from "./worker-link.ts";
 
 export interface WorkerBusOptions {
-  log: Log;
+  log: Logger;
   clock: Clock;
 }
 
@@ -34,7 +34,7 @@ export class WorkerBus implements Bus, LinkEvents {
   readonly name = "workers";
   readonly receipts: Receipts;
   readonly #link: WorkerLink;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #inFlight: InFlight;
   readonly #handlers = new Map<SharedTopic, BusHandler>();
   readonly #counts = new Map<string, number>();

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { visibleText } from "./visible-text.ts";
 
-export type Log = pino.Logger;
+export type Logger = pino.Logger;
 type LogLevel = "debug" | "info" | "warn" | "error";
 type LogFormat = "auto" | "json" | "pretty";
 
@@ -22,11 +22,11 @@ const secretKeys = new Set([
 ]);
 const redactedLevels = 3;
 
-export function buildLog(
+export function buildLogger(
   level: LogLevel,
   format: LogFormat,
   destination: NodeJS.WriteStream = process.stdout,
-): Log {
+): Logger {
   const isPretty = format === "pretty" || (format === "auto" && destination.isTTY === true);
   const options: pino.LoggerOptions = {
     level,

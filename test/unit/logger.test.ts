@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { Writable } from "node:stream";
-import { buildLog } from "../../src/log.ts";
+import { buildLogger } from "../../src/logger.ts";
 
 test.each(["json", "pretty"] as const)(
   "a log line in %s never holds the value of a secret's key, at any depth we log at",
@@ -13,7 +13,7 @@ test.each(["json", "pretty"] as const)(
         done();
       },
     }) as unknown as NodeJS.WriteStream;
-    const log = buildLog("info", format, destination as typeof process.stdout);
+    const log = buildLogger("info", format, destination as typeof process.stdout);
     const keys = [
       "authorization",
       "cookie",
@@ -39,7 +39,7 @@ test("redaction reaches lists, and leaves the logged object as it is", () => {
   let written = "";
   const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
   const entry = { calls: [{ token: "tell-nobody", path: "/x" }], at: new Date(0), count: 2 };
-  buildLog("info", "json", destination).info(entry, "said");
+  buildLogger("info", "json", destination).info(entry, "said");
   expect(JSON.parse(written)).toMatchObject({
     calls: [{ token: "[redacted]", path: "/x" }],
     at: "1970-01-01T00:00:00.000Z",
@@ -49,12 +49,12 @@ test("redaction reaches lists, and leaves the logged object as it is", () => {
 });
 
 test("lines of the last turn are written also when the process exits or fails", async () => {
-  const log = join(import.meta.dir, "../../src/log.ts");
+  const log = join(import.meta.dir, "../../src/logger.ts");
   for (const [ending, code] of [
     ["process.exit(3)", 3],
     ['throw new Error("lost")', 1],
   ] as const) {
-    const script = `import { buildLog } from ${JSON.stringify(log)}; buildLog("info", "json").info("last words"); ${ending};`;
+    const script = `import { buildLogger } from ${JSON.stringify(log)}; buildLogger("info", "json").info("last words"); ${ending};`;
     const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });
     expect(await new Response(child.stdout).text()).toContain("last words");
     expect(await child.exited).toBe(code);
@@ -64,7 +64,10 @@ test("lines of the last turn are written also when the process exits or fails", 
 test("a pretty line escapes what a terminal would interpret", () => {
   let written = "";
   const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
-  buildLog("info", "pretty", destination).info({ error: "a\u001b[2Jb", more: { c: "\u202ed" } }, "e\u009bf");
+  buildLogger("info", "pretty", destination).info(
+    { error: "a\u001b[2Jb", more: { c: "\u202ed" } },
+    "e\u009bf",
+  );
   expect(written).toContain("a\\x1b[2Jb");
   expect(written).toContain("\\u202ed");
   expect(written).toContain("e\\x9bf");
@@ -74,7 +77,7 @@ test("a line break in a text does not start a new log line", () => {
   let written = "";
   const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
   const path = "/api/x\n19:22:11 error the database is lost\r\n19:22:12 info  forged";
-  buildLog("info", "pretty", destination).info({ path }, "request\nforged");
+  buildLogger("info", "pretty", destination).info({ path }, "request\nforged");
   const lines = written.trimEnd().split("\n");
   expect(lines).toHaveLength(4);
   expect(lines.slice(1).filter((line) => !line.startsWith(" "))).toEqual([]);
