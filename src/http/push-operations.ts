@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import { isObject, parseJson } from "../json.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
@@ -61,7 +62,8 @@ export function remotePushOperations(
     }).catch((cause: unknown) => {
       throw new Fault("unavailable", "The push gateway at deploy.push.url does not answer.", { cause });
     });
-    const answer = (await response.json().catch(() => ({}))) as { data?: unknown; message?: string };
+    const parsed = parseJson(await response.text().catch(() => ""));
+    const answer: { data?: unknown; message?: string } = isObject(parsed) ? parsed : {};
     if (response.ok) return { data: answer.data, headers: response.headers };
     const text = answer.message ?? `it answered ${response.status}`;
     if (response.status === 413) throw new Fault("too_large", text);

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Credentials } from "../account/credential.ts";
 import { Fault, messageOf } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Runner } from "../model/runner.ts";
 import { reasonText } from "../reason/reason.ts";
@@ -86,12 +87,8 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
 
 async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   const text = await readText(request, bodyLimits);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new Fault("malformed", reasonText("body_not_json"), { cause });
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw new Fault("malformed", reasonText("body_not_json"));
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => ({

@@ -136,6 +136,8 @@ export const answerTexts = {
   host_problem: "the server has a problem ({status}).",
   host_kind_wrong:
     "{origin} is not the API of this kind of Git host; select another kind or check the address.",
+  host_calls:
+    "A user may call Git hosts {perMinute} times a minute, and {atOnce} times at once; try again in {seconds} s.",
   host_tokens_full: "You have {count} tokens for Git hosts; forget one first.",
   host_input_refused: "The {field} {fault}.",
   own_token_needed: "To {act}, store a token of your own for {origin} first.",

@@ -128,6 +128,8 @@ export const answer: Translated<typeof answerTexts> = {
   host_redirects: "它重定向到 {to}（{status}），而令牌不会发送到其他地址。请用服务器现在的地址保存令牌。",
   host_problem: "服务器出现问题（{status}）。",
   host_kind_wrong: "{origin} 不是此类 Git 平台的 API；请选择其他类型或检查地址。",
+  host_calls:
+    "每个用户每分钟最多调用 Git 主机 {perMinute} 次，同时最多 {atOnce} 次；请在 {seconds} 秒后重试。",
   host_tokens_full: "您已有 {count} 个 Git 平台令牌；请先删除一个。",
   host_input_refused: "{field} {fault}。",
   own_token_needed: "如需{act}，请先为 {origin} 保存您自己的令牌。",

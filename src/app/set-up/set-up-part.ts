@@ -3,6 +3,7 @@ import type { Store } from "../../model/store.ts";
 import { ownFolderIn, sweepOwnFolders } from "../../runner/process/own-folder.ts";
 import type { Secrets } from "../../secrets.ts";
 import { buildHookChecker } from "../../set-up/hook-checker.ts";
+import { buildHostCallLimit } from "../../set-up/host-call-limit.ts";
 import { buildHostHooks } from "../../set-up/host-hooks.ts";
 import { buildHostTokens } from "../../set-up/host-tokens.ts";
 import { buildInspections } from "../../set-up/inspect.ts";
@@ -36,6 +37,7 @@ export function buildSetUpPart({ config, clock, log }: AppContext, options: SetU
     inspections,
     tokens,
     hooks,
+    calls: buildHostCallLimit(clock),
     start(): void {
       sweepOwnFolders(temp, clock.now(), log);
       checker.start();

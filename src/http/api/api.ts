@@ -23,6 +23,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
@@ -86,7 +87,7 @@ export interface ApiDeps extends RequestDeps {
     debounceSeconds: number;
     pollStateOf: Poller["stateOf"];
   };
-  setUp: { inspections: Inspections; tokens: HostTokens; hooks: HostHooks };
+  setUp: { inspections: Inspections; tokens: HostTokens; hooks: HostHooks; calls: HostCallLimit };
   push: PushDeps;
 }
 
@@ -126,7 +127,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", samplesApi(webhook.samples))
     .route("/api", repositoriesApi(deps.setUp))
     .route("/api", hostTokensApi(deps.setUp))
-    .route("/api", hostHooksApi(deps.setUp.hooks))
+    .route("/api", hostHooksApi(deps.setUp))
     .route(
       "/api",
       tasksApi({

@@ -1,5 +1,6 @@
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
+import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, projectChange, projectOf } from "./context.ts";
 import { hostKind, tokenOwnerOf } from "./host-tokens.ts";
@@ -74,7 +75,7 @@ const deleteHook = route("delete", "/projects/{id}/host-hook", {
   responses: { 204: noContent },
 });
 
-export function hostHooksApi(hooks: HostHooks) {
+export function hostHooksApi({ hooks, calls }: { hooks: HostHooks; calls: HostCallLimit }) {
   const hookOf = async (c: ApiContext) => {
     const project = projectOf(c);
     const hook = await hooks.ofProject(project.id);
@@ -87,18 +88,23 @@ export function hostHooksApi(hooks: HostHooks) {
     })
     .openapi(connectHook, async (c) => {
       const project = projectOf(c);
-      const hook = await hooks.connect(project, tokenOwnerOf(c), c.req.valid("json"), (changes) =>
-        auditEntry(c, projectChange("host-hook.connect", project, { ...changes })),
+      const owner = tokenOwnerOf(c);
+      const hook = await calls(owner, () =>
+        hooks.connect(project, owner, c.req.valid("json"), (changes) =>
+          auditEntry(c, projectChange("host-hook.connect", project, { ...changes })),
+        ),
       );
       return c.json(hookJson(hook), 200);
     })
     .openapi(checkHook, async (c) => {
       const { hook } = await hookOf(c);
-      return c.json(hookJson(await hooks.checkFor(tokenOwnerOf(c), hook)), 200);
+      const owner = tokenOwnerOf(c);
+      return c.json(hookJson(await calls(owner, () => hooks.checkFor(owner, hook))), 200);
     })
     .openapi(deleteHook, async (c) => {
       const { project, hook } = await hookOf(c);
-      await hooks.disconnect(hook, tokenOwnerOf(c));
+      const owner = tokenOwnerOf(c);
+      await calls(owner, () => hooks.disconnect(hook, owner));
       await auditProject(c, "host-hook.delete", project, { origin: hook.origin, path: hook.path });
       return c.body(null, 204);
     });

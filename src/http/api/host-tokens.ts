@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
 import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
 import { reasonText } from "../../reason/reason.ts";
+import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
@@ -106,7 +107,13 @@ const listRepositories = route("get", "/host-tokens/{id}/repositories", {
   },
 });
 
-export function hostTokensApi({ tokens, hooks }: { tokens: HostTokens; hooks: HostHooks }) {
+interface HostTokensDeps {
+  tokens: HostTokens;
+  hooks: HostHooks;
+  calls: HostCallLimit;
+}
+
+export function hostTokensApi({ tokens, hooks, calls }: HostTokensDeps) {
   return newApi()
     .openapi(listTokens, async (c) => {
       const items = await tokens.ofUser(callerOf(c).userId);
@@ -117,7 +124,8 @@ export function hostTokensApi({ tokens, hooks }: { tokens: HostTokens; hooks: Ho
       if (!(await c.var.permissions.managesAny(callerOf(c))))
         throw new Fault("forbidden", reasonText("managers_only_tokens"));
       const { kind, url, token } = c.req.valid("json");
-      const saved = await tokens.save(callerOf(c).userId, kind, url, token);
+      const { userId } = callerOf(c);
+      const saved = await calls(userId, () => tokens.save(userId, kind, url, token));
       await audit(c, { action: "host-token.save", subject: `host token for ${saved.origin}` });
       return c.json(tokenJson(saved), 201);
     })
@@ -128,7 +136,9 @@ export function hostTokensApi({ tokens, hooks }: { tokens: HostTokens; hooks: Ho
     })
     .openapi(listRepositories, async (c) => {
       const { search } = c.req.valid("query");
-      return c.json(await tokens.repositories(callerOf(c).userId, c.req.valid("param").id, search), 200);
+      const { userId } = callerOf(c);
+      const { id } = c.req.valid("param");
+      return c.json(await calls(userId, () => tokens.repositories(userId, id, search)), 200);
     });
 }
 

@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../model/webhook-config.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
+import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
 import { presetNames } from "../../set-up/presets.ts";
@@ -65,7 +66,13 @@ const inspectRepository = route("post", "/repositories/inspect", {
   },
 });
 
-export function repositoriesApi({ inspections, tokens }: { inspections: Inspections; tokens: HostTokens }) {
+interface RepositoriesDeps {
+  inspections: Inspections;
+  tokens: HostTokens;
+  calls: HostCallLimit;
+}
+
+export function repositoriesApi({ inspections, tokens, calls }: RepositoriesDeps) {
   return newApi().openapi(inspectRepository, async (c) => {
     await mayAddProjects(c);
     const { url, credential, hostTokenId } = c.req.valid("json");
@@ -73,7 +80,7 @@ export function repositoriesApi({ inspections, tokens }: { inspections: Inspecti
       hostTokenId === undefined
         ? (credential ?? null)
         : await tokens.gitCredential(tokenOwnerOf(c), hostTokenId, url);
-    const found = await inspections.inspect(url, given);
+    const found = await calls(callerOf(c).userId, () => inspections.inspect(url, given));
     return c.json({ ...found, problemParts: answerParts(found.problem) }, 200);
   });
 }

@@ -70,7 +70,9 @@ export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): s
   const parsed = parseJson(body);
   const answer = isObject(parsed) ? parsed : null;
   if (answer !== null && rule.codes.some((code) => answer[code] === rule.taken)) return null;
-  const code = rule.codes.map((name) => answer?.[name]).find((value) => value !== undefined);
+  const code = rule.codes
+    .map((name) => answer?.[name])
+    .find((value) => value !== undefined && typeof value !== "object");
   if (answer === null || code === undefined) return reasonText("notify_answer", { format });
   const text = rule.texts.map((name) => answer[name]).find((value) => typeof value === "string") ?? "";
   return `${rule.codes[0]} ${String(code)}: ${String(text)}`;

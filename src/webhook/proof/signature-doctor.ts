@@ -1,4 +1,4 @@
-import { isNestedTooDeep } from "../../json-nesting.ts";
+import { parseJson } from "../../json.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { isSameSecret } from "../../secrets.ts";
 import { standardHeaders } from "../../standard-webhooks.ts";
@@ -214,10 +214,6 @@ function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array
 function rewrittenJson(body: Uint8Array): Uint8Array | null {
   if (body.byteLength > maxTriedBytes) return null;
   const text = Buffer.from(body).toString("utf8");
-  if (isNestedTooDeep(text)) return null;
-  try {
-    return Buffer.from(JSON.stringify(JSON.parse(text)));
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return value === undefined ? null : Buffer.from(JSON.stringify(value));
 }
