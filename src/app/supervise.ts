@@ -1,3 +1,5 @@
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { originalEnvironment } from "../direct-hosts.ts";
@@ -14,7 +16,6 @@ import { InstanceLimits } from "../workers/supervisor/instance-limits.ts";
 import { KeyClaims } from "../workers/supervisor/key-claims.ts";
 import { MessageOrder } from "../workers/supervisor/message-order.ts";
 import { MetricsSum, type ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
-import { createSocketFolder } from "../workers/supervisor/socket-folder.ts";
 import { Switchboard } from "../workers/supervisor/switchboard.ts";
 import { WorkerProcesses } from "../workers/supervisor/worker-processes.ts";
 import { instanceName } from "./buses.ts";
@@ -65,10 +66,15 @@ async function lockAddress(
 ): Promise<{ lock: PortLock; address: ListenAddress }> {
   if (listen.port === 0) {
     const address = { ...listen, port: await freePort(listen, log) };
-    return { lock: takePortLock(address), address };
+    return { lock: await takePortLock(address), address };
   }
-  const lock = takePortLock(listen);
-  await freePort(listen, log);
+  const lock = await takePortLock(listen);
+  try {
+    await freePort(listen, log);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
   return { lock, address: listen };
 }
 
@@ -95,7 +101,7 @@ class Supervisor {
   readonly #lock: PortLock;
   readonly #log: Logger;
   readonly #bootTag = randomToken(6, "hex");
-  readonly #folder: ReturnType<typeof createSocketFolder>;
+  readonly #socket: string;
   readonly #keys: KeyClaims;
   readonly #order: MessageOrder;
   readonly #switchboard: Switchboard;
@@ -116,7 +122,7 @@ class Supervisor {
     this.#node = node;
     this.#lock = lock;
     this.#log = log;
-    this.#folder = createSocketFolder(config["server.listen"]);
+    this.#socket = join(lock.folder, "workers.sock");
     this.#keys = new KeyClaims(keyFileOf({ config, log, clock: systemClock }, steadyClock), steadyClock);
     this.#order = new MessageOrder({
       maxMessages: config["push.resume.messages"],
@@ -156,8 +162,8 @@ class Supervisor {
 
   async start(onFailed: (reason: string) => void): Promise<SupervisedWorkers> {
     this.#onFailed = onFailed;
-    this.#switchboard.listen(this.#folder.socket);
-    this.#folder.protect();
+    this.#switchboard.listen(this.#socket);
+    chmodSync(this.#socket, 0o600);
     this.#timer = setInterval(() => this.#tick(), tickMs);
     // However the supervisor ends; after kill -9 the workers notice the end of their connection.
     process.once("exit", () => this.#endNow());
@@ -177,7 +183,7 @@ class Supervisor {
     this.#switchboard.expect(worker, secret);
     const start: WorkerStart = {
       secret,
-      socket: this.#folder.socket,
+      socket: this.#socket,
       worker,
       workers: this.#workers,
       config: this.#config,
@@ -252,7 +258,6 @@ class Supervisor {
     this.#processes.stopping();
     this.#processes.killAll();
     this.#switchboard.close();
-    this.#folder.remove();
     this.#lock.release();
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { messageOf } from "../errors.ts";
+import { openCLibrary } from "../system/c-library.ts";
 
 /** Secrets in this process's arguments and environment. */
 export interface StartSecrets {
@@ -15,8 +16,6 @@ export interface Hidden {
 }
 
 const prSetDumpable = 4;
-/** The C library of most Linux systems, and of Alpine. */
-const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 /**
  * Protects this process from scripts of the same user: denies access to /proc/<pid>/environ, mem and fd, and erases secrets
@@ -27,7 +26,7 @@ export async function hideOwnProcess(secrets: StartSecrets): Promise<Hidden> {
   try {
     const ffi = await import("bun:ffi");
     wipe(ffi, secrets);
-    return { fault: makeUndumpable(ffi) };
+    return { fault: await makeUndumpable() };
   } catch (error) {
     return { fault: messageOf(error) };
   }
@@ -35,21 +34,13 @@ export async function hideOwnProcess(secrets: StartSecrets): Promise<Hidden> {
 
 type Ffi = typeof import("bun:ffi");
 
-function makeUndumpable({ dlopen }: Ffi): string | null {
-  let fault = "no C library was found";
-  for (const library of libraries) {
-    try {
-      const { symbols, close } = dlopen(library, {
-        prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
-      });
-      const isDone = symbols.prctl(prSetDumpable, 0, 0, 0, 0) === 0;
-      close();
-      return isDone ? null : "the system refused prctl(PR_SET_DUMPABLE)";
-    } catch (error) {
-      fault = messageOf(error);
-    }
-  }
-  return fault;
+async function makeUndumpable(): Promise<string | null> {
+  const { symbols, close } = await openCLibrary({
+    prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
+  });
+  const isDone = symbols.prctl(prSetDumpable, 0, 0, 0, 0) === 0;
+  close();
+  return isDone ? null : "the system refused prctl(PR_SET_DUMPABLE)";
 }
 
 function wipe({ toArrayBuffer }: Ffi, { variables, flags }: StartSecrets): void {

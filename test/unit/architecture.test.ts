@@ -91,7 +91,7 @@ const parts: Part[] = [
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
   // Which characters are escaped, and the texts of reasons: the server, the command line and the console must agree.
   { name: "text rules", files: /^src\/(visible-text|reason\/[\w-]+-texts)\.ts$/, imports: [] },
-  { name: "base", files: /^src\/(reason\/)?[\w-]+\.ts$/, imports: ["text rules"] },
+  { name: "base", files: /^src\/((reason|system)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",
     files: /^console\//,
