@@ -56,6 +56,8 @@ export interface NormalizedEvent {
   ref: string;
   refType: "branch" | "tag" | null;
   commit: string | null;
+  /** What the ref itself names where that is not the commit: the object of an annotated tag. Absent elsewhere. */
+  tagObject?: string;
   /** Whole message of the head commit (merge request: title, then message). */
   message: string;
   author: string;

@@ -64,6 +64,8 @@ export interface TaskSource {
   targetBranch: string;
   /** Whether the built code is that of a fork. */
   fromFork: boolean;
+  /** The object of an annotated tag; absent elsewhere. Hosts name it instead of the commit in some events. */
+  tagObject?: string;
 }
 
 export interface Task {

@@ -96,6 +96,7 @@ export const taskShape = z
         mergeRequest: z.string().openapi({ description: "Its number; empty: none, or not known." }),
         targetBranch: z.string(),
         fromFork: z.boolean(),
+        tagObject: z.string().optional().openapi({ description: "The object of an annotated tag." }),
       })
       .nullable()
       .openapi({ description: "The delivery that asked for it; null: none did." }),

@@ -88,6 +88,11 @@ export function isStageAsked(actions: Actions | null, name: StageName): boolean 
   return stageNames.indexOf(name) >= from && actions?.[name] !== false;
 }
 
+/** Whether the stages of one request include those of the other. */
+export function coversStages(actions: Actions | null, others: Actions | null): boolean {
+  return stageNames.every((name) => isStageAsked(actions, name) || !isStageAsked(others, name));
+}
+
 /** Older tasks of the same ref are superseded by a new one, as far as the project's settings say so. */
 export async function supersedeOlder(
   keepers: Pick<Keepers, "tasks">,

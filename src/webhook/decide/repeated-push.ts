@@ -1,10 +1,8 @@
 import type { NormalizedEvent, SameRefTask } from "../../model/delivery.ts";
-import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { TaskSource } from "../../model/task.ts";
-import type { Actions } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { isStageAsked, stagesFor } from "../../task/queue/queue.ts";
+import { coversStages, stagesFor } from "../../task/queue/queue.ts";
 import { askedCommit, isUseful } from "./asked-change.ts";
 import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
 
@@ -12,8 +10,8 @@ import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./tas
 export const repeatedWithinMs = 10 * 60_000;
 
 /**
- * Hosts report a new branch by `create` and `push`, and a merge by a push and by the merge request. The second report
- * of a ref and commit joins the task of the first.
+ * Hosts report a new branch or tag by `create` and `push`, and a merge by a push and by the merge request. The second
+ * report of a ref and commit joins the task of the first. Of an annotated tag, `create` names the tag object only.
  */
 export async function joinSameChange(
   keepers: Pick<Keepers, "tasks">,
@@ -23,9 +21,11 @@ export async function joinSameChange(
   const earlier = situation.sameRef;
   if (way.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
   const asked = actionsFor(rules, event);
-  const isCovered = covers(earlier.actions, asked);
-  const isTaken = earlier.state === "queued" && (!isCovered || askedCommit(earlier) === null);
-  if (!isCovered && !(isTaken && covers(asked, earlier.actions))) return null;
+  const isCovered = coversStages(earlier.actions, asked);
+  const asks = askedCommit(earlier);
+  const isVague = asks === null || asks === event.tagObject?.toLowerCase();
+  const isTaken = earlier.state === "queued" && (!isCovered || isVague);
+  if (!isCovered && !(isTaken && coversStages(asked, earlier.actions))) return null;
   const into = await keepers.tasks.byId(earlier.id);
   if (into === null || into.state !== earlier.state) return null;
   if (isTaken && into.approval !== null) return null;
@@ -50,11 +50,9 @@ function isSameChange(earlier: SameRefTask, event: NormalizedEvent): boolean {
   if (!isUseful(earlier)) return false;
   const built = askedCommit(earlier);
   if (built === null) return event.commit === null || earlier.state === "queued";
-  return event.commit === null || built === event.commit.toLowerCase();
-}
-
-function covers(actions: Actions | null, others: Actions | null): boolean {
-  return stageNames.every((name) => isStageAsked(actions, name) || !isStageAsked(others, name));
+  if (event.commit === null) return true;
+  const names = [built, earlier.source?.tagObject];
+  return [event.commit, event.tagObject].some((name) => name && names.includes(name.toLowerCase()));
 }
 
 function nameOf(source: TaskSource | null): string {

@@ -5,7 +5,13 @@ import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskSource } from "../../model/task.ts";
 import type { Actions, WebhookConfig } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
+import {
+  coversStages,
+  newTaskOf,
+  placeAtTheEnd,
+  type QueuePlace,
+  type TaskOrder,
+} from "../../task/queue/queue.ts";
 import { pollEvent } from "../host/normalized.ts";
 import type { Outcome } from "./outcome.ts";
 import { cutAtBytes, maxMessageBytes } from "./stored-body.ts";
@@ -133,7 +139,8 @@ export function actionsFor(rules: HookRules, event: NormalizedEvent): Actions | 
   return event.event === "merge_request" ? (rules.mergeRequestActions ?? rules.actions) : rules.actions;
 }
 
-export function sourceOf({ event, rawEvent, author, mergeRequest, sentBy }: NormalizedEvent): TaskSource {
+export function sourceOf(of: NormalizedEvent): TaskSource {
+  const { event, rawEvent, author, mergeRequest, sentBy, tagObject } = of;
   const isMerged = mergeRequest?.isMerged === true;
   return {
     event: event ?? "push",
@@ -150,13 +157,15 @@ export function sourceOf({ event, rawEvent, author, mergeRequest, sentBy }: Norm
     mergeRequest: shortName(mergeRequest?.number ?? ""),
     targetBranch: mergeRequest?.targetBranch ?? "",
     fromFork: mergeRequest?.fromFork === true && !isMerged,
+    ...(tagObject === undefined ? {} : { tagObject: tagObject.toLowerCase() }),
   };
 }
 
 function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown: string): Decision {
   const order = orderOf(rules, situation.project, event);
-  // A delivery without a commit (a host's `create`) never removes a known commit.
-  const keeps = order.commit === null && into.commit !== null;
+  // A host's `create` names no commit, or the object of a tag: it never removes a known commit.
+  const isVague = order.commit === null || order.commit === into.source?.tagObject;
+  const keeps = isVague && into.commit !== null;
   const merged = { task: into.id, window: shown };
   const displaced = displacement(into, order, keeps);
   const reason = displaced
@@ -229,21 +238,23 @@ export function startTask({ way, rules, event, trace, now, situation }: InHand):
   };
 }
 
-/** A task of an announcement without a commit waits at least this long. */
+/** A task that a following report completes waits at least this long for it. */
 const announcementSeconds = 5;
 
 /** When a delivery's task may start; null: at once. */
-export function startOf(
-  way: WayIn,
-  { debounceSeconds }: HookRules,
-  event: NormalizedEvent,
-  now: Date,
-): Date | null {
-  // The push that names the commit follows and takes over the task.
-  const isVague = event.commit === null && sourceOf(event).announcedBy !== "push";
-  const atLeast = isVague && way.debounce === true ? announcementSeconds : 0;
-  const waitSeconds = way.debounce ? Math.max(debounceSeconds, atLeast) : 0;
+export function startOf(way: WayIn, rules: HookRules, event: NormalizedEvent, now: Date): Date | null {
+  const atLeast = isCompletedByPush(rules, event) && way.debounce === true ? announcementSeconds : 0;
+  const waitSeconds = way.debounce ? Math.max(rules.debounceSeconds, atLeast) : 0;
   return waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000);
+}
+
+/** Whether the push of the same change, which follows, takes over the task: it names the commit, or runs more stages. */
+function isCompletedByPush(rules: HookRules, event: NormalizedEvent): boolean {
+  const { announcedBy } = sourceOf(event);
+  if (announcedBy === "push") return false;
+  const own = actionsFor(rules, event);
+  const isPart = !coversStages(own, rules.actions) && coversStages(rules.actions, own);
+  return event.commit === null || (announcedBy === "merge" && isPart);
 }
 
 /** Longest name of an account; an index of PostgreSQL refuses much longer ones, and no task of theirs could end. */

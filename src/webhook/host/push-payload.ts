@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
+import { isCommit } from "../../model/git/git-ref.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
@@ -25,6 +26,7 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   return normalized({
     ...refFields,
     commit: commit === "" ? null : commit,
+    ...(refFields.refType === "tag" && isCommit(after) && after !== commit ? { tagObject: after } : {}),
     message: headMessageOf(payload, commit),
     author,
     ...pathFieldsOf(changed),
@@ -64,7 +66,7 @@ export function accountOf(payload: JsonObject): string {
   );
 }
 
-/** `create` of GitHub, Gitea and Gogs: a short ref with its type; Gitea adds the commit. */
+/** `create` of GitHub, Gitea and Gogs: a short ref with its type; Gitea adds the commit, or the object of an annotated tag. */
 export function readCreate(payload: JsonObject): NormalizedEvent {
   const ref = textAt(payload, "ref");
   const author = accountOf(payload);

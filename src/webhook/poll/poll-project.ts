@@ -110,7 +110,8 @@ async function deliver(
   const earlier = before !== null && isCommit(before) ? before : null;
   // The ref may have moved since the list: then this is the newer commit.
   const fetched = await remote.commitOf(ref, earlier);
-  const event = eventOf(ref, fetched);
+  const isAnnotated = fetched.commit === tip.commit && tip.object !== tip.commit;
+  const event = eventOf(ref, { ...fetched, ...(isAnnotated ? { tagObject: tip.object } : {}) });
   const { config, project, rules } = hook;
   if (filter(event, rules, waysIn.poll, newTrace()) !== null)
     return { ref, commit: fetched.commit, expected: before };
