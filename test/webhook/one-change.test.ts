@@ -73,12 +73,12 @@ describe("a merge whose push runs more stages", () => {
     expect(await claimed).toBeNull();
     const { body } = await hook.deliver(push);
     expect(body).toMatchObject({ status: "merged", code: "duplicate" });
-    const tasks = await tasksOf(alone.admin, hook.projectId);
-    expect(tasks).toMatchObject([{ ref: "refs/heads/main", commit: sha("merge") }]);
-    expect((tasks[0]?.stages as { state: string }[]).map(({ state }) => state)).toEqual([
-      "pending",
-      "pending",
-      "skipped",
+    expect(await tasksOf(alone.admin, hook.projectId)).toMatchObject([
+      {
+        ref: "refs/heads/main",
+        commit: sha("merge"),
+        stages: [{ state: "pending" }, { state: "pending" }, { state: "skipped" }],
+      },
     ]);
   });
 });
