@@ -74,7 +74,9 @@ export async function buildDeployPart(
     baseUrl: baseUrl.current,
     ownUrl: () => ownUrl.current().url,
   });
-  const setUp = buildSetUpPart(context, { store, secrets, management: webhook.management });
+  const setUp = buildSetUpPart(context, {
+    ...{ store, secrets, management: webhook.management, pollNow: webhook.pollNow },
+  });
   const codes = buildPushCodes(store.pushCodes, clock);
   const operations = pushOperationsOf(config, push);
   const history =

@@ -111,6 +111,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
       fetch,
     }),
     pollStateOf: poller.stateOf,
+    pollNow: poller.pollNow,
     /** Starts the deletion of old records and the polls. */
     async start(): Promise<void> {
       retention.start();

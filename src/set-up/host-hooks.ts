@@ -21,6 +21,8 @@ export interface HostHooksOptions {
   clock: Clock;
   tokens: HostTokens;
   management: WebhookManagement;
+  /** Polls the repository of a project at once. */
+  pollNow(projectId: number): Promise<void>;
 }
 
 export interface ConnectRequest {
@@ -37,7 +39,8 @@ const checkAgainMs = 3600 * 1000;
 type Audited = Parameters<WebhookManagement["save"]>[2];
 
 /** Webhooks and deploy keys that are created at Git hosts, checked and repaired. */
-export function buildHostHooks({ store, secrets, clock, tokens, management }: HostHooksOptions) {
+export function buildHostHooks(options: HostHooksOptions) {
+  const { store, secrets, clock, tokens, management } = options;
   const now = () => new Date(clock.now());
   /** Projects whose hook is being created: a second request at the same time would create a second hook. */
   const connecting = new Set<number>();
@@ -64,6 +67,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     const name = reservedSecrets.credential;
     const purpose = sealedPurpose.projectSecret(projectId, name);
     await store.projects.setSecret(projectId, name, secrets.seal(purpose, JSON.stringify(credential)));
+    await options.pollNow(projectId);
   }
 
   /** The key that exists and can only read, or a new one. */

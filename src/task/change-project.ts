@@ -41,13 +41,15 @@ export const createProject = operation(
 export const changeProject = operation(
   "changeProject",
   async (
-    { projects, audit },
+    { projects, audit, polls },
     { id, revision, change, secrets, forget, audited }: ProjectUpdate,
   ): Promise<{ project: Project; forgotten: string[] } | null> => {
     const before = await projects.hold(id);
     if (!before) throw new Fault("not_found", reasonText("none", { noun: "project", id }));
     if (projectRevision(before) !== revision) return null;
     const project = (await projects.update(id, change)) ?? before;
+    // The tips are those of another repository.
+    if (project.git.url !== before.git.url) await polls.forget(id);
     for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);
     const forgotten: string[] = [];
     for (const name of forget) if (await projects.deleteSecret(id, name)) forgotten.push(name);

@@ -4,7 +4,7 @@ import { ownFolderIn, sweepOwnFolders } from "../../runner/process/own-folder.ts
 import type { Secrets } from "../../secrets.ts";
 import { buildHookChecker } from "../../set-up/hook-checker.ts";
 import { buildHostCallLimit } from "../../set-up/host-call-limit.ts";
-import { buildHostHooks } from "../../set-up/host-hooks.ts";
+import { buildHostHooks, type HostHooksOptions } from "../../set-up/host-hooks.ts";
 import { buildHostTokens } from "../../set-up/host-tokens.ts";
 import { buildInspections } from "../../set-up/inspect.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
@@ -16,11 +16,12 @@ export interface SetUpOptions {
   store: Store;
   secrets: Secrets;
   management: WebhookManagement;
+  pollNow: HostHooksOptions["pollNow"];
 }
 
 /** The guided set-up of a project: a look at its repository, and webhooks that are created at its Git host. */
 export function buildSetUpPart({ config, clock, log }: AppContext, options: SetUpOptions) {
-  const { store, secrets, management } = options;
+  const { store, secrets, management, pollNow } = options;
   const allowInternal = config["tasks.allowInternalNotifications"];
   const temp = resolve(config["data.dir"], "set-up");
   const inspections = buildInspections({
@@ -31,7 +32,7 @@ export function buildSetUpPart({ config, clock, log }: AppContext, options: SetU
     allowInternal,
   });
   const tokens = buildHostTokens({ store, secrets, clock, allowInternal });
-  const hooks = buildHostHooks({ store, secrets, clock, tokens, management });
+  const hooks = buildHostHooks({ store, secrets, clock, tokens, management, pollNow });
   const checker = buildHookChecker({ store, hooks, log });
   return {
     inspections,

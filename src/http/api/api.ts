@@ -86,6 +86,7 @@ export interface ApiDeps extends RequestDeps {
     samples: Samples;
     debounceSeconds: number;
     pollStateOf: Poller["stateOf"];
+    pollNow: Poller["pollNow"];
   };
   setUp: { inspections: Inspections; tokens: HostTokens; hooks: HostHooks; calls: HostCallLimit };
   push: PushDeps;
@@ -118,7 +119,7 @@ export function buildApi(deps: ApiDeps) {
       }),
     )
     .route("/api", membersApi("project", store))
-    .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
+    .route("/api", projectSecretsApi({ projects: store.projects, secrets, pollNow: webhook.pollNow }))
     .route("/api", notificationsApi({ keepers: store, testMessages: deps.testMessages }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", unsignedWebhooksApi(store))

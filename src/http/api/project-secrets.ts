@@ -4,6 +4,7 @@ import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { Poller } from "../../webhook/poll/poller.ts";
 import { type ApiContext, audited, projectChange, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
@@ -110,9 +111,10 @@ const listKeys = route("get", "/projects/{id}/keys", {
 export interface ProjectSecretsDeps {
   projects: ProjectKeeper;
   secrets: Secrets;
+  pollNow: Poller["pollNow"];
 }
 
-export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
+export function projectSecretsApi({ projects, secrets, pollNow }: ProjectSecretsDeps) {
   async function store(c: ApiContext, name: string, value: string, action: string): Promise<void> {
     const project = projectOf(c);
     const ciphertext = secrets.seal(sealedPurpose.projectSecret(project.id, name), value);
@@ -153,6 +155,7 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
     .openapi(setCredential, async (c) => {
       const credential: GitCredential = c.req.valid("json");
       await store(c, reservedSecrets.credential, JSON.stringify(credential), "project.set-credential");
+      await pollNow(projectOf(c).id);
       return c.body(null, 204);
     })
     .openapi(deleteCredential, async (c) => {

@@ -169,6 +169,7 @@ const kinds: Kinds = {
     extend: "write",
     finish: "write",
     makeDue: "write",
+    renew: "write",
     forget: "write",
   },
   overview: {

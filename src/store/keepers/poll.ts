@@ -88,11 +88,19 @@ export function buildPollKeeper({ db }: Scope): PollKeeper {
         .set(shape.update({ nextAt: now, ...free }))
         .execute();
     },
-    async forget(projectId) {
+    async renew(projectId, now) {
       await db
-        .deleteFrom("polls")
-        .$if(projectId !== null, (query) => query.where("project_id", "=", projectId))
+        .updateTable("polls")
+        .set(shape.update({ nextAt: now, heldBy: null, heldUntil: null }))
+        .where("project_id", "=", projectId)
         .execute();
+    },
+    async forget(projectId) {
+      for (const table of ["polls", "ref_tips"] as const)
+        await db
+          .deleteFrom(table)
+          .$if(projectId !== null, (query) => query.where("project_id", "=", projectId))
+          .execute();
     },
   };
 }

@@ -55,7 +55,8 @@ export async function compare(
   version: string,
 ): Promise<Comparison> {
   const { chosen, surplus } = await choose(rules, remote, toFullRef(project.git.ref));
-  const isBaseline = poll.url !== project.git.url || poll.version !== version;
+  // Before the first poll that succeeds, the stored tips are those of deliveries: later pushes are new.
+  const isBaseline = poll.url !== "" && (poll.url !== project.git.url || poll.version !== version);
   const isSameScope = poll.scope === scopeOf(rules);
   const tips = new Map(stored.map((tip) => [tip.ref, tip.commit]));
   const pushed: Comparison["pushed"] = [];

@@ -10,6 +10,8 @@ import { type PollOptions, pollProject } from "./poll-project.ts";
 /** Asks the Git hosts for pushes that no delivery has reported: at start, then at an interval. */
 export interface Poller {
   start(): Promise<void>;
+  /** Polls a project at once: its credential has changed. */
+  pollNow(projectId: number): Promise<void>;
   /** Null: the project is not polled. */
   stateOf(projectId: number): Promise<PollState | null>;
   close(): Promise<void>;
@@ -128,6 +130,11 @@ export function buildPoller(options: PollerOptions): Poller {
       await store.polls.makeDue(store.now(), !store.isShared);
       look();
       timer = setInterval(look, Math.min(longestPauseMs, Math.max(shortestPauseMs, everyMs / 4)));
+    },
+    async pollNow(projectId) {
+      if (everyMs === 0) return;
+      await store.polls.renew(projectId, store.now());
+      look();
     },
     async stateOf(projectId) {
       if (everyMs === 0) return null;

@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { serveGit } from "../support/git-http-server.ts";
+import { makeRepository } from "../support/git-repository.ts";
+import { atStart, found, scene } from "../support/poll-scene.ts";
+
+test("before the first poll that succeeds, a push after a reported one is found, at once when the credential is stored", async () => {
+  const token = `secret-${crypto.randomUUID()}`;
+  const repository = await makeRepository();
+  const host = serveGit(join(repository.url, ".."), { username: "bot", token });
+  await repository.push({ a: "1" }, { branch: "other" });
+  const reported = await repository.push({ a: "1" }, { branch: "main" });
+  const at = await scene(atStart, {}, `${host.url}/shop.git`);
+  await eventually("the first poll has failed", async () => (await at.webhook()).poll?.error !== "");
+  expect(await at.send(reported)).toMatchObject({ status: "accepted" });
+  await at.server().stop();
+  const missed = await repository.push({ a: "2" }, { branch: "main" });
+  await at.start();
+  await eventually("the poll has failed again", async () => (await at.webhook()).poll?.error !== "");
+  const credential = { type: "token", username: "bot", token };
+  await at.server().admin.expect(204, "PUT", `/api/projects/${at.project}/credential`, credential);
+  expect(await found(at, missed)).toMatchObject({ status: "accepted", remote_ip: "poll", ref: "main" });
+  // The branch that no delivery named is not built.
+  expect((await at.deliveries()).map(({ commit }) => commit)).toEqual([missed, reported]);
+  host.stop();
+  repository.remove();
+});
+
+test("before the first poll that succeeds, a push that was reported for another repository is no base", async () => {
+  const [first, second] = [await makeRepository(), await makeRepository()];
+  const reported = await first.push({ a: "1" });
+  await second.push({ a: "another" });
+  const token = { username: "bot", token: crypto.randomUUID() };
+  const host = serveGit(join(first.url, ".."), token);
+  const at = await scene({}, {}, `${host.url}/shop.git`);
+  expect(await at.send(reported)).toMatchObject({ status: "accepted" });
+  await at.server().admin.expect(200, "PATCH", `/api/projects/${at.project}`, { git: { url: second.url } });
+  await at.polled();
+  expect(await at.deliveries()).toHaveLength(1);
+  host.stop();
+  for (const repository of [first, second]) repository.remove();
+});
