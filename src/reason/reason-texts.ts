@@ -162,6 +162,10 @@ export const reasonTexts = {
   stage_failed: "{stage} failed with exit code {exitCode}",
   stage_failed_because: "{stage} failed with exit code {exitCode}: {why}",
   container_not_started: "the container could not be started; its log says why",
+  container_ulimit:
+    "the engine may not give the container higher limits (ulimit) than this machine allows; set runner.engineArguments of the runner to {arguments}",
+  container_runtime_missing:
+    "the container runtime {runtime} is not installed on the runner; install it, or name another one in runner.engineArguments, such as --runtime=runc",
   command_not_found: "a command was not found; the image may lack it, or a shell",
   memory_limit: "a process was killed, probably by the memory limit of {limit} MiB",
   stage_timeout: "{stage} ran longer than {seconds} s",

@@ -148,6 +148,10 @@ export const reason: Translated<typeof reasonTexts> = {
   stage_failed: "{stage} 失败，退出码为 {exitCode}",
   stage_failed_because: "{stage} 失败，退出码为 {exitCode}：{why}",
   container_not_started: "容器无法启动；原因请查看其日志",
+  container_ulimit:
+    "容器引擎无法把容器的限制（ulimit）设得高于本机允许的值；请将运行器的 runner.engineArguments 设为 {arguments}",
+  container_runtime_missing:
+    "运行器上未安装容器运行时 {runtime}；请安装它，或在 runner.engineArguments 中指定其他运行时，例如 --runtime=runc",
   command_not_found: "找不到命令；镜像中可能缺少该命令或 shell",
   memory_limit: "进程被终止，可能是因为 {limit} MiB 的内存限制",
   stage_timeout: "{stage} 运行超过 {seconds} 秒",

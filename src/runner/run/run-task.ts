@@ -4,6 +4,7 @@ import { openGitEnvironment } from "../../git/git-environment.ts";
 import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
+import { keepEnd } from "../log/kept-end.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { maskText } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
@@ -286,15 +287,4 @@ async function checkOut(
   } finally {
     environment.remove();
   }
-}
-
-/** Collects bytes and keeps only the last `maxBytes`. */
-function keepEnd(maxBytes: number): { push(bytes: Uint8Array): void; text(): string } {
-  let kept = Buffer.alloc(0);
-  return {
-    push(bytes) {
-      kept = Buffer.concat([kept, bytes]).subarray(-maxBytes);
-    },
-    text: () => kept.toString("utf8"),
-  };
 }

@@ -1,5 +1,7 @@
 import { Fault } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
 import { call, type EngineName } from "../process/container.ts";
+import { engineFault } from "./engine-fault.ts";
 
 /** The container engine of this machine. */
 export interface Engine {
@@ -17,7 +19,7 @@ const questions: Record<EngineName, string[]> = {
 };
 
 /** Finds the engine; null if the choice is `none`, or `auto` and there is none. */
-export async function findEngine(choice: EngineChoice, extra: string[]): Promise<Engine | null> {
+export async function findEngine(choice: EngineChoice, extra: string[], log: Logger): Promise<Engine | null> {
   if (choice === "none") return null;
   const names: EngineName[] = choice === "auto" ? ["podman", "docker"] : [choice];
   const faults: string[] = [];
@@ -25,6 +27,7 @@ export async function findEngine(choice: EngineChoice, extra: string[]): Promise
     const fault = await faultOf(name);
     if (fault === null) return { name, arguments: extra };
     faults.push(fault);
+    if (choice === "auto" && Bun.which(name) !== null) log.warn(`stages cannot run in containers: ${fault}`);
   }
   if (choice === "auto") return null;
   throw new Fault("invalid", `runner.engine is ${choice}, but ${faults.join("; ")}.`);
@@ -33,5 +36,7 @@ export async function findEngine(choice: EngineChoice, extra: string[]): Promise
 async function faultOf(name: EngineName): Promise<string | null> {
   if (Bun.which(name) === null) return `${name} is not installed`;
   const { exitCode, output } = await call(questions[name]);
-  return exitCode === 0 ? null : `${name} does not work: ${output.trim().split("\n").at(-1) ?? ""}`;
+  if (exitCode === 0) return null;
+  const why = engineFault(125, output) ?? output.trim().split("\n").at(-1) ?? "";
+  return `${name} does not work: ${why}`;
 }

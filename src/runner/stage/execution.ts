@@ -63,7 +63,7 @@ export async function openExecution(
   log: Logger,
 ): Promise<Execution> {
   const user = options.scriptUser === undefined ? null : findScriptUser(options.scriptUser);
-  const found = await findEngine(options.engine, options.engineArguments);
+  const found = await findEngine(options.engine, options.engineArguments, log);
   const unfit = found && mountFault(root);
   if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
   const engine = unfit ? null : found;

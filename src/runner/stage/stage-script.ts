@@ -1,7 +1,18 @@
-import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { reasonText } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
+import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
 import { type RunResult, runProcess } from "../process/process.ts";
@@ -10,6 +21,7 @@ import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import type { Services } from "../workspace/services.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { taskVariables } from "./script-environment.ts";
 
@@ -85,20 +97,32 @@ export function writeScript(name: string, script: string, context: StageContext)
   return script.startsWith("#!") ? [file] : ["sh", "-eu", file];
 }
 
+/** Enough for the message with which an engine ends. */
+const engineOutputBytes = 8 * 1024;
+
+export interface CommandResult extends RunResult {
+  /** Why the container of the command could not run, if that is known. */
+  engineFault?: string | null;
+}
+
 /** Runs a command of a stage. The caller releases its processes. */
 export async function runCommand(
   stage: Stage,
   context: StageContext,
   command: StageCommand,
-): Promise<RunResult> {
+): Promise<CommandResult> {
   const mark = context.newMark();
   const prepared = prepare(stage, context, command, mark);
   const output = context.log.stageOutput(stage.name);
+  const end = keepEnd(engineOutputBytes);
   try {
-    return await runProcess({
+    const result = await runProcess({
       ...command,
       ...prepared,
-      onOutput: output.write,
+      onOutput(bytes) {
+        output.write(bytes);
+        if (prepared.container) end.push(bytes);
+      },
       stop: context.held.stopped,
       killAt: context.held.killAt,
       mark,
@@ -108,9 +132,24 @@ export async function runCommand(
         if (!context.held.stopped.aborted) context.begun();
       },
     });
+    if (!prepared.container) return result;
+    const printed = command.outputFile === undefined ? end.text() : endOfFile(command.outputFile);
+    return { ...result, engineFault: engineFault(result.exitCode, printed) };
   } finally {
     output.end();
     if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
+  }
+}
+
+function endOfFile(file: string): string {
+  const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(Math.min(size, engineOutputBytes));
+    readSync(descriptor, bytes, 0, bytes.length, Math.max(0, size - bytes.length));
+    return bytes.toString("utf8");
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -132,7 +171,7 @@ function prepare(stage: Stage, context: StageContext, command: StageCommand, mar
 
 export function endOf(
   stage: Pick<Stage, "name" | "timeoutMs">,
-  result: RunResult,
+  result: CommandResult,
   context: Pick<StageContext, "held" | "instruction">,
 ): StageEnd {
   const { exitCode } = result;
@@ -144,7 +183,9 @@ export function endOf(
     };
   if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
   if (exitCode !== 0) {
-    const why = result.tree.container ? containerFault(exitCode, context.instruction) : "";
+    const why = result.tree.container
+      ? (result.engineFault ?? containerFault(exitCode, context.instruction))
+      : "";
     const values = { stage: stage.name, exitCode: String(exitCode) };
     const reason =
       why === ""
