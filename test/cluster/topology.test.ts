@@ -19,6 +19,7 @@ const postgresUrl = await serviceUrl("postgres");
 const apiKey = "the api key of this topology";
 const adminPassword = "the password of this topology";
 const folder = mkdtempSync(join(tmpdir(), "slipway-topology-"));
+const balancerLog = join(folder, "balancer.log");
 const children = new Map<string, Bun.Subprocess>();
 
 afterAll(async () => {
@@ -92,7 +93,7 @@ async function startTopology() {
     Bun.spawn([haproxy ?? "", "-db", "-f", join(deployFolder, "haproxy.cfg")], {
       env: { PATH: process.env.PATH, ...balancerSettings },
       stdin: "ignore",
-      stdout: "ignore",
+      stdout: Bun.file(balancerLog),
       stderr: "ignore",
     }),
   );
@@ -159,6 +160,12 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       expect((await publish("erik", "to erik")).status).toBe(200);
       expect(await moved[0]?.received(1)).toEqual(["to erik"]);
       for (const client of [...clients, ...moved]) client.close();
+      // A connection is logged when it ends.
+      const log = () => Bun.file(balancerLog).text();
+      await eventually("the balancer logs connections", async () =>
+        (await log()).includes('"GET /ws HTTP/1.1"'),
+      );
+      expect(await log()).not.toContain("slpc_");
       await database.remove();
     });
   },

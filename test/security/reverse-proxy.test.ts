@@ -6,7 +6,12 @@ import { type ApiServer, adminPassword, startApiServer } from "../support/api-se
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { startPlainNginx, startShippedCaddy, startShippedNginx } from "../support/reverse-proxies.ts";
+import {
+  type ProxyWithLogs,
+  startPlainNginx,
+  startShippedCaddy,
+  startShippedNginx,
+} from "../support/reverse-proxies.ts";
 import type { RunningService } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -32,7 +37,7 @@ const upstreamOf = (server: ApiServer) => `127.0.0.1:${server.app.port}`;
 
 describe.each(shipped)("behind $name with the example of deploy/", ({ executable, start }) => {
   let server: ApiServer;
-  let proxy: RunningService;
+  let proxy: ProxyWithLogs;
   let port: number;
 
   beforeAll(async () => {
@@ -157,6 +162,14 @@ describe.each(shipped)("behind $name with the example of deploy/", ({ executable
     });
     await eventually("the message arrives", () => heard.includes("hello"));
     socket.close();
+  });
+
+  proxied("no log of the proxy has a code, also when Slipway cannot be reached", async () => {
+    expect((await ask("/ws?code=secret-1")).status).toBe(426);
+    await server.stop();
+    expect((await ask("/ws?channel=news&code=secret-2")).status).toBe(502);
+    await eventually("the failure is logged", async () => (await proxy.logs()).includes("/ws"));
+    expect(await proxy.logs()).not.toContain("secret-");
   });
 });
 

@@ -29,22 +29,69 @@ export interface ProxySetup {
 const deployFolder = join(import.meta.dir, "../../deploy");
 
 /** nginx with deploy/nginx.conf, on other ports and with a certificate of the test. */
-export async function startShippedNginx(
-  setup: ProxySetup,
-  { certificate, key }: Certificate,
-): Promise<RunningService> {
+export async function startShippedNginx(setup: ProxySetup, certificate: Certificate): Promise<ProxyWithLogs> {
   const folder = serviceFolder("nginx");
+  const example = await localExample("nginx.conf", folder, setup.port, certificate);
+  const servers = example.replace("server 127.0.0.1:8080;", `server ${setup.upstream};`);
+  return withLogs(await startNginx(setup, folder, servers), folder);
+}
+
+export interface ClusterProxySetup {
+  executable: string;
+  /** host:port of the three gateways and of the deploy service. */
+  gateways: string[];
+  deploy: string;
+  port: number;
+  /** Where other services publish. */
+  insidePort: number;
+}
+
+/** nginx with deploy/nginx-cluster.conf, on other addresses and with a certificate of the test. */
+export async function startShippedClusterNginx(
+  setup: ClusterProxySetup,
+  certificate: Certificate,
+): Promise<ProxyWithLogs> {
+  const folder = serviceFolder("nginx");
+  let servers = await localExample("nginx-cluster.conf", folder, setup.port, certificate);
+  for (const [index, gateway] of setup.gateways.entries())
+    servers = servers.replace(`server 10.0.0.1${index + 1}:8080`, `server ${gateway}`);
+  servers = servers
+    .replace("server 10.0.0.10:8080", `server ${setup.deploy}`)
+    .replace("listen 10.0.0.5:8081", `listen 127.0.0.1:${setup.insidePort}`);
+  return withLogs(await startNginx(setup, folder, servers), folder);
+}
+
+export interface ProxyWithLogs extends RunningService {
+  /** What it wrote to its access and error logs. */
+  logs(): Promise<string>;
+}
+
+function withLogs(proxy: RunningService, folder: string): ProxyWithLogs {
+  const files = ["access.log", "error.log"].map((name) => join(folder, name));
+  const logs = async () => {
+    const texts = files.filter((file) => existsSync(file)).map((file) => Bun.file(file).text());
+    return (await Promise.all(texts)).join("");
+  };
+  return Object.assign(proxy, { logs });
+}
+
+/** An nginx example of deploy/ with the ports, name and certificate of the test; it logs into the folder. */
+async function localExample(
+  name: string,
+  folder: string,
+  port: number,
+  { certificate, key }: Certificate,
+): Promise<string> {
   await Bun.write(join(folder, "certificate.pem"), certificate);
   await Bun.write(join(folder, "key.pem"), key);
-  const example = (await Bun.file(join(deployFolder, "nginx.conf")).text())
+  return (await Bun.file(join(deployFolder, name)).text())
     .replaceAll(/^ *listen \[::\].*$/gm, "")
     .replace("listen 80;", `listen 127.0.0.1:${freePort()};`)
-    .replace("listen 443 ssl;", `listen ${setup.port} ssl;`)
+    .replace("listen 443 ssl;", `listen ${port} ssl;`)
     .replace(/ssl_certificate .*;/, `ssl_certificate ${folder}/certificate.pem;`)
     .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${folder}/key.pem;`)
-    .replace("server 127.0.0.1:8080;", `server ${setup.upstream};`)
+    .replaceAll("/var/log/nginx/", `${folder}/`)
     .replaceAll("deploy.example.com", "localhost");
-  return startNginx(setup, folder, example);
 }
 
 /** nginx as in most guides: only a proxy_pass. */
@@ -68,8 +115,8 @@ export async function startNginx(
     [
       // Its workers must be able to read the folder of the test.
       ...(process.getuid?.() === 0 ? ["user root;"] : []),
-      `daemon off; pid ${folder}/nginx.pid; error_log stderr;`,
-      `events {} http { access_log off; ${temporary.join(" ")}`,
+      `daemon off; pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_rlimit_nofile 20000;`,
+      `events { worker_connections 16000; } http { access_log off; ${temporary.join(" ")}`,
       servers,
       "}",
     ].join("\n"),
@@ -89,7 +136,7 @@ export async function startNginx(
 export async function startShippedCaddy(
   setup: ProxySetup,
   { certificate, key }: Certificate,
-): Promise<RunningService> {
+): Promise<ProxyWithLogs> {
   const folder = serviceFolder("caddy");
   await Bun.write(join(folder, "certificate.pem"), certificate);
   await Bun.write(join(folder, "key.pem"), key);
@@ -98,10 +145,12 @@ export async function startShippedCaddy(
       /^deploy\.example\.com \{$/m,
       `https://localhost:${setup.port} {\n\ttls ${folder}/certificate.pem ${folder}/key.pem`,
     )
+    .replace(/^\{$/m, "{\n\tadmin off\n\tauto_https off")
+    .replace("log default {", `log default {\n\t\toutput file ${folder}/error.log`)
     .replace("reverse_proxy 127.0.0.1:8080", `reverse_proxy ${setup.upstream}`);
   const file = join(folder, "Caddyfile");
-  await Bun.write(file, `{\n\tadmin off\n\tauto_https off\n}\n${example}`);
-  return launch({
+  await Bun.write(file, example);
+  const proxy = await launch({
     name: "caddy",
     url: `https://localhost:${setup.port}`,
     folder,
@@ -109,4 +158,5 @@ export async function startShippedCaddy(
     env: { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, HOME: folder },
     isReady: () => answers(setup.port, Buffer.from("GET / HTTP/1.0\r\n\r\n")),
   });
+  return withLogs(proxy, folder);
 }
