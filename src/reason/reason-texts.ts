@@ -154,6 +154,7 @@ export const reasonTexts = {
   runner_vanished_during:
     "The runner vanished during {stage}. How far it came is not known, so it is not run again by itself.",
   runner_vanished_twice: "The runner vanished a second time; the task is not run again by itself.",
+  runner_stuck: "The runner did not end the task in time, so it was given up.",
   rolled_back: "{failed} failed; {serving} is serving again.",
   still_serving: "{failed} failed; {serving} is still serving.",
   rolling_back: "{failed} failed; rolling back to {serving}.",

@@ -5,6 +5,7 @@ import { manualClock } from "../../src/clock.ts";
 import { logLineSize } from "../../src/log-line-size.ts";
 import { lineMaxLength } from "../../src/runner/log/line-splitter.ts";
 import { buildLogStream } from "../../src/runner/log/log-stream.ts";
+import { buildMasker } from "../../src/runner/log/masker.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
 
 const secret = "s3cr3t-value";
@@ -35,7 +36,7 @@ async function linesOf(bytes: Buffer, cuts: number[]): Promise<string[]> {
   const stream = buildLogStream({
     clock: manualClock(),
     from: 0,
-    secrets: [secret],
+    masker: buildMasker([secret]),
     maxBytes: logMaxBytes,
     usedBytes: 0,
     async send(from, sent) {

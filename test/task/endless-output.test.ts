@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { buildLogStream } from "../../src/runner/log/log-stream.ts";
+import { buildMasker } from "../../src/runner/log/masker.ts";
 import { runProcess } from "../../src/runner/process/process.ts";
 
 test.each(["", "y", "a line of usual length that a build tool repeats for ever"])(
@@ -12,7 +13,13 @@ test.each(["", "y", "a line of usual length that a build tool repeats for ever"]
     const folder = mkdtempSync(join(tmpdir(), "slipway-endless-"));
     const stop = join(folder, "stop");
     const log = buildLogStream({
-      ...{ clock: systemClock, from: 0, secrets: ["tok-123456789"], maxBytes: 1_000_000, usedBytes: 0 },
+      ...{
+        clock: systemClock,
+        from: 0,
+        masker: buildMasker(["tok-123456789"]),
+        maxBytes: 1_000_000,
+        usedBytes: 0,
+      },
       send: async (from, lines) => from + lines.length,
     });
     const output = log.stageOutput("build");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { buildLogStream } from "../../src/runner/log/log-stream.ts";
+import { buildMasker } from "../../src/runner/log/masker.ts";
 import type { WireLine } from "../../src/runner/protocol.ts";
 
 async function sentOf(write: (stream: ReturnType<typeof buildLogStream>) => void): Promise<WireLine[]> {
@@ -8,7 +9,7 @@ async function sentOf(write: (stream: ReturnType<typeof buildLogStream>) => void
   const stream = buildLogStream({
     clock: manualClock(),
     from: 0,
-    secrets: [],
+    masker: buildMasker([]),
     maxBytes: 10_000,
     usedBytes: 0,
     async send(from, lines) {
@@ -46,7 +47,7 @@ describe("the log of an attempt", () => {
     const stored: string[] = [];
     let calls = 0;
     const stream = buildLogStream({
-      ...{ clock: manualClock(), from: 0, secrets: [], maxBytes: 10_000, usedBytes: 0 },
+      ...{ clock: manualClock(), from: 0, masker: buildMasker([]), maxBytes: 10_000, usedBytes: 0 },
       async send(from, lines) {
         // As in the real server: a gap is not stored, and lines that it has are not stored twice.
         if (from <= stored.length) stored.push(...lines.slice(stored.length - from).map(({ text }) => text));

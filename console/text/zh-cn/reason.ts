@@ -141,6 +141,7 @@ export const reason: Translated<typeof reasonTexts> = {
   runner_vanished_queued: "运行器在部署开始前失联；任务已重新排队。",
   runner_vanished_during: "运行器在 {stage} 期间失联。进度未知，因此不会自动重新运行。",
   runner_vanished_twice: "运行器再次失联；任务不会自动重新运行。",
+  runner_stuck: "运行器没有按时结束任务，因此放弃了该任务。",
   rolled_back: "{failed} 失败；{serving} 已恢复服务。",
   still_serving: "{failed} 失败；{serving} 仍在提供服务。",
   rolling_back: "{failed} 失败；正在回滚到 {serving}。",

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { logLineSize } from "../../log-line-size.ts";
 import type { WireLine } from "../protocol.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
-import { buildMasker, maskText } from "./masker.ts";
+import type { Masker } from "./masker.ts";
 
 type LogStage = WireLine["stage"];
 
@@ -17,7 +17,7 @@ export interface LogStreamOptions {
   send(from: number, lines: WireLine[]): Promise<number | null>;
   clock: Clock;
   from: number;
-  secrets: string[];
+  masker: Masker;
   maxBytes: number;
   usedBytes: number;
 }
@@ -31,7 +31,7 @@ const pauseBetweenBatchesMs = 25;
 
 /** The log of one attempt on its way to the server: lines are kept until the server has acknowledged them. */
 export function buildLogStream(options: LogStreamOptions) {
-  const { clock, maxBytes } = options;
+  const { clock, maxBytes, masker } = options;
   /** Lines the server has not acknowledged; bounded by maxBytes and saidMaxBytes. */
   const unacknowledged: WireLine[] = [];
   let firstIndex = options.from;
@@ -82,7 +82,7 @@ export function buildLogStream(options: LogStreamOptions) {
   return {
     stageOutput(stage: LogStage): StageOutput {
       const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-      const masker = buildMasker(options.secrets);
+      const masked = masker.stream();
       const splitter = buildLineSplitter();
       const addAll = (lines: string[]) => {
         for (const line of lines) addCapped(stage, line);
@@ -90,10 +90,10 @@ export function buildLogStream(options: LogStreamOptions) {
       return {
         write(chunk) {
           // To read output that is not kept would take the time of other tasks.
-          if (!isFull) addAll(splitter.push(masker.push(decoder.decode(chunk, { stream: true }))));
+          if (!isFull) addAll(splitter.push(masked.push(decoder.decode(chunk, { stream: true }))));
         },
         end() {
-          addAll(splitter.push(masker.push(decoder.decode()) + masker.end()));
+          addAll(splitter.push(masked.push(decoder.decode()) + masked.end()));
           addAll(splitter.end());
         },
       };
@@ -101,7 +101,7 @@ export function buildLogStream(options: LogStreamOptions) {
     /** A line of the runner itself; it is logged even if the log limit is reached, up to its own limit. */
     say(stage: LogStage, text: string): void {
       const splitter = buildLineSplitter();
-      const lines = splitter.push(maskText(options.secrets, text));
+      const lines = splitter.push(masker.text(text));
       for (const line of [...lines, ...splitter.end()]) {
         saidBytes += logLineSize(line);
         if (saidBytes <= saidMaxBytes) add(stage, line);

@@ -1,75 +1,104 @@
+import { buildSecretSearch, type SecretSearch } from "./secret-search.ts";
+
 const mask = "***";
 /** Shorter values are not masked: hiding every `{` or `yes` would make a log useless. */
 const secretMinLength = 4;
 /** For lines of a multi-line secret; shorter lines (`-----`, `}`) occur in harmless text. */
 const secretLineMinLength = 8;
 
-/**
- * Replaces secret values in a stream of text, also if a value arrives in pieces: text that may be the beginning of a
- * secret is held back until the next piece arrives.
- */
-export function buildMasker(secrets: Iterable<string>) {
-  const patterns = patternsOf(secrets);
-  if (patterns.length === 0) return { push: (text: string) => text, end: () => "" };
-  const anyPattern = new RegExp(patterns.map((pattern) => RegExp.escape(pattern)).join("|"), "g");
-  let held = "";
+export interface Masker {
+  /** Masks a complete text. */
+  text(whole: string): string;
+  /** Masks a stream of text. */
+  stream(): MaskedStream;
+}
 
-  /** Masks every match that begins before `end`; keeps the rest. */
-  function take(end: number): string {
-    let masked = "";
-    let position = 0;
-    for (const match of held.matchAll(anyPattern)) {
-      if (match.index >= end) break;
-      masked += held.slice(position, match.index) + mask;
-      position = match.index + match[0].length;
-    }
-    if (position < end) {
-      masked += held.slice(position, end);
-      position = end;
-    }
-    held = held.slice(position);
-    return masked;
-  }
+export interface MaskedStream {
+  /** The masked text; what may be the beginning of a secret is held back until the next piece arrives. */
+  push(piece: string): string;
+  /** The text that was held back; the stream has ended. */
+  end(): string;
+}
 
+/** Replaces secret values in text, also if a value arrives in pieces. */
+export function buildMasker(secrets: Iterable<string>): Masker {
+  const values = maskedValues(secrets);
+  if (values.length === 0) return { text: (whole) => whole, stream: plainStream };
+  const search = buildSecretSearch(values);
   return {
-    push(text: string): string {
-      held += text;
-      return take(firstPossibleBeginning(held, patterns));
+    text(whole) {
+      const stream = maskedStream(search);
+      return stream.push(whole) + stream.end();
     },
-    /** The text that was held back; the stream has ended. */
-    end: () => take(held.length),
+    stream: () => maskedStream(search),
   };
 }
 
-/** Masks a complete text. */
-export function maskText(secrets: Iterable<string>, text: string): string {
-  const masker = buildMasker(secrets);
-  return masker.push(text) + masker.end();
+function plainStream(): MaskedStream {
+  return { push: (piece) => piece, end: () => "" };
 }
 
-/** Longest first, so that the longer of two secrets with the same beginning wins. */
-function patternsOf(secrets: Iterable<string>): string[] {
-  const patterns = new Set<string>();
+function maskedStream(search: SecretSearch): MaskedStream {
+  /** Text that is not decided yet. */
+  let held = "";
+  let node = 0;
+  /** Secrets in the held text, by their beginning; none is inside another. */
+  let found: { from: number; to: number }[] = [];
+  /** The held text up to here belongs to a secret whose mask was given out. */
+  let masked = 0;
+
+  function note(from: number, to: number): void {
+    while ((found.at(-1)?.from ?? -1) >= from) found.pop();
+    found.push({ from, to });
+  }
+
+  /** Gives out the text before `end`: no other secret can begin there. */
+  function take(end: number): string {
+    let given = "";
+    for (const { from, to } of found) {
+      if (from >= end) break;
+      if (from >= masked) given += held.slice(masked, from) + mask;
+      masked = to;
+    }
+    if (masked < end) {
+      given += held.slice(masked, end);
+      masked = end;
+    }
+    const open = found.filter(({ from }) => from >= end);
+    // Of a secret that reaches beyond `end`, the rest stays: another one may begin inside it.
+    held = held.slice(end);
+    found = open.map(({ from, to }) => ({ from: from - end, to: to - end }));
+    masked -= end;
+    return given;
+  }
+
+  return {
+    push(piece) {
+      const begin = held.length;
+      held += piece;
+      for (let at = 0; at < piece.length; at += 1) {
+        node = search.next(node, piece.charCodeAt(at));
+        const length = search.found(node);
+        const to = begin + at + 1;
+        if (length > 0) note(to - length, to);
+      }
+      return take(held.length - search.length(node));
+    },
+    end() {
+      node = 0;
+      return take(held.length);
+    },
+  };
+}
+
+function maskedValues(secrets: Iterable<string>): string[] {
+  const values = new Set<string>();
   for (const secret of secrets) {
     const whole = secret.trim();
-    if (whole.length >= secretMinLength) patterns.add(whole);
+    if (whole.length >= secretMinLength) values.add(whole);
     const lines = whole.split(/\r?\n/);
     if (lines.length === 1) continue;
-    for (const line of lines) if (line.trim().length >= secretLineMinLength) patterns.add(line.trim());
+    for (const line of lines) if (line.trim().length >= secretLineMinLength) values.add(line.trim());
   }
-  return [...patterns].sort((a, b) => b.length - a.length);
-}
-
-/** The position where a possible beginning of a secret starts at the end of the text; otherwise the text's length. */
-function firstPossibleBeginning(text: string, patterns: string[]): number {
-  let first = text.length;
-  for (const pattern of patterns) {
-    const begin = pattern.charAt(0);
-    let at = text.indexOf(begin, Math.max(0, text.length - pattern.length + 1));
-    while (at !== -1 && at < first) {
-      if (pattern.startsWith(text.slice(at))) first = at;
-      else at = text.indexOf(begin, at + 1);
-    }
-  }
-  return first;
+  return [...values];
 }

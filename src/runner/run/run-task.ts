@@ -6,7 +6,7 @@ import { reasonText } from "../../reason/reason.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
 import { keepEnd } from "../log/kept-end.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
-import { maskText } from "../log/masker.ts";
+import { buildMasker, type Masker } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
 import { runProcess } from "../process/process.ts";
 import { survivorsText } from "../process/process-tree.ts";
@@ -40,22 +40,22 @@ export interface RunTaskParts {
   /** Aborted: the runner must end now; the server decides about its tasks. */
   abandon: AbortSignal;
   /** Follows the first output of a service that continues after its task. */
-  watch(held: Held & { projectId: number }, running: RunningService, secrets: string[]): void;
+  watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void;
   /** Ends the watch of the project's earlier service, which a new start may end on purpose. */
   endWatch(projectId: number): void;
 }
 
 /** The only instruction: checkout, then each stage; each begins only after the server has acknowledged it. */
 export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
+  const masker = buildMasker(secretsOf(instruction));
   const guard = parts.lifeline.guard(instruction);
   const held = holdTask(instruction, { client: parts.client, clock: steadyClock, log: parts.log, guard });
   const abandon = () => held.stop("runner_stopped");
   parts.abandon.addEventListener("abort", abandon, { once: true });
-  const secrets = secretsOf(instruction);
   const log = buildLogStream({
     clock: parts.clock,
     from: instruction.logFrom,
-    secrets,
+    masker,
     maxBytes: instruction.limits.logMaxBytes,
     usedBytes: instruction.limits.logBytesUsed,
     async send(from, lines) {
@@ -85,24 +85,38 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     };
   } finally {
     held.settle();
-    if (end.reason && end.state !== "canceled") log.say("system", end.reason);
+    const tried = <T>(failure: string, step: () => T | Promise<T>) => orNull(step, failure, parts.log);
+    if (end.reason && end.state !== "canceled")
+      await tried("a reason was not logged", () => log.say("system", end.reason));
     // The workspace is removed first: when the result is known, nothing of the task is left.
-    await closeWorkspace(instruction, opened, end, { ...parts, held }).catch((error: unknown) => {
-      parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
-    });
-    await log.flushed();
-    const reason = maskText(secrets, end.reason).slice(0, 2000);
+    await tried("a workspace was not removed", () =>
+      closeWorkspace(instruction, opened, end, { ...parts, held }),
+    );
+    await tried("a log was not sent", log.flushed);
+    const kept = await tried("kept releases were not read", () => keptOf(instruction, parts));
     const isWorkspaceLost = opened === null && instruction.approval?.step === "deploy";
-    await held.finish({
-      state: end.state,
-      reason,
-      ...(await keptOf(instruction, parts)),
-      ...(isWorkspaceLost ? { isWorkspaceLost } : {}),
-    });
+    await tried("a result was not sent", () =>
+      held.finish({
+        state: end.state,
+        reason: masker.text(end.reason).slice(0, 2000),
+        ...kept,
+        ...(isWorkspaceLost ? { isWorkspaceLost } : {}),
+      }),
+    );
     held.close();
     guard.close();
     parts.abandon.removeEventListener("abort", abandon);
-    if (running !== null) parts.watch(instruction, running, secrets);
+    if (running !== null) parts.watch(instruction, running, masker);
+  }
+}
+
+/** A step at the end of a task. Its failure must not prevent the next ones: the server would wait for the result. */
+async function orNull<T>(step: () => T | Promise<T>, failure: string, log: Logger): Promise<T | null> {
+  try {
+    return await step();
+  } catch (error) {
+    log.error({ error: messageOf(error) }, failure);
+    return null;
   }
 }
 

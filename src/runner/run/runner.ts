@@ -3,6 +3,7 @@ import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { randomToken } from "../../secrets.ts";
+import type { Masker } from "../log/masker.ts";
 import { openLifeline } from "../process/lifeline.ts";
 import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
@@ -126,10 +127,10 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     return null;
   }
 
-  function watch(held: Held & { projectId: number }, running: RunningService, secrets: string[]): void {
+  function watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void {
     const { projectId } = held;
     const replaced = new AbortController();
-    const parts = { client, secrets, log, stop, replaced: replaced.signal };
+    const parts = { client, masker, log, stop, replaced: replaced.signal };
     const watching = watchService(held, running, parts)
       .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
       .finally(() => {

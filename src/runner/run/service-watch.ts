@@ -1,7 +1,7 @@
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { maskText } from "../log/masker.ts";
+import type { Masker } from "../log/masker.ts";
 import { livingMembers } from "../process/started-service.ts";
 import { type Held, runnerPaths } from "../protocol.ts";
 import { type ServerClient, ServerRefusal } from "../server/server-client.ts";
@@ -14,7 +14,7 @@ const callTimeoutMs = 10_000;
 
 export interface ServiceWatchParts {
   client: ServerClient;
-  secrets: string[];
+  masker: Masker;
   log: Logger;
   /** Aborted: sends the output so far and ends. */
   stop: AbortSignal;
@@ -26,7 +26,7 @@ export interface ServiceWatchParts {
 export async function watchService(
   held: Held,
   { service, capture }: RunningService,
-  { client, secrets, log, stop, replaced }: ServiceWatchParts,
+  { client, masker, log, stop, replaced }: ServiceWatchParts,
 ): Promise<void> {
   const endsAt = performance.now() + watchMs;
   const awake = AbortSignal.any([stop, replaced]);
@@ -36,7 +36,7 @@ export async function watchService(
       const isLast = stop.aborted || performance.now() >= endsAt;
       const hasExited = livingMembers(service).length === 0;
       capture.read();
-      const text = maskText(secrets, capture.head());
+      const text = masker.text(capture.head());
       const { taskId, attempt, lease } = held;
       if (text !== sent || hasExited) {
         await client

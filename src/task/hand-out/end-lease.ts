@@ -1,6 +1,7 @@
 import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
+import type { TaskEvents } from "../events/task-events.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
@@ -9,13 +10,20 @@ import { noteLost } from "../release/serving.ts";
 /** The first attempt and one repeat. */
 const maxAttempts = 2;
 
-/** Decides about a task whose runner did not call for a whole lease; null: the lease was renewed or ended meanwhile. */
+interface EndedLease {
+  lease: Lease;
+  /** Its runner calls, but does not end the task. */
+  isStuck?: boolean;
+  consoleUrl: string;
+}
+
+/**
+ * Decides about a task whose runner did not call for a whole lease, or does not end it; null: the lease was renewed or
+ * ended meanwhile.
+ */
 export const endLease = operation(
   "endLease",
-  async (
-    keepers,
-    { lease, consoleUrl }: { lease: Lease; consoleUrl: string },
-  ): Promise<DecidedTask | null> => {
+  async (keepers, { lease, isStuck = false, consoleUrl }: EndedLease): Promise<DecidedTask | null> => {
     const { id, leaseHash, leaseUntil } = lease;
     const now = keepers.now();
     const task = await keepers.tasks.byId(id);
@@ -24,7 +32,7 @@ export const endLease = operation(
       whileIn: [task.state],
       leaseHash,
       leaseUntil,
-      set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
+      set: { leaseHash: null, leaseUntil: null, ...verdict(task, isStuck, now) },
     });
     if (!changed) return null;
     await noteLost(keepers, changed);
@@ -37,8 +45,16 @@ export const endLease = operation(
   },
 );
 
+/** Tells subscribers about the decision. */
+export function reportLostLease(events: TaskEvents, { task, line, calls }: DecidedTask): void {
+  events.logged(task, [line]);
+  if (task.state === "queued") events.requeued(task);
+  else events.finished(task);
+  events.send(calls);
+}
+
 /** Before deploy the task is repeated. Later the state is unknown, and a second deploy could make it worse. */
-function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
+function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { reason: string } {
   const isTouched = hasSideEffects(task.stages);
   if (task.state === "canceling" && !isTouched)
     return {
@@ -47,6 +63,15 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
       stages: endStages(task.stages, "canceled", now),
       finishedAt: now,
     };
+  if (isStuck) {
+    const state = isTouched ? "lost" : "timeout";
+    return {
+      state,
+      reason: reasonText("runner_stuck"),
+      stages: endStages(task.stages, state, now),
+      finishedAt: now,
+    };
+  }
   const { built = null, earlierAttempts = built?.attempt ?? 0 } = task.approval ?? {};
   if (!isTouched && task.attempt - earlierAttempts < maxAttempts)
     return {

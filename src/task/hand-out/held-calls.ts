@@ -1,9 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import { defaultSettleSeconds, type Stages } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
-import { isFinished, type Task, type TaskStage } from "../../model/task.ts";
+import { isFinished, type Task } from "../../model/task.ts";
 import type {
   BeatRequest,
   FinishRequest,
@@ -17,10 +16,11 @@ import type {
 import { hashToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
-import { handedOutStages } from "../release/release-instruction.ts";
 import { appendLog } from "./append-log.ts";
+import { allowedMs, givenUpAfterMs, progressOf } from "./deadline.ts";
+import { endLease, reportLostLease } from "./end-lease.ts";
 import { finishTask } from "./finish-task.ts";
-import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
+import type { TaskLimits } from "./instruction.ts";
 import { type HeldLease, mustStop, renewLease } from "./lease.ts";
 import { reportOutput, reportRollback } from "./report-release.ts";
 import { reportStage } from "./report-stage.ts";
@@ -39,10 +39,6 @@ const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
 const lookEveryMs = 1000;
 /** "Last seen" need not be more precise than this; it is used in tens of seconds. */
 const seenEveryMs = 10_000;
-/** The runner measures a stage's timeout; the server itself reports the timeout this much later. */
-const timeoutSlackMs = 15_000;
-/** Time for SIGTERM and SIGKILL of a previous service. */
-const endingMs = 60_000;
 
 /** The calls of a runner about a task it holds. All are idempotent, renew the lease, and return whether to continue. */
 export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
@@ -65,22 +61,23 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
-    if (mustStop(task))
-      return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
-    const running = task.stages.find((stage) => stage.state === "running");
-    if (!running) return { continue: true };
     const project = await store.projects.byId(task.projectId);
     if (!project) return { continue: false, why: "canceled" };
-    const sign = `${task.attempt} ${running.name}`;
-    const stages = await handedOutStages(store, task, project);
-    return watch.unchangedMs(task.id, sign) > allowedMs(stages, running)
-      ? { continue: false, why: "timeout" }
-      : { continue: true };
+    const unchangedMs = watch.unchangedMs(task.id, progressOf(task));
+    const overMs = unchangedMs - (await allowedMs(store, task, project, limits));
+    if (overMs > givenUpAfterMs(limits) && (await giveUp(task))) return leaseLost;
+    if (mustStop(task))
+      return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
+    return overMs > 0 ? { continue: false, why: "timeout" } : { continue: true };
   }
 
-  function allowedMs(stages: Stages, stage: TaskStage): number {
-    const scriptMs = stageTimeoutMs(stages, stage.name, limits);
-    return scriptMs + afterScriptMs(stages, stage, scriptMs) + limits.stopGraceMs + timeoutSlackMs;
+  /** Its runner lives, but does not end the task: nobody would decide about it. */
+  async function giveUp({ id, leaseHash, leaseUntil }: Task): Promise<boolean> {
+    if (leaseHash === null || leaseUntil === null) return false;
+    const lease = { id, leaseHash, leaseUntil };
+    const done = await store.run(endLease, { lease, isStuck: true, consoleUrl: events.consoleUrl() });
+    if (done) reportLostLease(events, done);
+    return done !== null;
   }
 
   return {
@@ -172,10 +169,3 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   };
 }
 export type HeldCalls = ReturnType<typeof buildHeldCalls>;
-
-/** What follows the script of a start stage: the check or the settling, the switch script, the end of the previous service. */
-function afterScriptMs({ start }: Stages, { name }: TaskStage, scriptMs: number): number {
-  if (name !== "start") return 0;
-  const seconds = start.healthCheck?.timeoutSeconds ?? start.settleSeconds ?? defaultSettleSeconds;
-  return seconds * 1000 + (start.switch ? scriptMs : 0) + endingMs;
-}

@@ -4,7 +4,7 @@ import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Lease } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import { endLease } from "./end-lease.ts";
+import { endLease, reportLostLease } from "./end-lease.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
 export interface LeaseReaperParts {
@@ -31,12 +31,9 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
   async function decide(lease: Lease): Promise<void> {
     const done = await store.run(endLease, { lease, consoleUrl: events.consoleUrl() });
     if (!done) return;
-    const { task, line, calls } = done;
-    events.logged(task, [line]);
-    log.warn({ taskId: task.id, attempt: task.attempt, state: task.state }, "a runner lost its lease");
-    if (task.state === "queued") events.requeued(task);
-    else events.finished(task);
-    events.send(calls);
+    const { id, attempt, state } = done.task;
+    log.warn({ taskId: id, attempt, state }, "a runner lost its lease");
+    reportLostLease(events, done);
   }
 
   async function reap(): Promise<void> {
