@@ -6,8 +6,14 @@ import type { Keepers } from "../model/store.ts";
 import type { TokenScope } from "../model/user.ts";
 import { reasonText } from "../reason/reason.ts";
 
-/** What an endpoint requires of its caller. */
-export type Needed = "signed-in" | "session" | "admin" | { project: Permission } | { group: Permission };
+/** What an endpoint requires of its caller. "manager": the right to manage any project or group. */
+export type Needed =
+  | "signed-in"
+  | "session"
+  | "manager"
+  | "admin"
+  | { project: Permission }
+  | { group: Permission };
 
 /** Whether the caller may do what only administrators may: a token needs the scope too. */
 export function actsAsAdmin(caller: Caller): boolean {
@@ -47,6 +53,16 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
     return found;
   }
 
+  async function managesGroup(caller: Caller): Promise<boolean> {
+    if (caller.role === "admin") return (await keepers.groups.list({}, { page: 1, pageSize: 1 })).total > 0;
+    return (await managedIdsOf.group(caller.userId)).length > 0;
+  }
+
+  async function managesAny(caller: Caller): Promise<boolean> {
+    if (caller.role === "admin" || (await managesGroup(caller))) return true;
+    return (await managedIdsOf.project(caller.userId)).length > 0;
+  }
+
   async function authorizeProject(caller: Caller, permission: Permission, id: number): Promise<Project> {
     return authorizeOne("project", caller, permission, id, await keepers.projects.byId(id));
   }
@@ -67,6 +83,8 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
         throw new Fault("forbidden", reasonText("session_only"));
       if (needed === "admin" && caller.role !== "admin")
         throw new Fault("forbidden", reasonText("admins_only"));
+      if (needed === "manager" && !(await managesAny(caller)))
+        throw new Fault("forbidden", reasonText("managers_any"));
       if (!hasScope(caller, scope)) throw new Fault("forbidden", reasonText("scope_missing", { scope }));
       if (typeof needed === "string") return { caller };
       if ("project" in needed) return { caller, project: await authorizeProject(caller, needed.project, id) };
@@ -85,14 +103,9 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       return keepers.permissions.visibleGroupIds(caller.userId);
     },
     /** Whether the caller may manage any project or group. */
-    async managesAny(caller: Caller): Promise<boolean> {
-      if (caller.role === "admin") return true;
-      const managed = await Promise.all([
-        managedIdsOf.project(caller.userId),
-        managedIdsOf.group(caller.userId),
-      ]);
-      return managed.flat().length > 0;
-    },
+    managesAny,
+    /** Whether there is a group that the caller may manage. */
+    managesGroup,
     /** Returns a function that maps the id of a visible project or group to the caller's permission. */
     async permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission> {
       if (caller.role === "admin") return () => "manage";

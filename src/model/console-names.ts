@@ -3,7 +3,7 @@
  * only connections of the console may have them.
  */
 export const consoleUserPrefix = "slipway:";
-const consoleChannelPrefix = "private-project-";
+export const consoleChannelPrefix = "private-project-";
 
 export function consoleUserId(userId: number): string {
   return `${consoleUserPrefix}${userId}`;

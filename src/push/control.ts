@@ -1,4 +1,5 @@
 import type { Bus } from "../bus/bus.ts";
+import { isConsoleUser } from "../model/console-names.ts";
 import type { Channels } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
@@ -6,8 +7,11 @@ import { type ChannelGrants, grantsOf } from "./connection/grants.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message/message.ts";
 
-/** Selects all connections of a user, or one connection. */
-export type ConnectionSelector = { userId: string } | { connectionId: string };
+/**
+ * Selects all connections of a user, or one connection. `exceptConsole`: not one of the console. Only the instance that has
+ * the connection knows whose it is.
+ */
+export type ConnectionSelector = { userId: string } | { connectionId: string; exceptConsole?: boolean };
 
 export interface ControlParts {
   /** The other workers of this instance; null: this process is the whole instance. */
@@ -106,7 +110,7 @@ export class Control {
   #kick(message: Extract<ControlMessage, { type: "kick" }>): number {
     const selector =
       message.userId === undefined
-        ? { connectionId: message.connectionId ?? "" }
+        ? { connectionId: message.connectionId ?? "", exceptConsole: message.exceptConsole === true }
         : { userId: message.userId };
     const affected = this.#affected(selector);
     for (const socket of affected) socket.close(message.code, message.reason);
@@ -138,6 +142,7 @@ export class Control {
     const { connections } = this.#parts;
     if ("userId" in selector) return connections.ofUser(selector.userId);
     const socket = connections.byId(selector.connectionId);
-    return socket ? [socket] : [];
+    if (socket === undefined || (selector.exceptConsole && isConsoleUser(socket.data.userId))) return [];
+    return [socket];
   }
 }

@@ -47,11 +47,13 @@ export const answerTexts = {
   admins_only_labels: "Only administrators may change which labels a group may use.",
   admins_only_tokens: "Only administrators may list the tokens of others.",
   managers_only: "Only administrators and managers of a group may add projects.",
+  managers_any: "Only users who manage a project or a group may do this.",
   managers_only_tokens: "Only users who manage a project or a group may store tokens for Git hosts.",
   scope_missing: 'This API token lacks the scope "{scope}"; create a token with this scope.',
   csrf_header: "Changes by cookie need the header {header}: 1.",
   other_site: "The request comes from another site; use the console at its own address.",
-  group_missing: "Name the groupId of a group that you manage; only administrators may leave it out.",
+  group_missing:
+    "Name the groupId of a group that you manage; only administrators may leave it out, and a token only with the scope admin.",
   codes_for_others:
     'You may make codes for yourself; for somebody else only an admin may, with a token of the scope "admin".',
   code_unknown: "The code is unknown, used or expired.",

@@ -61,7 +61,8 @@ export const fieldTexts = {
   one_of_two: "must name either userId or connectionId",
   starts_with: "must not start with {beginning}",
   no_such_group: "has no group {ids}",
-  labels_no_group: "must not add {labels}: only an administrator may add labels to a project without a group",
+  labels_no_group:
+    "must not add {labels}: only an administrator, or a token of one with the scope admin, may add labels to a project without a group",
   labels_of_group:
     "must not have {labels}: the group {group} may use {allowed}; an administrator can allow more under Groups",
   labels_none_of_group:

@@ -183,9 +183,15 @@ describe("users", () => {
     ).toEqual(["username", "password"]);
   });
 
-  test("are found by their exact name by every signed-in user", async () => {
+  test("are found by their exact name, by those who manage a project or a group", async () => {
     const { id } = await server.newUser("findable");
-    const { client } = await server.newUser("finder");
+    const { id: finder, client } = await server.newUser("finder");
+    for (const name of ["findable", "nobody"])
+      expect((await client.request("GET", `/api/users/by-name/${name}`)).status).toBe(403);
+    const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "finders" });
+    await server.admin.expect(200, "PUT", `/api/groups/${group.id}/members/${finder}`, {
+      permission: "manage",
+    });
     const found = await client.expect(200, "GET", "/api/users/by-name/FINDABLE");
     expect(found).toEqual({ id, username: "findable" });
     expect((await client.request("GET", "/api/users/by-name/find")).status).toBe(404);

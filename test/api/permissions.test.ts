@@ -159,3 +159,47 @@ describe("other users learn nothing", () => {
       }
   });
 });
+
+describe("a token of an administrator without the scope admin", () => {
+  const git = { url: "https://git.example.com/shop.git" };
+  const token = () => clients["admin's write token"];
+  const ungrouped = async (name: string) =>
+    `/api/projects/${(await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", { name, git })).id}`;
+
+  test("adds no project without a group", async () => {
+    const refused = await token().request("POST", "/api/projects", { name: "ungrouped", git });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("scope admin")]);
+    const groupId = scene.ids.own.group;
+    await token().expect(201, "POST", "/api/projects", { name: "grouped", git, groupId });
+    const all = clients["admin's admin token"];
+    await all.expect(201, "POST", "/api/projects", { name: "ungrouped", git });
+  });
+
+  test("takes no project out of its group", async () => {
+    const groupId = scene.ids.own.group;
+    const body = { name: "leaving", git, groupId };
+    const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body);
+    await token().expect(403, "PATCH", `/api/projects/${id}`, { groupId: null });
+  });
+
+  test("adds no label to a project without a group", async () => {
+    const path = await ungrouped("labelled");
+    const refused = await token().request("PATCH", path, { labels: ["production"] });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("scope admin")]);
+    await server.admin.expect(200, "PATCH", path, { labels: ["production"] });
+    await token().expect(200, "PATCH", path, { labels: ["production"], env: { A: "1" } });
+  });
+
+  test("reads repositories only where there is a group for them", async () => {
+    const empty = await startApiServer();
+    const { token: write } = await empty.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+      ...{ name: "ci", scopes: ["write"] },
+    });
+    const inspect = async () =>
+      (await empty.as(write).request("POST", "/api/repositories/inspect", { url: "file:///x" })).status;
+    expect(await inspect()).toBe(403);
+    await empty.admin.expect(201, "POST", "/api/groups", { name: "shops" });
+    expect(await inspect()).toBe(422);
+    await empty.stop();
+  });
+});

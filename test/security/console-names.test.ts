@@ -186,6 +186,16 @@ test.each([
       expect(answer.status).toBe(403);
       expect(await answer.json()).toMatchObject({ code: 40303, successful: false });
     }
+    const { connectionId, userId } = console.ofType("welcome")[0] ?? {};
+    const closed = await post(server, "/feign/disconnect", { connectionId }, { ...key, ...namesItself });
+    expect([closed.status, closed.headers.get("x-push-connections")]).toEqual([200, "0"]);
+    const report = async (query: string) =>
+      fetch(`${server.url}/feign/connections${query}`, { headers: { ...key, ...namesItself } });
+    const ofConsole = await report(`?userId=${userId}`);
+    expect([ofConsole.status, await ofConsole.text()]).toEqual([403, expect.not.stringContaining(secret)]);
+    expect(await (await report("")).text()).not.toContain(secret);
+    const forAdmin = await server.admin.request("GET", `/api/push/connections?userId=${userId}`);
+    expect(forAdmin.text).toContain(String(connectionId));
     // The deploy service in the same process still reaches the console.
     await server.admin.expect(201, "POST", `/api/projects/${id}/tasks`, { ref: "main" });
     await eventually("the console hears of the task", () => console.messages.length > 0);
@@ -281,10 +291,22 @@ describe("with a separate push role and push.deploy-key", () => {
     expect((await push.publish(news("true"), as("key of the deploy service"))).status).toBe(200);
     await eventually("the news arrive", () => console.messages.includes("true"));
     expect(console.messages).not.toContain("false");
+    const { connectionId } = console.ofType("welcome")[0] ?? {};
+    const disconnect = async (key: string) => {
+      const answer = await post(push, "/feign/disconnect", { connectionId }, as(key));
+      return [answer.status, answer.headers.get("x-push-connections")];
+    };
+    expect(await disconnect("key of the shop")).toEqual([200, "0"]);
+    expect((await push.publish(news("still there"), as("key of the deploy service"))).status).toBe(200);
+    await eventually("it is still connected", () => console.messages.includes("still there"));
+    expect(await disconnect("key of the deploy service")).toEqual([200, "1"]);
   });
 
-  test("the management API does not publish there either", async () => {
-    const body = { targetType: "channel", target: secret, data: "false news" };
-    await deploy.admin.expect(422, "POST", "/api/push/publish", body);
+  test.each([
+    ["channel", secret],
+    ["user", "slipway:1"],
+    ["temp_user", "slipway:1"],
+  ])("the management API does not publish to the %s %s either", async (targetType, target) => {
+    await deploy.admin.expect(422, "POST", "/api/push/publish", { targetType, target, data: "false news" });
   });
 });

@@ -16,7 +16,7 @@ export const apiAccess: Record<string, string> = {
   "GET /api/users": "admin",
   "POST /api/users": "admin",
   "GET /api/users/{id}": "admin",
-  "GET /api/users/by-name/{username}": "signed-in",
+  "GET /api/users/by-name/{username}": "manager",
   "PATCH /api/users/{id}": "admin",
   "DELETE /api/users/{id}": "admin",
   "DELETE /api/users/{id}/sessions": "admin",
@@ -127,6 +127,7 @@ export function expectedOutcome(held: Held, method: string, expectation: string,
   if (held.account === "none") return "401";
   if (access === "session" && held.scope) return "403";
   if (access === "admin" && !isAdmin) return "403";
+  if (access === "manager" && ![held.project, held.group].includes("manage")) return "403";
   if (held.scope && !covers(held.scope, scope)) return "403";
   const [noun, needed] = access.split(" ");
   if (noun !== "project" && noun !== "group") return "allowed";

@@ -64,7 +64,8 @@ export const field: Translated<typeof fieldTexts> = {
   one_of_two: "必须指定 userId 或 connectionId 之一",
   starts_with: "不能以 {beginning} 开头",
   no_such_group: "中的群组 {ids} 不存在",
-  labels_no_group: "不能添加 {labels}：只有管理员可以为不属于群组的项目添加标签",
+  labels_no_group:
+    "不能添加 {labels}：只有管理员（或具有 admin 权限范围的管理员令牌）可以为不属于群组的项目添加标签",
   labels_of_group: "不能包含 {labels}：群组 {group} 只能使用 {allowed}；管理员可以在“群组”中允许更多标签",
   labels_none_of_group: "不能包含 {labels}：群组 {group} 不能使用任何标签；管理员可以在“群组”中允许标签",
   rule_weaker: "只能由管理员放宽：它约束管理者的部署",

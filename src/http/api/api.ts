@@ -6,7 +6,7 @@
  * fails until you do. Schemas come from scalars.ts and shape.ts (`strict`, `jsonBody`, `pageQuery`, `listOf`): they validate and
  * document at once. Paths are written `/projects/{id}/things`, without /api. A body's schema is `strict({…})`.
  *
- * To require a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | { project: "view" }
+ * To require a permission: `access: "signed-in" | "session" | "manager" | "admin" | "anonymous" | { project: "view" }
  * | { project: "manage" } | { group: … }`; the last three use the path parameter `id` and provide the project as
  * `projectOf(c)`. If the project must be looked up first: `access: "signed-in"` and then
  * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by

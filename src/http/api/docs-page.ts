@@ -31,6 +31,7 @@ export const docsPolicy = `default-src 'none'; style-src 'sha256-${new Bun.Crypt
 const accessWords: Record<string, string> = {
   anonymous: "no sign-in",
   "signed-in": "signed in",
+  manager: "manager of any project or group",
   session: "signed in by password",
   admin: "administrators",
 };

@@ -309,7 +309,7 @@ function refuseOtherAddress({ name, git }: Project, url: string | undefined): vo
 async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> {
   const caller = callerOf(c);
   if (groupId !== null) await c.var.permissions.authorize(caller, { group: "manage" }, "write", groupId);
-  else if (caller.role !== "admin") throw new Fault("forbidden", reasonText("group_missing"));
+  else if (!actsAsAdmin(caller)) throw new Fault("forbidden", reasonText("group_missing"));
 }
 
 /** A manager who could turn the rule off would not be bound by it. */
@@ -332,7 +332,7 @@ async function mayAskFor(
   held: string[],
 ): Promise<void> {
   const group = groupId === null ? null : await groups.byId(groupId);
-  const isFree = group === null ? callerOf(c).role === "admin" : group.labels === null;
+  const isFree = group === null ? actsAsAdmin(callerOf(c)) : group.labels === null;
   if (isFree) return;
   const allowed = group?.labels ?? held;
   const refused = labels.filter((label) => !allowed.includes(label));

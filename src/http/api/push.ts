@@ -2,9 +2,10 @@ import type { ConsoleAccess } from "../../account/console-access.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import {
+  consoleChannelPrefix,
   consoleUserId,
   consoleUserPrefix,
-  isConsoleChannel,
+  isConsoleTarget,
   isConsoleUser,
 } from "../../model/console-names.ts";
 import type { Caller } from "../../model/permission.ts";
@@ -173,7 +174,7 @@ export function pushApi({ codes, operations, consoleAccess }: Omit<PushDeps, "hi
     })
     .openapi(publish, async (c) => {
       const message = c.req.valid("json");
-      refuseConsoleChannel(message);
+      refuseConsoleTarget(message);
       const published = await operations.publish(message);
       const { targetType, target } = message;
       await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
@@ -197,11 +198,14 @@ export function pushApi({ codes, operations, consoleAccess }: Omit<PushDeps, "hi
     .openapi(online, async (c) => c.json({ users: await operations.online() }, 200));
 }
 
-/** The console treats messages on these channels as live updates of the deploy service. */
-function refuseConsoleChannel({ targetType, target }: { targetType: string; target: string }): void {
-  if (targetType !== "channel" || !isConsoleChannel(target)) return;
-  throw new Fault("invalid", reasonText("console_channel"), {
-    fields: [{ field: "target", message: reasonText("starts_with", { beginning: "private-project-" }) }],
+/** The console treats messages to these targets as live updates of the deploy service. */
+function refuseConsoleTarget({ targetType, target }: { targetType: string; target: string }): void {
+  if (!isConsoleTarget(targetType, target)) return;
+  const isChannel = targetType === "channel";
+  const beginning = isChannel ? consoleChannelPrefix : consoleUserPrefix;
+  const message = isChannel ? reasonText("console_channel") : reasonText("console_user", { beginning });
+  throw new Fault("invalid", message, {
+    fields: [{ field: "target", message: reasonText("starts_with", { beginning }) }],
   });
 }
 

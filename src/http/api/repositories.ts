@@ -1,3 +1,4 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../model/webhook-config.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
@@ -88,9 +89,6 @@ export function repositoriesApi({ inspections, tokens, calls }: RepositoriesDeps
 /** The server connects to an address that the caller chose, so the caller must be able to add a project with it. */
 async function mayAddProjects(c: ApiContext): Promise<void> {
   const caller = callerOf(c);
-  if (caller.role === "admin") return;
-  const groups = (await c.var.permissions.visibleGroupIds(caller)) ?? [];
-  const permissionOn = await c.var.permissions.permissionsOn("group", caller);
-  if (groups.some((id) => permissionOn(id) === "manage")) return;
+  if (actsAsAdmin(caller) || (await c.var.permissions.managesGroup(caller))) return;
   throw new Fault("forbidden", reasonText("managers_only"));
 }

@@ -44,7 +44,7 @@ const findUser = route("get", "/users/by-name/{username}", {
   summary: "The id of a user",
   description:
     "By its exact name, whatever the case: for the manager who adds a member without being an admin.",
-  access: "signed-in",
+  access: "manager",
   request: {
     params: z.object({
       username: text(256, 1).openapi({ param: { name: "username", in: "path" }, example: "ann" }),

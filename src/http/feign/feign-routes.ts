@@ -45,12 +45,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
         : succeed(gateway.connections.onlineUsers());
     }),
     "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, options.callers, request, head)),
-    "/feign/connections": on("GET", (request) => {
-      const userId = addressOf(request).searchParams.get("userId");
-      return options.instance
-        ? options.instance.connections(userId).then(succeed)
-        : succeed(connectionsReport(gateway, userId));
-    }),
+    "/feign/connections": on("GET", (request, head) => reportConnections(gateway, options, request, head)),
     "/feign/channels/join": on("POST", (request, head) =>
       changeMembership(gateway, options.callers, "join", request, head),
     ),
@@ -128,10 +123,26 @@ async function disconnect(
 ): Promise<Response> {
   const body = await readDisconnect(request, head);
   if (body instanceof Response) return body;
-  const isConsole = "userId" in body.selector && isConsoleUser(body.selector.userId);
-  if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
-  const count = await gateway.control.disconnect(body.selector, body.closeCode);
+  const { selector, closeCode } = body;
+  const mayActForConsole = callers.mayActForConsole(head);
+  if ("userId" in selector && isConsoleUser(selector.userId) && !mayActForConsole) return belongsToConsole();
+  const selected = "userId" in selector ? selector : { ...selector, exceptConsole: !mayActForConsole };
+  const count = await gateway.control.disconnect(selected, closeCode);
   return succeedForConnections("disconnect success", count);
+}
+
+async function reportConnections(
+  gateway: Gateway,
+  { instance, callers }: FeignOptions,
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
+  const userId = addressOf(request).searchParams.get("userId");
+  const mayActForConsole = callers.mayActForConsole(head);
+  if (userId !== null && isConsoleUser(userId) && !mayActForConsole) return belongsToConsole();
+  const report = instance ? await instance.connections(userId) : connectionsReport(gateway, userId);
+  if (mayActForConsole) return succeed(report);
+  return succeed({ ...report, channels: report.channels.filter(({ name }) => !isConsoleChannel(name)) });
 }
 
 async function changeMembership(

@@ -30,7 +30,14 @@ export interface BroadcastMessage {
 export type ControlMessage = { v: 1; id: string; node: string } & ControlAction;
 
 export type ControlAction =
-  | { type: "kick"; userId?: string; connectionId?: string; code: number; reason: string }
+  | {
+      type: "kick";
+      userId?: string;
+      connectionId?: string;
+      exceptConsole?: boolean;
+      code: number;
+      reason: string;
+    }
   | { type: "join"; userId: string; channel: string }
   /** `revoke` has no effect; earlier versions require the field. */
   | { type: "leave"; userId: string; channel: string; revoke: false }
