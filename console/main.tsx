@@ -15,7 +15,10 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api.ts";
 import { App } from "./app.tsx";
+import { keepEnterFromSending } from "./enter-key.ts";
 import { cssVariables, theme } from "./theme.ts";
+
+keepEnterFromSending();
 
 const root = document.getElementById("root");
 if (root)

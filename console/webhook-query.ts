@@ -61,7 +61,7 @@ export function useWebhookDraft<T extends WebhookChange>(
 }
 
 /** Which deliveries start a deploy. */
-export const ruleNames = [
+const ruleNames = [
   "events",
   "branchFilter",
   "tagFilter",
@@ -77,3 +77,13 @@ export const ruleNames = [
   "repositoryCheck",
 ] as const;
 export type WebhookRules = Pick<Webhook, (typeof ruleNames)[number]>;
+
+/** The rules as they are on the screen. */
+export function useRulesDraft(webhook: Webhook) {
+  return useWebhookDraft(webhook, rulesOf, t("webhook.rulesSaved"));
+}
+export type RulesDraft = ReturnType<typeof useRulesDraft>;
+
+function rulesOf(webhook: Webhook): WebhookRules {
+  return Object.fromEntries(ruleNames.map((name) => [name, webhook[name]])) as WebhookRules;
+}

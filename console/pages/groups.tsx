@@ -124,6 +124,7 @@ function GroupLabels({ group }: { group: Group }) {
           />
           <TagsInput
             label={t("groups.theseLabels")}
+            description={t("groups.theseLabelsHint")}
             disabled={value.isAny}
             value={value.labels}
             onChange={(labels) => set({ labels })}

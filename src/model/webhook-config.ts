@@ -95,6 +95,18 @@ export const webhookDefaults = {
   [K in keyof WebhookConfig]: WebhookConfig[K] extends readonly (infer E)[] ? readonly E[] : WebhookConfig[K];
 }>;
 
+/** The configuration with every empty value that stands for a default replaced by that default. */
+export function inForce(config: WebhookConfig): WebhookConfig {
+  return {
+    ...config,
+    secretHeader: config.secretHeader.trim() || webhookDefaults.secretHeader,
+    secretQuery: config.secretQuery.trim() || webhookDefaults.secretQuery,
+    events: config.events.length === 0 ? [...webhookDefaults.events] : config.events,
+    skipCiKeyword: config.skipCiKeyword.trim() === "" ? webhookDefaults.skipCiKeyword : config.skipCiKeyword,
+  };
+}
+
+/** Reads return configurations as they are in force. */
 export interface WebhookConfigKeeper {
   ofProject(projectId: number): Promise<WebhookConfig | null>;
   byKey(key: string): Promise<WebhookConfig | null>;

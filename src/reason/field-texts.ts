@@ -59,6 +59,7 @@ export const fieldTexts = {
   parameter_name: "must be the name of a query parameter: letters, digits, . _ ~ -",
   target_required: "is required: the user or the channel that the message is for",
   one_of_two: "must name either userId or connectionId",
+  only_dry_run: "is for dry runs: a real test applies the saved configuration",
   starts_with: "must not start with {beginning}",
   no_such_group: "has no group {ids}",
   labels_no_group:

@@ -4,7 +4,7 @@ import type { NewAuditEntry } from "../model/audit.ts";
 import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
-import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
+import { inForce, type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
 import { saveWebhook } from "./save-webhook.ts";
@@ -158,7 +158,7 @@ function newHookKey(): string {
   return randomToken(hookKeyBytes, "hex");
 }
 
-/** The configuration with a change applied; defaults with a value of their own are filled in. */
+/** The configuration with a change applied. */
 export function changedConfig(
   before: WebhookConfig,
   change: WebhookChange,
@@ -166,9 +166,7 @@ export function changedConfig(
   now: Date,
 ): WebhookConfig {
   const { secret, clearSecret, secondSecret, clearSecondSecret, secondSecretUntil, ...fields } = change;
-  const after: WebhookConfig = { ...before, ...fields, updatedAt: laterThan(before.updatedAt, now) };
-  after.secretHeader = after.secretHeader.trim() || webhookDefaults.secretHeader;
-  after.secretQuery = after.secretQuery.trim() || webhookDefaults.secretQuery;
+  const after = inForce({ ...before, ...fields, updatedAt: laterThan(before.updatedAt, now) });
   if (after.enabled) after.key ??= newHookKey();
   if (secondSecretUntil !== undefined) after.secondSecretUntil = secondSecretUntil;
   if (clearSecret) after.secret = null;

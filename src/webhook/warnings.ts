@@ -1,12 +1,7 @@
 import type { ScannedDelivery } from "../model/delivery.ts";
 import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import type { Project } from "../model/project.ts";
-import {
-  type Actions,
-  type EventName,
-  type WebhookConfig,
-  webhookDefaults,
-} from "../model/webhook-config.ts";
+import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { isStageAsked } from "../task/queue/queue.ts";
 import { otherRepository } from "./decide/repository-check.ts";
@@ -43,22 +38,27 @@ function secretWarnings({ enabled, secret }: WebhookConfig): string[] {
 
 function filterWarnings(config: WebhookConfig): string[] {
   const warnings: string[] = [];
-  if (config.tagFilter.length > 0 && !listens(config, "tag")) warnings.push(reasonText("warn_tag_filter"));
-  if (config.branchFilter.length > 0 && !listens(config, "push") && !listens(config, "merge_request"))
+  if (config.tagFilter.length > 0 && !config.events.includes("tag"))
+    warnings.push(reasonText("warn_tag_filter"));
+  if (
+    config.branchFilter.length > 0 &&
+    !config.events.includes("push") &&
+    !config.events.includes("merge_request")
+  )
     warnings.push(reasonText("warn_branch_filter"));
   return warnings;
 }
 
 function deployWarnings(config: WebhookConfig, project: Project, debounceSeconds: number): string[] {
-  const { branchFilter, actions, mergeRequestActions, refSource, debounceScope } = config;
-  const isOfPush = refSource === "webhook" && listens(config, "push");
+  const { events, branchFilter, actions, mergeRequestActions, refSource, debounceScope } = config;
+  const isOfPush = refSource === "webhook" && events.includes("push");
   const warnings: string[] = [];
   const branch = branchOf(project);
   if (isOfPush && branchFilter.length === 0 && deploys(project, actions))
     warnings.push(
       branch === null ? reasonText("warn_any_branch_unnamed") : reasonText("warn_any_branch", { branch }),
     );
-  if (listens(config, "merge_request") && deploys(project, mergeRequestActions ?? actions))
+  if (events.includes("merge_request") && deploys(project, mergeRequestActions ?? actions))
     warnings.push(reasonText("warn_merge_requests"));
   const hasBranches = branchFilter.length !== 1 || /[*?]/.test(branchFilter[0] ?? "");
   if (isOfPush && hasBranches && debounceScope === "project" && debounceSeconds > 0)
@@ -85,11 +85,6 @@ function deliveryWarnings(
       ),
     );
   return warnings;
-}
-
-function listens({ events }: WebhookConfig, event: EventName): boolean {
-  const allowed: readonly EventName[] = events.length === 0 ? webhookDefaults.events : events;
-  return allowed.includes(event);
 }
 
 function deploys({ stages }: Project, actions: Actions | null): boolean {

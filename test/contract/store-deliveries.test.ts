@@ -97,6 +97,11 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     expect(await store.webhookConfigs.formerProjectOf("01".repeat(24))).toBe(projectId);
     expect(await store.webhookConfigs.formerProjectOf("02".repeat(24))).toBeNull();
     expect(await store.webhookConfigs.byKey("02".repeat(24))).toMatchObject({ actions: null });
+    // Earlier versions stored empty values that stand for a default.
+    await store.webhookConfigs.save({ ...first, events: [], skipCiKeyword: "" });
+    const inForce = { events: ["push"], skipCiKeyword: "[skip ci]" };
+    expect(await store.webhookConfigs.ofProject(projectId)).toMatchObject(inForce);
+    expect(await store.webhookConfigs.byKey(first.key ?? "")).toMatchObject(inForce);
   });
 
   test("a delivery comes back whole, and without its long parts in lists", async () => {

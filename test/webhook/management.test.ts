@@ -138,6 +138,29 @@ test("a dry run leaves no record and no task behind", async () => {
   expect(after.total).toBe(before.total);
 });
 
+test("a dry run applies rules that are not saved; a real test does not take them", async () => {
+  const hook = await makeHook(server, { branchFilter: ["main"] });
+  const path = `${webhookPath(hook)}/test`;
+  const sample = { ref: "next" };
+  const decided = async (body: object) =>
+    (await admin.expect<{ decision: { code: string } }>(200, "POST", path, body)).decision.code;
+  expect(await decided(sample)).toBe("branch_not_matched");
+  const config = { branchFilter: ["main", "next"] };
+  expect(await decided({ ...sample, config })).toBe("accepted");
+  expect(await decided({ ...sample, config: { events: ["tag"] } })).toBe("event_not_allowed");
+  expect(await admin.expect(200, "GET", webhookPath(hook))).toMatchObject({ branchFilter: ["main"] });
+  await admin.expect(422, "POST", path, { ...sample, dryRun: false, config });
+});
+
+test("a list or a text that is empty and stands for a default is answered as what is in force", async () => {
+  const hook = await makeHook(server, { events: ["tag"], skipCiKeyword: "[no]", secretHeader: "X-Door" });
+  const path = webhookPath(hook);
+  const inForce = { events: ["push"], skipCiKeyword: "[skip ci]", secretHeader: "X-CICD-Token" };
+  const empty = { events: [], skipCiKeyword: " ", secretHeader: "" };
+  expect(await admin.expect(200, "PUT", path, empty)).toMatchObject(inForce);
+  expect(await admin.expect(200, "GET", path)).toMatchObject(inForce);
+});
+
 test("the record of a live delivery traces every check from `enabled` to the task", async () => {
   const hook = await makeHook(server, { secret: "s", debounceSeconds: 0 });
   const answer = await hook.deliver({ ...push(), headers: { "X-CICD-Token": "s" } });

@@ -1,4 +1,4 @@
-import { Checkbox, Group, Text } from "@mantine/core";
+import { KeptTicks } from "../../components/kept-ticks.tsx";
 import type { Webhook } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
@@ -8,6 +8,7 @@ export const buildOnly = { build: true, deploy: false, start: false };
 export const everyStage = { build: true, deploy: true, start: true };
 
 const stages = ["build", "deploy", "start"] as const;
+type Stage = (typeof stages)[number];
 
 /** Which stages a delivery runs; all of them is written as "unset". */
 export function ActionFields({
@@ -19,27 +20,22 @@ export function ActionFields({
   onChange: (actions: Actions) => void;
   label?: string;
 }) {
-  const runs = (stage: (typeof stages)[number]) => value?.[stage] !== false;
-  const toggle = (stage: (typeof stages)[number], isOn: boolean) => {
-    const next = { ...value, [stage]: isOn };
-    const isAll = stages.every((each) => next[each] !== false) && !next.fromStage;
-    onChange(isAll ? null : next);
+  const first = stages.indexOf(value?.fromStage ?? "build");
+  const chosen = stages.filter((stage, index) => index >= first && value?.[stage] !== false);
+  const set = (next: Stage[]) => {
+    const isChosen = (stage: Stage) => next.includes(stage);
+    const isAll = next.length === stages.length;
+    onChange(
+      isAll ? null : { build: isChosen("build"), deploy: isChosen("deploy"), start: isChosen("start") },
+    );
   };
   return (
-    <fieldset className="plain" aria-label={label}>
-      <Text size="sm" fw={600} mb={6}>
-        {label}
-      </Text>
-      <Group gap="lg">
-        {stages.map((stage) => (
-          <Checkbox
-            key={stage}
-            label={stage}
-            checked={runs(stage)}
-            onChange={(event) => toggle(stage, event.currentTarget.checked)}
-          />
-        ))}
-      </Group>
-    </fieldset>
+    <KeptTicks
+      label={label}
+      choices={stages.map((stage) => ({ value: stage, label: t(`stages.${stage}`) }))}
+      value={chosen}
+      onChange={set}
+      why={t("webhook.actionsKept")}
+    />
   );
 }

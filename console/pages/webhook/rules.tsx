@@ -1,23 +1,19 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, Text, TextInput } from "@mantine/core";
+import { KeptTicks } from "../../components/kept-ticks.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { ruleNames, useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
+import type { RulesDraft, WebhookRules } from "../../webhook-query.ts";
 import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
+import { eventChoices } from "./event-choices.ts";
 import { WhatIf } from "./what-if.tsx";
 
 /** Which deliveries start a deploy, with the effect of unsaved changes on past deliveries. */
-export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
-  const draft = useWebhookDraft(webhook, rulesOf, t("webhook.rulesSaved"));
+export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesDraft }) {
   const { value, set, refused } = draft;
-  const eventChoices = [
-    { value: "push" as const, label: t("webhook.eventPush") },
-    { value: "tag" as const, label: t("webhook.eventTag") },
-    { value: "merge_request" as const, label: t("webhook.eventMergeRequest") },
-  ];
   const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
     <TagsInput
       label={label}
@@ -31,21 +27,13 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
     <Panel title={t("webhook.rules")} about={t("webhook.rulesAbout")}>
       <div className="rules">
         <form className="form" onSubmit={draft.submit}>
-          <Checkbox.Group
+          <KeptTicks
             label={t("webhook.events")}
+            choices={eventChoices()}
             value={value.events}
-            onChange={(chosen) =>
-              set({
-                events: eventChoices.map((event) => event.value).filter((event) => chosen.includes(event)),
-              })
-            }
-          >
-            <Group gap="lg" mt={6}>
-              {eventChoices.map((event) => (
-                <Checkbox key={event.value} value={event.value} label={event.label} />
-              ))}
-            </Group>
-          </Checkbox.Group>
+            onChange={(events) => set({ events })}
+            why={t("webhook.eventsKept")}
+          />
           <Text size="sm" c="dimmed">
             {rich("webhook.globs", { star: <code>*</code>, stars: <code>**</code>, mark: <code>?</code> })}
           </Text>
@@ -133,15 +121,11 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           <FormFoot draft={draft} failure={t("webhook.rulesNotSaved")} labels={labelsOf()} />
         </form>
         <ForManagers>
-          <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />
+          <WhatIf projectId={webhook.projectId} rules={value} isChanged={draft.isChanged} />
         </ForManagers>
       </div>
     </Panel>
   );
-}
-
-function rulesOf(webhook: Webhook): WebhookRules {
-  return Object.fromEntries(ruleNames.map((name) => [name, webhook[name]])) as WebhookRules;
 }
 
 /** Names of the fields, for conflicts. */

@@ -2,6 +2,7 @@ import { Alert, Button, Group, Select, TagsInput, Text, TextInput } from "@manti
 import type { InferResponseType } from "hono/client";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
+import type { EventName } from "../../../src/model/webhook-config.ts";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
@@ -11,15 +12,25 @@ import { Trace } from "../../components/trace.tsx";
 import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { shortRef } from "../../time-text.ts";
+import type { RulesDraft, WebhookRules } from "../../webhook-query.ts";
+import { eventChoices } from "./event-choices.ts";
 
-/** Applies the rules to a simulated push: shows the decision with its trace, or starts a real task. */
-export function TestPanel({ projectId, defaultRef }: { projectId: number; defaultRef: string }) {
-  const [event, setEvent] = useState("push");
+/** Applies the rules on the screen to a simulated push and shows the decision with its trace, or starts a real task. */
+export function TestPanel({
+  projectId,
+  defaultRef,
+  draft: { value: rules, isChanged },
+}: {
+  projectId: number;
+  defaultRef: string;
+  draft: RulesDraft;
+}) {
+  const [event, setEvent] = useState<EventName>("push");
   const [ref, setRef] = useState(shortRef(defaultRef));
   const [message, setMessage] = useState("");
   const [paths, setPaths] = useState<string[]>([]);
   const send = useAct(
-    (dryRun: boolean) =>
+    ({ dryRun, config }: { dryRun: boolean; config?: WebhookRules }) =>
       answerOf(
         api.projects[":id"].webhook.test.$post({
           param: { id: projectId },
@@ -30,14 +41,17 @@ export function TestPanel({ projectId, defaultRef }: { projectId: number; defaul
             refType: event === "tag" ? "tag" : "branch",
             ...(message === "" ? {} : { message }),
             ...(paths.length === 0 ? {} : { paths }),
+            ...(config === undefined ? {} : { config }),
           },
         }),
       ),
     { refresh: ["tasks", "deliveries"] },
   );
+  const tested = send.variables?.config;
+  const isOutdated = tested !== undefined && JSON.stringify(tested) !== JSON.stringify(rules);
   const submit = (submitted: FormEvent) => {
     submitted.preventDefault();
-    send.mutate(true);
+    send.mutate({ dryRun: true, config: rules });
   };
   return (
     <Panel title={t("webhook.test")} about={t("webhook.testAbout")}>
@@ -45,10 +59,10 @@ export function TestPanel({ projectId, defaultRef }: { projectId: number; defaul
         <Group gap="md" align="flex-start" grow preventGrowOverflow={false}>
           <Select
             label={t("webhook.testEvent")}
-            data={["push", "tag", "merge_request"]}
+            data={eventChoices()}
             allowDeselect={false}
             value={event}
-            onChange={(value) => setEvent(value ?? "push")}
+            onChange={(value) => setEvent(value as EventName)}
           />
           <TextInput
             label={t("webhook.testRef")}
@@ -76,21 +90,28 @@ export function TestPanel({ projectId, defaultRef }: { projectId: number; defaul
             label={t("webhook.deployNow")}
             title={t("webhook.deployNowQuestion")}
             confirm={t("webhook.deployNow")}
-            onConfirm={() => send.mutateAsync(false)}
+            onConfirm={() => send.mutateAsync({ dryRun: false })}
           >
-            {t("webhook.deployNowHint")}
+            {t("webhook.deployNowHint")} {isChanged && t("webhook.deployNowUnsaved")}
           </ConfirmButton>
         </Group>
       </form>
       {send.isError && <Problem title={t("webhook.testFailed")} problem={send.error} />}
-      {send.data !== undefined && <Result data={send.data} />}
+      {send.data !== undefined &&
+        (isOutdated ? (
+          <Text size="sm" c="dimmed" mt="md" role="status">
+            {t("webhook.testOutdated")}
+          </Text>
+        ) : (
+          <Result data={send.data} isUnsaved={isChanged} />
+        ))}
     </Panel>
   );
 }
 
 type TestAnswer = InferResponseType<(typeof api.projects)[":id"]["webhook"]["test"]["$post"], 200 | 202>;
 
-function Result({ data }: { data: TestAnswer }) {
+function Result({ data, isUnsaved }: { data: TestAnswer; isUnsaved: boolean }) {
   if (!("dryRun" in data))
     return (
       <Alert mt="md" color="tide" variant="light" title={reasonIn(data.message, data.messageParts)}>
@@ -107,6 +128,11 @@ function Result({ data }: { data: TestAnswer }) {
       <Text size="sm" mb="md" className="foreign">
         {reasonIn(data.decision.reason, data.decision.reasonParts)}
       </Text>
+      {isUnsaved && (
+        <Text size="sm" c="dimmed" mb="md">
+          {t("webhook.testUnsaved")}
+        </Text>
+      )}
       <Trace steps={data.trace} />
     </div>
   );

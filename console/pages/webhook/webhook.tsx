@@ -12,7 +12,7 @@ import type { Project, Webhook } from "../../shapes.ts";
 import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
+import { useRulesDraft, useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostHookPanel } from "../set-up/host-hook.tsx";
 import { Arrival } from "./arrival.tsx";
 import { HostPanel } from "./host.tsx";
@@ -43,13 +43,23 @@ export function WebhookPage({ project }: { project: Project }) {
           <HostHookPanel project={project} webhook={loaded} />
           <HostPanel webhook={loaded} />
           <SecretPanel projectId={project.id} webhook={loaded} />
-          <RulesPanel projectId={project.id} webhook={loaded} />
-          <ForManagers>
-            <TestPanel projectId={project.id} defaultRef={project.git.ref} />
-          </ForManagers>
+          <Rules project={project} webhook={loaded} />
         </div>
       )}
     </Loaded>
+  );
+}
+
+/** The rules, and a test of them as they are on the screen. */
+function Rules({ project, webhook }: { project: Project; webhook: Webhook }) {
+  const draft = useRulesDraft(webhook);
+  return (
+    <>
+      <RulesPanel webhook={webhook} draft={draft} />
+      <ForManagers>
+        <TestPanel projectId={project.id} defaultRef={project.git.ref} draft={draft} />
+      </ForManagers>
+    </>
   );
 }
 

@@ -19,6 +19,7 @@ export const groups = {
   labelsSave: "Save the labels",
   anyLabel: "Any label",
   theseLabels: "These labels",
+  theseLabelsHint: "Empty: projects of the group may request no label.",
   add: "Add a group",
   added: "The group {name} was added.",
   addFailed: "Couldn't add the group",

@@ -28,7 +28,7 @@ export const runners = {
   onlyGroups: "Only for these groups",
   onlyGroupsHint: "Empty: it runs projects of every group.",
   labelsHint:
-    "A runner with labels runs only projects that request labels, and it must have all of them. Press Enter after each label.",
+    "A runner with labels runs only projects that request labels, and it must have all of them. Press Enter after each label. Empty: it runs projects without labels.",
   disabled: "disabled",
   online: "online",
   away: "offline",

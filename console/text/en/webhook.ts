@@ -73,6 +73,8 @@ export const webhook = {
   eventPush: "pushes to branches",
   eventTag: "tags",
   eventMergeRequest: "merge requests",
+  eventsKept:
+    "At least one event stays selected: a webhook without events would still react to pushes. To stop all deploys, disable the webhook above.",
   globs:
     "In the three lists below: {star} matches within a level, {stars} across levels, {mark} one character. Press Enter after each pattern. Empty: no restriction.",
   branches: "Branches",
@@ -85,6 +87,7 @@ export const webhook = {
   refSourceWebhook: "what was pushed",
   refSourceProject: "the project's own branch",
   actions: "Stages to run",
+  actionsKept: "At least one stage stays selected: a delivery that runs nothing is refused.",
   mergeRequestActions: "Stages to run for merge requests",
   mergeRequests: "Merge requests",
   mergeRequestsSame: "run the same stages",
@@ -115,7 +118,7 @@ export const webhook = {
   whatIfNumber: "delivery {id}",
   whatIfNotRun: "Couldn't apply the rules to past deliveries",
   test: "Test",
-  testAbout: "Applies the saved rules to a push that did not happen.",
+  testAbout: "Applies the rules above, including unsaved changes, to a push that did not happen.",
   testEvent: "Event",
   testRef: "Branch or tag",
   testMessage: "Commit message",
@@ -125,6 +128,9 @@ export const webhook = {
   deployNow: "Start a deploy now",
   deployNowQuestion: "Start a deploy now?",
   deployNowHint: "This creates a real task. Signature, filters and debounce are not applied.",
+  deployNowUnsaved: "Unsaved changes of the rules are not applied either: save them first.",
+  testUnsaved: "Decided with the unsaved rules above.",
+  testOutdated: "The rules have changed since the last simulation. Simulate the push again.",
   testFailed: "Couldn't simulate the push",
   watchTask: "Watch task {id}",
 } as const;

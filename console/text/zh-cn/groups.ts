@@ -21,6 +21,7 @@ export const groups: Translated<typeof english> = {
   labelsSave: "保存标签",
   anyLabel: "任意标签",
   theseLabels: "指定标签",
+  theseLabelsHint: "留空：该群组的项目不能请求任何标签。",
   add: "添加群组",
   added: "群组 {name} 已添加。",
   addFailed: "无法添加群组",

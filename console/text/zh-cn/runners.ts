@@ -30,7 +30,7 @@ export const runners: Translated<typeof english> = {
   onlyGroups: "仅用于这些群组",
   onlyGroupsHint: "留空：运行所有群组的项目。",
   labelsHint:
-    "有标签的运行器只运行请求了标签的项目，并且必须具有全部所请求的标签。每输入一个标签后按 Enter。",
+    "有标签的运行器只运行请求了标签的项目，并且必须具有全部所请求的标签。每输入一个标签后按 Enter。留空：运行没有标签的项目。",
   disabled: "已禁用",
   online: "在线",
   away: "离线",

@@ -94,7 +94,9 @@ const fields = {
   verifyMode: z.enum(verifyModes),
   signaturePrefix: text(64),
   signatureEncoding: z.enum(["hex", "base64"]),
-  events: z.array(z.enum(eventNames)).max(eventNames.length),
+  events: z.array(z.enum(eventNames)).max(eventNames.length).openapi({
+    description: "Events that start a task. Empty: `push`; answers name it.",
+  }),
   branchFilter: globs,
   tagFilter: globs,
   pathFilter: globs,
@@ -103,7 +105,9 @@ const fields = {
   mergeRequestActions: actions.openapi({ description: "For merge requests; null: `actions`." }),
   queuePolicy: z.enum(["always", "skip"]),
   debounceSeconds: z.number().int().min(0).max(86_400).nullable(),
-  skipCiKeyword: text(100),
+  skipCiKeyword: text(100).openapi({
+    description: `A commit whose message contains it is skipped. Blank: \`${webhookDefaults.skipCiKeyword}\`; answers name it.`,
+  }),
   debounceScope: z.enum(["project", "ref"]),
   allowForks: z.boolean(),
   repositoryCheck: z.enum(repositoryChecks).openapi({

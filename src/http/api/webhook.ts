@@ -88,7 +88,8 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
   summary: "Send a test delivery",
   description:
     "As fields, or as a host's `payload` with its `headers`. By default a dry run: the decision with its trace, no record, no " +
-    "task. With `dryRun: false` a real task is created, past signature, filters and debounce; 409 while the webhook is not enabled.",
+    "task. Of a dry run `config` holds changes of the configuration that are not saved, as for what-if. With `dryRun: false` a real task " +
+    "is created, past signature, filters and debounce; 409 while the webhook is not enabled.",
   access: { project: "manage" },
   faults: triggerFaults,
   request: {
@@ -105,6 +106,10 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
         paths: z.array(text(1024)).max(10_000).optional(),
         payload: z.record(z.string(), z.unknown()).optional(),
         headers: z.record(headerName(), headerValue()).optional(),
+        config: webhookBody.optional(),
+      }).refine(({ dryRun, config }) => dryRun || config === undefined, {
+        path: ["config"],
+        message: reasonText("only_dry_run"),
       }),
     ),
   },
@@ -191,6 +196,8 @@ export function webhookApi(deps: WebhookDeps) {
       management,
       config.enabled && project.git.url !== "" ? await deps.pollStateOf(project.id) : null,
     );
+  const proposedConfig = (saved: WebhookConfig, change: z.output<typeof webhookBody>) =>
+    changedConfig(saved, changeOf(change), secrets, new Date(clock.now()));
   return newApi()
     .openapi(readWebhook, async (c) => {
       const project = projectOf(c);
@@ -220,10 +227,11 @@ export function webhookApi(deps: WebhookDeps) {
     })
     .openapi(testWebhook, async (c) => {
       const project = projectOf(c);
-      const { dryRun, ...input } = c.req.valid("json");
-      const config = await management.read(project.id);
+      const { dryRun, config: change = {}, ...input } = c.req.valid("json");
+      const saved = await management.read(project.id);
       const author = callerOf(c).username;
       if (dryRun) {
+        const config = proposedConfig(saved, change);
         const tested = await tests.dryRun(project, config, onlyGiven(input), author);
         return c.json(
           {
@@ -235,14 +243,14 @@ export function webhookApi(deps: WebhookDeps) {
           200,
         );
       }
-      const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
+      const answer = await tests.run(project, saved, onlyGiven(input), author, new Date(clock.now()));
       await auditProject(c, "webhook.test", project, { deliveryId: answer.body.deliveryId });
       return c.json(...triggered(answer));
     })
     .openapi(askWhatIf, async (c) => {
       const { config, last } = c.req.valid("json");
       const saved = await management.read(projectOf(c).id);
-      const proposed = changedConfig(saved, changeOf(config), secrets, new Date(clock.now()));
+      const proposed = proposedConfig(saved, config);
       const items = await whatIf(keepers.deliveries, saved, proposed, last, debounceSeconds);
       return c.json(
         {

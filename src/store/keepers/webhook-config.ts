@@ -1,4 +1,4 @@
-import type { WebhookConfig, WebhookConfigKeeper } from "../../model/webhook-config.ts";
+import { inForce, type WebhookConfig, type WebhookConfigKeeper } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
@@ -46,11 +46,11 @@ export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
   return {
     async ofProject(projectId) {
       const [row] = await selectOfProject(scope, { project_id: projectId });
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : inForce(shape.read(row));
     },
     async byKey(key) {
       const [row] = await selectByKey(scope, { key });
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : inForce(shape.read(row));
     },
     save: (config) => save(scope, config),
     async unsigned(visibleProjectIds, limit) {

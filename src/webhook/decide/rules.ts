@@ -1,12 +1,12 @@
 import { compileGlob, type Glob } from "../../model/glob.ts";
-import { type EventName, type WebhookConfig, webhookDefaults } from "../../model/webhook-config.ts";
+import type { EventName, WebhookConfig } from "../../model/webhook-config.ts";
 
 export interface Pattern {
   text: string;
   matches: Glob;
 }
 
-/** A configuration prepared for decisions: defaults filled in, patterns compiled once. */
+/** A configuration prepared for decisions: patterns compiled once. */
 export interface Rules {
   events: readonly EventName[];
   branches: readonly Pattern[];
@@ -19,12 +19,12 @@ export interface Rules {
 
 export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): Rules {
   return {
-    events: config.events.length === 0 ? webhookDefaults.events : config.events,
+    events: config.events,
     branches: config.branchFilter.map(patternOf),
     tags: config.tagFilter.map(patternOf),
     // People write /docs/** as in .gitignore; hosts send paths without the slash.
     paths: config.pathFilter.map((text) => patternOf(text.replace(/^\//, ""))),
-    skipCiKeyword: config.skipCiKeyword.trim() === "" ? webhookDefaults.skipCiKeyword : config.skipCiKeyword,
+    skipCiKeyword: config.skipCiKeyword,
     allowForks: config.allowForks,
     debounceSeconds: config.debounceSeconds ?? globalDebounceSeconds,
   };
