@@ -1,147 +1,100 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { signInAt } from "../support/api-server.ts";
-import { deployFolder, environmentOf, readCompose } from "../support/compose.ts";
+import { readCompose } from "../support/compose.ts";
+import { ComposeTopology } from "../support/compose-topology.ts";
 import { makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free-port.ts";
-import { main } from "../support/program.ts";
 import { PushClient } from "../support/push-client.ts";
 import { installPackages } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
+import { startVerifyService } from "../support/verify-service.ts";
 
 const haproxy = Bun.which("haproxy") ?? ((await installPackages("haproxy")) ? Bun.which("haproxy") : null);
 const queueUrl = await serviceUrl("amqp");
 const postgresUrl = await serviceUrl("postgres");
 
 const apiKey = "the api key of this topology";
+const deployKey = "the key of the deploy service";
 const adminPassword = "the password of this topology";
-const folder = mkdtempSync(join(tmpdir(), "slipway-topology-"));
-const balancerLog = join(folder, "balancer.log");
-const children = new Map<string, Bun.Subprocess>();
-
-afterAll(async () => {
-  for (const child of children.values()) child.kill("SIGKILL");
-  await Promise.all([...children.values()].map((child) => child.exited));
-  rmSync(folder, { recursive: true, force: true });
+const variables = {
+  QUEUE_URL: queueUrl ?? "",
+  PUSH_API_KEY: apiKey,
+  DEPLOY_KEY: deployKey,
+  ALLOWED_ORIGINS: "https://www.example.com",
+};
+const gatewaySettings = (prefix: string) => ({
+  SLIPWAY_PUSH_QUEUE_PREFIX: `${prefix}-${process.pid}`,
+  SLIPWAY_PUSH_DRAIN_DELAY: "8s",
+  SLIPWAY_PUSH_DRAIN_PERIOD: "1s",
 });
+const insidePaths = [
+  "/feign/publish",
+  "/feign/getOnlineUsers",
+  "/metrics",
+  "/readyz",
+  "//feign/publish",
+  "/%66eign/publish",
+];
 
-/** The topology of deploy/compose.yaml as processes: its settings and its load balancer, with other addresses. */
-async function startTopology() {
-  const compose = await readCompose();
-  const variables = {
-    QUEUE_URL: queueUrl ?? "",
-    PUSH_API_KEY: apiKey,
-    POSTGRES_PASSWORD: "unused",
-    BASE_URL: "https://deploy.example.com",
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
-    ADMIN_PASSWORD: adminPassword,
-  };
-  const names = ["push-1:8080", "push-2:8080", "deploy:8080", "balancer:8081", "balancer:8080"];
-  const addresses = new Map<string, string>();
-  for (const name of names) addresses.set(name, `127.0.0.1:${freePort()}`);
-  const addressOf = (name: string) => addresses.get(name) ?? "";
-  const elsewhere = (environment: Record<string, string>) =>
-    Object.fromEntries(
-      Object.entries(environment).map(([name, value]) => {
-        let moved = value;
-        for (const [from, to] of addresses) moved = moved.replaceAll(from, to);
-        return [name, moved];
-      }),
-    );
+/** A load balancer that has not checked its servers yet returns its own errors. */
+const serves = async (url: string) => ((await fetch(url).catch(() => null))?.status ?? 503) !== 503;
 
-  const start = async (service: string, more: Record<string, string>) => {
-    const { command = [] } = compose.services[service] ?? {};
-    const environment = {
-      ...elsewhere(environmentOf(compose.services[service], variables)),
-      SLIPWAY_SERVER_LISTEN: addressOf(`${service}:8080`),
-      SLIPWAY_DATA_DIR: join(folder, service),
-      ...more,
-    };
-    children.set(
-      service,
-      Bun.spawn([process.execPath, main, ...command], {
-        env: { PATH: process.env.PATH, HOME: folder, ...environment },
-        stdin: "ignore",
-        stdout: "ignore",
-        stderr: "ignore",
-      }),
-    );
-    await eventually(
-      `${service} is ready`,
-      async () =>
-        (await fetch(`http://${addressOf(`${service}:8080`)}/readyz`).catch(() => null))?.status === 200,
-    );
-  };
-  const database = await makePostgres(postgresUrl ?? "");
-  await start("deploy", { SLIPWAY_DATABASE_URL: database.url });
-  const prefix = {
-    SLIPWAY_PUSH_QUEUE_PREFIX: `topology-${process.pid}`,
-    SLIPWAY_PUSH_DRAIN_DELAY: "8s",
-    SLIPWAY_PUSH_DRAIN_PERIOD: "1s",
-  };
-  await Promise.all([start("push-1", prefix), start("push-2", prefix)]);
-  const balancerSettings = {
-    ...elsewhere(environmentOf(compose.services.balancer, variables)),
-    PUBLIC_BIND: addressOf("balancer:8080"),
-    INSIDE_BIND: addressOf("balancer:8081"),
-  };
-  children.set(
-    "balancer",
-    Bun.spawn([haproxy ?? "", "-db", "-f", join(deployFolder, "haproxy.cfg")], {
-      env: { PATH: process.env.PATH, ...balancerSettings },
-      stdin: "ignore",
-      stdout: Bun.file(balancerLog),
-      stderr: "ignore",
-    }),
-  );
-  const publicUrl = `http://${addressOf("balancer:8080")}`;
-  const insideUrl = `http://${addressOf("balancer:8081")}`;
-  // A load balancer that has not checked its servers yet returns its own errors.
-  const serves = async (url: string) => ((await fetch(url).catch(() => null))?.status ?? 503) !== 503;
-  await eventually(
-    "the balancer serves",
-    async () =>
-      (await serves(`${publicUrl}/ws`)) && (await serves(`${publicUrl}/`)) && serves(`${insideUrl}/feign/x`),
-  );
-  const onlineOn = async (service: string) => {
-    const answer = await fetch(`http://${addressOf(`${service}:8080`)}/feign/getOnlineUsers`, {
-      headers: { authorization: `Bearer ${apiKey}` },
-    });
-    return ((await answer.json()) as { data: string[] }).data.length;
-  };
-  return { publicUrl, insideUrl, onlineOn, database };
+const publishAt = (topology: ComposeTopology, body: object, headers: Record<string, string> = {}) =>
+  fetch(`${topology.insideUrl}/feign/publish`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}`, ...headers },
+    body: JSON.stringify(body),
+  });
+
+/** A key of an ordinary service does not become the deploy service by naming itself so. */
+async function expectConsoleNamesClosed(topology: ComposeTopology): Promise<void> {
+  const message = { targetType: "channel", target: "private-project-1", data: "x" };
+  const claimed = await publishAt(topology, message, { "x-slipway-service": "deploy" });
+  expect([claimed.status, await claimed.json()]).toMatchObject([403, { code: 40303 }]);
+  const proven = await publishAt(topology, message, { authorization: `Bearer ${deployKey}` });
+  expect(proven.status).toBe(200);
 }
 
 describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefined)(
   "the topology of deploy/compose.yaml",
   () => {
+    let topology: ComposeTopology | undefined;
+    afterAll(() => topology?.stop());
+
     test("serves users outside and services inside, and keeps all users while an instance is restarted", async () => {
-      const { publicUrl, insideUrl, onlineOn, database } = await startTopology();
-      for (const path of [
-        "/feign/publish",
-        "/feign/getOnlineUsers",
-        "/metrics",
-        "/readyz",
-        "//feign/publish",
-        "/%66eign/publish",
-      ])
+      topology = new ComposeTopology(await readCompose("compose.yaml"), {
+        ...variables,
+        POSTGRES_PASSWORD: "unused",
+        BASE_URL: "https://deploy.example.com",
+        ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+        ADMIN_PASSWORD: adminPassword,
+      });
+      const { publicUrl, insideUrl } = topology;
+      const database = await makePostgres(postgresUrl ?? "");
+      await topology.start("deploy", { SLIPWAY_DATABASE_URL: database.url });
+      const settings = gatewaySettings("topology");
+      await Promise.all([topology.start("push-1", settings), topology.start("push-2", settings)]);
+      topology.startBalancer(haproxy ?? "");
+      await eventually(
+        "the balancer serves",
+        async () =>
+          (await serves(`${publicUrl}/ws`)) &&
+          (await serves(`${publicUrl}/`)) &&
+          serves(`${insideUrl}/feign/x`),
+      );
+      for (const path of insidePaths)
         expect([path, (await fetch(publicUrl + path)).status]).toEqual([path, 404]);
       const admin = await signInAt(publicUrl, "admin", adminPassword);
       const open = async (userId: string) => {
         const { code } = await admin.expect<{ code: string }>(201, "POST", "/api/push/codes", { userId });
         return PushClient.open(`${publicUrl.replace("http", "ws")}/ws?code=${encodeURIComponent(code)}`);
       };
+      const topologyOfTest = topology;
       const publish = (target: string, data: string, key = apiKey) =>
-        fetch(`${insideUrl}/feign/publish`, {
-          method: "POST",
-          headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-          body: JSON.stringify({ targetType: "user", target, data }),
-        });
+        publishAt(topologyOfTest, { targetType: "user", target, data }, { authorization: `Bearer ${key}` });
       expect((await publish("anna", "x", "wrong")).status).toBe(401);
       expect((await fetch(`${insideUrl}/metrics`)).status).toBe(404);
+      await expectConsoleNamesClosed(topology);
 
       const clients = await Promise.all(["anna", "bert", "carl", "dora"].map(open));
       for (const name of ["anna", "bert", "carl", "dora"])
@@ -149,7 +102,11 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       for (const client of clients) await client.received(1);
 
       // A rolling restart: the instance is not ready but still serves, so that it gets no new connections.
-      const restarted = children.get((await onlineOn("push-1")) > 0 ? "push-1" : "push-2");
+      const answer = await fetch(`${topology.urlOf("push-1")}/feign/getOnlineUsers`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      const { data: onFirst } = (await answer.json()) as { data: string[] };
+      const restarted = topology.child(onFirst.length > 0 ? "push-1" : "push-2");
       restarted?.kill("SIGTERM");
       await eventually("the balancer has left it", async () => {
         const answer = await publish("anna", "still here");
@@ -161,7 +118,7 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       expect(await moved[0]?.received(1)).toEqual(["to erik"]);
       for (const client of [...clients, ...moved]) client.close();
       // A connection is logged when it ends.
-      const log = () => Bun.file(balancerLog).text();
+      const log = () => topologyOfTest.balancerLog();
       await eventually("the balancer logs connections", async () =>
         (await log()).includes('"GET /ws HTTP/1.1"'),
       );
@@ -170,3 +127,47 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
     });
   },
 );
+
+describe.if(haproxy !== null && queueUrl !== undefined)("the topology of deploy/compose-push.yaml", () => {
+  const verify = startVerifyService();
+  let topology: ComposeTopology | undefined;
+  afterAll(async () => {
+    await topology?.stop();
+    await verify.stop();
+  });
+
+  test("serves users outside and services inside, and nothing else", async () => {
+    topology = new ComposeTopology(await readCompose("compose-push.yaml"), {
+      ...variables,
+      VERIFY_URI: verify.url,
+    });
+    const { publicUrl, insideUrl } = topology;
+    const settings = gatewaySettings("topology-push");
+    await Promise.all([topology.start("push-1", settings), topology.start("push-2", settings)]);
+    topology.startBalancer(haproxy ?? "");
+    await eventually(
+      "the balancer serves",
+      async () => (await serves(`${publicUrl}/ws`)) && serves(`${insideUrl}/feign/x`),
+    );
+    for (const path of [...insidePaths, "/", "/api/projects"])
+      expect([path, (await fetch(publicUrl + path)).status]).toEqual([path, 404]);
+    await expectConsoleNamesClosed(topology);
+
+    const client = await PushClient.open(`${publicUrl.replace("http", "ws")}/ws?code=anna`);
+    const message = { targetType: "user", target: "anna", data: "to anna" };
+    expect((await publishAt(topology, message, { authorization: "Bearer wrong" })).status).toBe(401);
+    expect((await publishAt(topology, message)).status).toBe(200);
+    expect(await client.received(1)).toEqual(["to anna"]);
+    const elsewhere = await fetch(`${publicUrl}/ws?code=bert`, {
+      headers: {
+        origin: "https://evil.example",
+        upgrade: "websocket",
+        connection: "Upgrade",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": Buffer.alloc(16).toString("base64"),
+      },
+    });
+    expect(elsewhere.status).toBe(403);
+    client.close();
+  });
+});

@@ -20,9 +20,9 @@ export interface Compose {
 
 export const deployFolder = join(import.meta.dir, "../../deploy");
 
-/** deploy/compose.yaml as it is written; merges are done by the YAML parser. */
-export async function readCompose(): Promise<Compose> {
-  return Bun.YAML.parse(await Bun.file(join(deployFolder, "compose.yaml")).text()) as Compose;
+/** A compose file of deploy/ as it is written; merges are done by the YAML parser. */
+export async function readCompose(file: "compose.yaml" | "compose-push.yaml"): Promise<Compose> {
+  return Bun.YAML.parse(await Bun.file(join(deployFolder, file)).text()) as Compose;
 }
 
 /** Replaces `${NAME}`, `${NAME:-default}` and `${NAME:?message}` as Compose does. */

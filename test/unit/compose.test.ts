@@ -1,9 +1,9 @@
-import { expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 import { loadConfig } from "../../src/config/config-load.ts";
-import { deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
+import { type Compose, deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
 
 const text = { type: "string" } as const;
 const texts = { type: "array", items: text } as const;
@@ -27,7 +27,10 @@ const serviceSchema = {
     hostname: text,
     networks: texts,
     profiles: texts,
-    ports: { type: "array", items: { type: "string", pattern: "^[^:]+(:-\\d+\\})?:\\d+$" } },
+    ports: {
+      type: "array",
+      items: { type: "string", pattern: "^(127\\.0\\.0\\.1:)?[^:]+(:-\\d+\\})?:\\d+$" },
+    },
     volumes: { type: "array", items: { type: "string", pattern: "^[\\w./-]+:/[\\w./-]+(:ro)?$" } },
     environment,
     stop_grace_period: { type: "string", pattern: "^\\d+(ms|s|m|h)$" },
@@ -98,10 +101,12 @@ const composeSchema = {
   },
 } as const;
 
-const compose = await readCompose();
 const variables: Record<string, string> = {
   QUEUE_URL: "amqp://slipway:slipway@rabbitmq:5672",
+  VERIFY_URI: "http://accounts.internal/verify",
+  ALLOWED_ORIGINS: "https://www.example.com",
   PUSH_API_KEY: "key",
+  DEPLOY_KEY: "another key",
   POSTGRES_PASSWORD: "password",
   BASE_URL: "https://deploy.example.com",
   ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
@@ -109,78 +114,119 @@ const variables: Record<string, string> = {
   RUNNER_TOKEN: "token",
 };
 
-test("deploy/compose.yaml is a compose file", () => {
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(composeSchema);
-  validate(compose);
-  expect(validate.errors ?? []).toEqual([]);
-});
+const shipped = [
+  {
+    file: "compose.yaml",
+    example: ".env.example",
+    serving: ["push-1", "push-2", "deploy"],
+    listeningNowhere: ["runner"],
+    published: ["\x24{PUBLIC_PORT:-8080}:8080"],
+  },
+  {
+    file: "compose-push.yaml",
+    example: "push.env.example",
+    serving: ["push-1", "push-2"],
+    listeningNowhere: [],
+    published: ["\x24{PUBLIC_PORT:-8080}:8080", "127.0.0.1:\x24{INSIDE_PORT:-8081}:8081"],
+  },
+] as const;
 
-test("what its services name is there", () => {
-  for (const [name, service] of Object.entries(compose.services)) {
-    for (const other of Object.keys(service.depends_on ?? {})) {
-      expect({ name, other, isThere: other in compose.services }).toEqual({ name, other, isThere: true });
-      const isOptional = (compose.services[other]?.profiles ?? []).length > 0;
-      expect({ name, other, required: service.depends_on?.[other]?.required ?? true }).toEqual({
-        name,
-        other,
-        required: !isOptional,
-      });
-      const isHealthy = service.depends_on?.[other]?.condition === "service_healthy";
-      const hasCheck = compose.services[other]?.healthcheck !== undefined;
-      expect({ name, other, isChecked: !isHealthy || hasCheck }).toEqual({ name, other, isChecked: true });
+describe.each(shipped)("deploy/$file", ({ file, example, serving, listeningNowhere, published }) => {
+  let compose: Compose;
+  beforeAll(async () => {
+    compose = await readCompose(file);
+  });
+
+  test("is a compose file", () => {
+    const validate = new Ajv({ allErrors: true, strict: false }).compile(composeSchema);
+    validate(compose);
+    expect(validate.errors ?? []).toEqual([]);
+  });
+
+  test("what its services name is there", () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      for (const other of Object.keys(service.depends_on ?? {})) {
+        expect({ name, other, isThere: other in compose.services }).toEqual({ name, other, isThere: true });
+        const isOptional = (compose.services[other]?.profiles ?? []).length > 0;
+        expect({ name, other, required: service.depends_on?.[other]?.required ?? true }).toEqual({
+          name,
+          other,
+          required: !isOptional,
+        });
+        const isHealthy = service.depends_on?.[other]?.condition === "service_healthy";
+        const hasCheck = compose.services[other]?.healthcheck !== undefined;
+        expect({ name, other, isChecked: !isHealthy || hasCheck }).toEqual({ name, other, isChecked: true });
+      }
+      for (const network of service.networks ?? []) expect(compose.networks).toHaveProperty([network]);
+      for (const volume of service.volumes ?? []) {
+        const [source = ""] = volume.split(":");
+        if (!source.startsWith(".")) expect(compose.volumes).toHaveProperty([source]);
+      }
     }
-    for (const network of service.networks ?? []) expect(compose.networks).toHaveProperty([network]);
-    for (const volume of service.volumes ?? []) {
-      const [source = ""] = volume.split(":");
-      if (!source.startsWith(".")) expect(compose.volumes).toHaveProperty([source]);
+  });
+
+  test("what serves is asked whether it is alive; a runner listens nowhere", () => {
+    for (const name of serving)
+      expect(JSON.stringify(compose.services[name]?.healthcheck)).toContain(":8080/livez");
+    for (const name of listeningNowhere) expect(compose.services[name]?.healthcheck).toBeUndefined();
+  });
+
+  test("only the load balancer is reachable from outside, and of it only the public side", () => {
+    const reachable = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+    expect(reachable.map(([name, { ports }]) => [name, ports])).toEqual([["balancer", [...published]]]);
+    expect(compose.services.balancer?.environment?.PUBLIC_BIND).toBe(":8080");
+    expect(compose.services.balancer?.environment?.INSIDE_BIND).toBe(":8081");
+  });
+
+  test("every instance is given settings that are valid, and a name of its own", async () => {
+    const ids = new Set<string>();
+    for (const name of [...serving, ...listeningNowhere]) {
+      const { SLIPWAY_ADMIN_PASSWORD: _, ...given } = environmentOf(compose.services[name], variables);
+      const config = await loadConfig({ env: given, flags: {} });
+      if (name.startsWith("push")) ids.add(config["push.queue.instance-id"] ?? "");
     }
-  }
+    expect(ids).toEqual(new Set(["push-1", "push-2"]));
+  });
+
+  test("nothing is open that was not asked for: keys and origins have to be given", async () => {
+    const gateway = compose.services["push-1"];
+    for (const name of ["PUSH_API_KEY", "DEPLOY_KEY", "ALLOWED_ORIGINS"])
+      expect(() => environmentOf(gateway, { ...variables, [name]: "" })).toThrow(name);
+    const config = await loadConfig({ env: environmentOf(gateway, variables), flags: {} });
+    expect(config["push.api-keys"]).toEqual(["key"]);
+    expect(config["push.deploy-key"]).toBe("another key");
+    expect(config["push.allowed-origins"]).toEqual(["https://www.example.com"]);
+  });
+
+  test("its example of an .env file names every variable, and no other", async () => {
+    const source = await Bun.file(join(deployFolder, file)).text();
+    const used = [...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? "");
+    const named = [...(await Bun.file(join(deployFolder, example)).text()).matchAll(/^(\w+)=/gm)].map(
+      ([, name]) => name ?? "",
+    );
+    expect([...new Set(named)].sort()).toEqual([...new Set([...used, "COMPOSE_PROFILES"])].sort());
+  });
+
+  test("a container has longer to stop than its connections to be drained", async () => {
+    expect(parseInt(String(compose.services["push-1"]?.stop_grace_period), 10) * 1000).toBeGreaterThan(
+      await drainMs(),
+    );
+  });
 });
 
-test("what serves is asked whether it is alive; a runner listens nowhere", () => {
-  for (const name of ["push-1", "push-2", "deploy"])
-    expect(JSON.stringify(compose.services[name]?.healthcheck)).toContain(":8080/livez");
-  expect(compose.services.runner?.healthcheck).toBeUndefined();
+test("the unit gives a server longer to stop than its connections to be drained", async () => {
+  const unit = await Bun.file(join(deployFolder, "slipway.service")).text();
+  expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1]) * 1000).toBeGreaterThan(await drainMs());
 });
 
-test("only the load balancer is reachable from outside, and of it only the public side", () => {
-  const published = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
-  expect(published.map(([name, { ports }]) => [name, ports])).toEqual([
-    ["balancer", ["\x24{PUBLIC_PORT:-8080}:8080"]],
-  ]);
-  expect(compose.services.balancer?.environment?.PUBLIC_BIND).toBe(":8080");
-  expect(compose.services.balancer?.environment?.INSIDE_BIND).toBe(":8081");
-});
-
-test("every instance is given settings that are valid, and a name of its own", async () => {
-  const ids = new Set<string>();
-  for (const name of ["push-1", "push-2", "deploy", "runner"]) {
-    const { SLIPWAY_ADMIN_PASSWORD: _, ...given } = environmentOf(compose.services[name], variables);
-    const config = await loadConfig({ env: given, flags: {} });
-    if (name.startsWith("push")) ids.add(config["push.queue.instance-id"] ?? "");
-  }
-  expect(ids).toEqual(new Set(["push-1", "push-2"]));
-});
-
-test(".env.example names every variable of the compose file, and no other", async () => {
-  const source = await Bun.file(join(deployFolder, "compose.yaml")).text();
-  const used = [...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? "");
-  const example = await Bun.file(join(deployFolder, ".env.example")).text();
-  const named = [...example.matchAll(/^(\w+)=/gm)].map(([, name]) => name ?? "");
-  expect([...new Set(named)].sort()).toEqual([...new Set([...used, "COMPOSE_PROFILES"])].sort());
-});
+async function drainMs(): Promise<number> {
+  const config = await loadConfig({ env: {}, flags: {} });
+  return config["push.drain-delay"] + config["push.drain-period"];
+}
 
 test("variables are filled in as Compose does", () => {
   expect(interpolate("a \x24{X:-b} c \x24{Y}", { Y: "d" })).toBe("a b c d");
   expect(() => interpolate("\x24{X:?must be set}", {})).toThrow("must be set");
-});
-
-test("a container has longer to stop than its connections to be drained", async () => {
-  const config = await loadConfig({ env: {}, flags: {} });
-  const drainMs = config["push.drain-delay"] + config["push.drain-period"];
-  expect(parseInt(String(compose.services["push-1"]?.stop_grace_period), 10) * 1000).toBeGreaterThan(drainMs);
-  const unit = await Bun.file(join(deployFolder, "slipway.service")).text();
-  expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1]) * 1000).toBeGreaterThan(drainMs);
 });
 
 test("what the Dockerfile copies is there, and what the program runs on is copied", async () => {

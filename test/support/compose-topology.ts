@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Compose, deployFolder, environmentOf } from "./compose.ts";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./free-port.ts";
+import { main } from "./program.ts";
+
+/** The services of a compose file as processes: its settings and its load balancer, with other addresses. */
+export class ComposeTopology {
+  readonly #compose: Compose;
+  readonly #variables: Record<string, string>;
+  readonly #folder = mkdtempSync(join(tmpdir(), "slipway-topology-"));
+  readonly #children = new Map<string, Bun.Subprocess>();
+  /** The addresses in the file, and those of the processes. */
+  readonly #addresses = new Map<string, string>();
+
+  constructor(compose: Compose, variables: Record<string, string>) {
+    this.#compose = compose;
+    this.#variables = variables;
+    for (const name of ["push-1:8080", "push-2:8080", "deploy:8080", "balancer:8081", "balancer:8080"])
+      this.#addresses.set(name, `127.0.0.1:${freePort()}`);
+  }
+
+  get publicUrl(): string {
+    return this.urlOf("balancer");
+  }
+
+  /** Where other services publish. */
+  get insideUrl(): string {
+    return `http://${this.#addresses.get("balancer:8081")}`;
+  }
+
+  urlOf(service: string): string {
+    return `http://${this.#addresses.get(`${service}:8080`)}`;
+  }
+
+  /** Starts a service of Slipway and waits until it is ready. */
+  async start(service: string, more: Record<string, string>): Promise<void> {
+    const { command = [] } = this.#compose.services[service] ?? {};
+    this.#spawn(service, [process.execPath, main, ...command], {
+      HOME: this.#folder,
+      ...this.#environmentOf(service),
+      SLIPWAY_SERVER_LISTEN: new URL(this.urlOf(service)).host,
+      SLIPWAY_DATA_DIR: join(this.#folder, service),
+      ...more,
+    });
+    const isReady = async () => (await fetch(`${this.urlOf(service)}/readyz`)).status === 200;
+    await eventually(`${service} is ready`, () => isReady().catch(() => false));
+  }
+
+  startBalancer(haproxy: string): void {
+    this.#spawn("balancer", [haproxy, "-db", "-f", join(deployFolder, "haproxy.cfg")], {
+      ...this.#environmentOf("balancer"),
+      PUBLIC_BIND: new URL(this.publicUrl).host,
+      INSIDE_BIND: new URL(this.insideUrl).host,
+    });
+  }
+
+  balancerLog(): Promise<string> {
+    return Bun.file(join(this.#folder, "balancer.log")).text();
+  }
+
+  child(service: string): Bun.Subprocess | undefined {
+    return this.#children.get(service);
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children.values()) child.kill("SIGKILL");
+    await Promise.all([...this.#children.values()].map((child) => child.exited));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #spawn(service: string, command: string[], env: Record<string, string>): void {
+    const child = Bun.spawn(command, {
+      env: { PATH: process.env.PATH, ...env },
+      stdin: "ignore",
+      stdout: Bun.file(join(this.#folder, `${service}.log`)),
+      stderr: "ignore",
+    });
+    this.#children.set(service, child);
+  }
+
+  #environmentOf(service: string): Record<string, string> {
+    const given = environmentOf(this.#compose.services[service], this.#variables);
+    const moved = Object.entries(given).map(([name, value]) => {
+      let text = value;
+      for (const [from, to] of this.#addresses) text = text.replaceAll(from, to);
+      return [name, text];
+    });
+    return Object.fromEntries(moved);
+  }
+}
