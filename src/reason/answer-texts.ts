@@ -135,6 +135,12 @@ export const answerTexts = {
   host_rate_limit: "its rate limit is used up until {until} UTC ({status}).",
   host_redirects:
     "it redirects to {to} ({status}), and a token is not sent to another address. Store the token with the address that the server has now.",
+  repository_renamed:
+    "the repository was renamed or moved ({status}). Enter its new clone URL in the project, then connect it again.",
+  repository_renamed_to:
+    "the repository was renamed to {path} ({status}). Enter its new clone URL in the project, then connect it again.",
+  repository_not_found:
+    "the repository was not found (404): it was deleted or renamed, or the token may no longer see it. If it has a new name, enter its new clone URL in the project, then connect it again.",
   host_problem: "the server has a problem ({status}).",
   host_kind_wrong:
     "{origin} is not the API of this kind of Git host; select another kind or check the address.",
@@ -164,6 +170,7 @@ export const answerTexts = {
   note_gitlab_off: "GitLab switched it off after failed deliveries.",
   note_type: "Its content type is not JSON.",
   note_certificate: "It does not verify the certificate of this server.",
+  note_branches: "It sends only events of branches that match {filter}.",
   note_events: "It does not send: {events}.",
   host_token_blind: "it was not found, or the token may not see it (404).",
   address_internal: "{address} is an internal address; tasks.allowInternalNotifications would allow it",

@@ -225,6 +225,8 @@ export const reasonTexts = {
     "the project requires a runner with isolation {isolation}, and no runner it may use has it; set runner.{setting} on a runner",
   wait_container:
     "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
+  wait_disabled:
+    "every runner that may take it is disabled: {runners}; an administrator can enable one under Runners",
   wait_not_connected: "no runner is connected",
   wait_labels_not_connected: "no runner with the labels {labels} is connected",
   wait_home_deleted:

@@ -74,13 +74,17 @@ export function buildHostHooks(options: HostHooksOptions) {
   async function ensureKey(access: HostAccess, hook: HostHook, project: Project): Promise<string> {
     if (hook.keyId !== null && (await hasGoodKey(access, hook.path, hook.keyId))) return hook.keyId;
     const { publicKey, privateKey } = newDeployKey(`slipway-project-${project.id}`);
-    const keyId = await putKey(access, hook.path, `Slipway: ${project.name}`, publicKey);
+    // Gitea refuses a second key of the same name, and a key that is not known here may have it.
+    const title = `Slipway: ${project.name} ${crypto.randomUUID().slice(0, 8)}`;
+    const keyId = await putKey(access, hook.path, title, publicKey);
+    const { deleteKey } = hostApis[access.kind];
     try {
       await storeCredential(project.id, privateKey);
     } catch (error) {
-      await removeAt(access, hook.path, hostApis[access.kind].deleteKey(hook.path, keyId));
+      await removeAt(access, hook.path, deleteKey(hook.path, keyId));
       throw error;
     }
+    if (hook.keyId !== null) await removeAt(access, hook.path, deleteKey(hook.path, hook.keyId));
     return keyId;
   }
 
@@ -127,17 +131,20 @@ export function buildHostHooks(options: HostHooksOptions) {
         fields: [{ field: "deployKey", message: reasonText("deploy_key_ssh") }],
       });
     const stored = await store.hostHooks.ofProject(project.id);
-    const former = stored?.origin === token.origin && stored.path === path ? stored : null;
+    const atServer = stored?.origin === token.origin ? stored : null;
     // Another manager may have changed the clone URL: the token must not be used for a repository that its owner did not see.
     const expected = seenPath ?? stored?.path ?? path;
     if (expected !== path) throw new Fault("conflict", reasonText("repository_moved", { path, expected }));
     const { wanted, undo } = await prepareWebhook(project, token, audited);
     const { kind, origin } = token;
-    const put = await putHook(token, path, former?.hookId ?? null, wanted).catch(async (error: unknown) => {
+    const put = await putHook(token, path, atServer?.hookId ?? null, wanted).catch(async (error: unknown) => {
       // The first error says what failed.
       await undo().catch(() => undefined);
       throw error;
     });
+    // The same webhook under another path: the repository was renamed, and its key is still there.
+    const isSame = atServer !== null && (atServer.path === path || atServer.hookId === put.hookId);
+    const former = isSame ? atServer : null;
     const hook: HostHook = {
       ...{ projectId: project.id, tokenId, kind, origin, path, hookId: put.hookId },
       ...{ keyId: former?.keyId ?? null, state: "ok", note: "", checkedAt: now(), nextCheckAt: now() },
@@ -147,7 +154,7 @@ export function buildHostHooks(options: HostHooksOptions) {
       if (put.isNew) await removeAt(token, path, hostApis[kind].deleteHook(path, put.hookId));
       throw error;
     });
-    if (stored !== null && former === null && stored.origin === origin) await removeBoth(token, stored);
+    if (atServer !== null && former === null) await removeBoth(token, atServer);
     const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
     const read = await examined({ ...hook, keyId }, token, "");
     if (await store.hostHooks.saveCheck(hook, read)) return read;

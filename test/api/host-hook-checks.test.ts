@@ -51,7 +51,7 @@ describe("a webhook that was created", () => {
     host.isHidden = true;
     expect(await check()).toMatchObject({
       state: "unknown",
-      note: expect.stringContaining("may not see it"),
+      note: expect.stringContaining("may no longer see it"),
     });
     host.stop();
     expect(await check()).toMatchObject({
@@ -85,7 +85,7 @@ describe("a webhook that was created", () => {
       for (let number = 0; number < 120; number++)
         host.hooks.set(10_000 + number, {
           ...{ id: 10_000 + number, url: `https://x.example.com/${number}` },
-          ...{ secret: "", isActive: true, sendsPushes: true },
+          ...{ secret: "", isActive: true, sendsPushes: true, branchFilter: "" },
         });
       if (hook) host.hooks.set(20_000, { ...hook, id: 20_000, secret: "old", isActive: false });
       expect(await server.admin.expect(200, "POST", path, { tokenId })).toMatchObject({ state: "ok" });

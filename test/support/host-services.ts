@@ -86,7 +86,7 @@ export function startHostService(kind: HostKind): HostService {
       { path: "ann/shop", isAdmin: true },
       { path: "bob/x", isAdmin: false },
     ],
-    isHidden: false,
+    ...{ isHidden: false, name: "ann/shop", formerName: null },
     cloneUrl: `${origin}/ann/shop.git`,
     ...{ failWith: null, onRequest: null, gitServer: null },
     stop: () => server.stop(true),

@@ -174,6 +174,8 @@ describe("a task that no runner can take", () => {
     const { id } = await queued({ labels: ["solo"] });
     const none = "waiting: no runner has the labels solo";
     const away = "waiting: no runner with the labels solo is connected";
+    const off =
+      "waiting: every runner that may take it is disabled: solo; an administrator can enable one under Runners";
     expect(await waitingOf(id)).toBe(none);
     const runner = await admin.expect<{ id: number }>(201, "POST", "/api/runners", {
       name: "solo",
@@ -181,9 +183,9 @@ describe("a task that no runner can take", () => {
     });
     expect(await waitingOf(id)).toBe(away);
     for (const [disabled, reason] of [
-      [true, none],
+      [true, off],
       [false, away],
-      [true, none],
+      [true, off],
       [false, away],
     ] as const) {
       await admin.expect(200, "PATCH", `/api/runners/${runner.id}`, { disabled });

@@ -127,6 +127,10 @@ export const answer: Translated<typeof answerTexts> = {
   host_token_denied_scope: "令牌缺少权限（403）；需要 {scope}。",
   host_rate_limit: "其请求限额已用完，直到 {until} UTC（{status}）。",
   host_redirects: "它重定向到 {to}（{status}），而令牌不会发送到其他地址。请用服务器现在的地址保存令牌。",
+  repository_renamed: "仓库已重命名或移动（{status}）。请在项目中填写新的克隆地址，然后重新连接。",
+  repository_renamed_to: "仓库已重命名为 {path}（{status}）。请在项目中填写新的克隆地址，然后重新连接。",
+  repository_not_found:
+    "未找到仓库（404）：它已被删除或重命名，或者令牌无权再查看。如果仓库有了新名称，请在项目中填写新的克隆地址，然后重新连接。",
   host_problem: "服务器出现问题（{status}）。",
   host_kind_wrong: "{origin} 不是此类 Git 平台的 API；请选择其他类型或检查地址。",
   host_calls:
@@ -155,6 +159,7 @@ export const answer: Translated<typeof answerTexts> = {
   note_gitlab_off: "GitLab 在投递失败后将其停用。",
   note_type: "它的内容类型不是 JSON。",
   note_certificate: "它不验证此服务器的证书。",
+  note_branches: "它只发送与 {filter} 匹配的分支的事件。",
   note_events: "它不发送：{events}。",
   host_token_blind: "未找到，或令牌无权查看（404）。",
   address_internal: "{address} 是内部地址；设置 tasks.allowInternalNotifications 可以允许它",

@@ -205,6 +205,7 @@ export const reason: Translated<typeof reasonTexts> = {
     "项目需要隔离方式为 {isolation} 的运行器，但没有可用的运行器满足；请在某个运行器上设置 runner.{setting}",
   wait_container:
     "项目的某个阶段在容器中运行，但没有可用的运行器能运行容器；请在此版本的运行器上安装 podman 或 docker",
+  wait_disabled: "可以接受它的运行器均已停用：{runners}；管理员可以在“运行器”中启用",
   wait_not_connected: "没有已连接的运行器",
   wait_labels_not_connected: "没有已连接的、具有标签 {labels} 的运行器",
   wait_home_deleted: "它的发布版本位于已删除的运行器 {runner} 上；请将项目移到另一个运行器，它会重新构建",

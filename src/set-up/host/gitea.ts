@@ -1,11 +1,21 @@
 import { github } from "./github.ts";
-import { fieldOf, type HostApi, inUrl, listIn, textOf, type WantedHook } from "./host-api.ts";
+import {
+  branchFilter,
+  fieldOf,
+  firstDifference,
+  type HostApi,
+  inUrl,
+  listIn,
+  textOf,
+  type WantedHook,
+} from "./host-api.ts";
 
 function hookBody({ url, secret }: WantedHook) {
   return {
     active: true,
     events: ["push", "create", "pull_request", "pull_request_sync"],
     config: { url, content_type: "json", secret },
+    branch_filter: "*",
   };
 }
 
@@ -56,5 +66,9 @@ export const gitea: HostApi = {
     path: `/repos/${inUrl(path)}/hooks/${id}`,
     body: hookBody(wanted),
   }),
+  compareHook(json, url) {
+    const found = github.compareHook(json, url);
+    return found.state === "ok" ? firstDifference([branchFilter(textOf(json, "branch_filter"))]) : found;
+  },
   isReadOnlyKey: (json) => fieldOf(json, "read_only") === true,
 };

@@ -1,5 +1,6 @@
 import { reasonText } from "../../reason/reason.ts";
 import {
+  branchFilter,
   dateOf,
   fieldOf,
   firstDifference,
@@ -18,6 +19,8 @@ function hookBody({ url, secret }: WantedHook) {
     token: secret,
     ...Object.fromEntries(events.map((name) => [name, true])),
     enable_ssl_verification: true,
+    // Without the strategy, servers that have it would keep a filter by regular expression.
+    ...{ push_events_branch_filter: "", branch_filter_strategy: "all_branches" },
   };
 }
 
@@ -90,6 +93,11 @@ export const gitlab: HostApi = {
       },
       { isWrong: textOf(json, "url") !== url, state: "changed", note: reasonText("note_address") },
       missingEvents(events.filter((name) => fieldOf(json, name) !== true)),
+      branchFilter(
+        textOf(json, "branch_filter_strategy") === "all_branches"
+          ? ""
+          : textOf(json, "push_events_branch_filter"),
+      ),
       {
         isWrong: fieldOf(json, "enable_ssl_verification") === false,
         state: "changed",

@@ -64,9 +64,8 @@ export function reasonOf(answer: HostAnswer): string {
       ? reasonText("host_token_denied", { said: text })
       : reasonText("host_token_denied_scope", { scope: needs });
   }
-  if (status === 404) return reasonText("host_token_blind");
-  if (status >= 300 && status < 400)
-    return reasonText("host_redirects", { to: originIn(answer.header("location")), status });
+  if (status === 404) return reasonText(isOfRepository(answer) ? "repository_not_found" : "host_token_blind");
+  if (status >= 300 && status < 400) return redirectReason(answer);
   if (status >= 500) return reasonText("host_problem", { status });
   return `${text} (${status}).`;
 }
@@ -82,8 +81,24 @@ function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, " ").slice(0, maxReasonLength);
 }
 
-function originIn(location: string): string {
-  return URL.canParse(location) ? new URL(location).origin : "another address";
+/** Whether the call was about webhooks or keys of a repository. */
+function isOfRepository({ address }: HostAnswer): boolean {
+  return /\/(hooks|keys|deploy_keys)(\/|$)/.test(new URL(address).pathname);
+}
+
+/** Hosts redirect the old name of a repository: Gitea to the new name, GitHub to the number of the repository. */
+function redirectReason(answer: HostAnswer): string {
+  const { status, address } = answer;
+  const location = answer.header("location");
+  if (location === "" || !URL.canParse(location, address))
+    return reasonText("host_redirects", { to: "another address", status });
+  const target = new URL(location, address);
+  if (target.origin !== new URL(address).origin || !isOfRepository(answer))
+    return reasonText("host_redirects", { to: target.origin, status });
+  const path = /\/repos\/([\w.-]+\/[\w.-]+)\//.exec(target.pathname)?.[1];
+  return path === undefined
+    ? reasonText("repository_renamed", { status })
+    : reasonText("repository_renamed_to", { path, status });
 }
 
 /** Whether the list goes on. Addresses in the answer are not followed: they could name another server. */

@@ -12,6 +12,8 @@ export interface HostRequest {
 
 export interface HostAnswer {
   status: number;
+  /** The address that was called, without its query, which may contain the token. */
+  address: string;
   /** Undefined: the answer is not JSON. */
   json: unknown;
   /** A header of the answer; empty: it has none of this name. */
@@ -121,6 +123,12 @@ export function inUrl(path: string): string {
 export function missingEvents(missing: string[]): Parameters<typeof firstDifference>[0][number] {
   const note = reasonText("note_events", { events: missing.join(", ") });
   return { isWrong: missing.length > 0, state: "changed", note };
+}
+
+/** A difference if the hook sends only events of some branches: the filters of the project decide. */
+export function branchFilter(filter: string): Parameters<typeof firstDifference>[0][number] {
+  const isWrong = filter !== "" && filter !== "*" && filter !== "**";
+  return { isWrong, state: "changed", note: reasonText("note_branches", { filter: filter.slice(0, 200) }) };
 }
 
 /** The first difference between the hook at the host and the created hook. */

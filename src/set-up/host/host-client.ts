@@ -58,6 +58,7 @@ export function hostCall(
     const { status, headers: received } = answer;
     return {
       status,
+      address: `${url.origin}${url.pathname}`,
       json: parseJson(redacted(answer.body)),
       header: (name) => redacted([received[name] ?? ""].flat().join(", ")),
     };

@@ -82,13 +82,36 @@ export function waitingFor(
   runners: Runner[],
   now: Date,
 ): Waiting | null {
+  const { labels, homeRunnerId } = project;
+  const [on, off] = [runners.filter(({ disabled }) => !disabled), runners.filter(({ disabled }) => disabled)];
+  if (homeRunnerId === null && !on.some((runner) => hasLabels(runner, labels))) {
+    const idle = fitOf(project, group, off);
+    if (Array.isArray(idle) && idle.length > 0)
+      return lasting(reasonText("wait_disabled", { runners: idle.map(({ name }) => name).join(", ") }));
+  }
+  const fit = fitOf(project, group, on);
+  if (!Array.isArray(fit)) return fit;
+  if (homeRunnerId !== null) return homeFault(homeRunnerId, runners, fit, now);
+  if (fit.some((runner) => isSeen(runner, now))) return null;
+  return waiting(
+    labels.length > 0
+      ? reasonText("wait_labels_not_connected", { labels: labels.join(", ") })
+      : reasonText("wait_not_connected"),
+  );
+}
+
+function hasLabels(runner: Runner, labels: string[]): boolean {
+  return labels.every((label) => labelsOf(runner).includes(label));
+}
+
+/** The runners that may take the tasks of a project, or the first rule that leaves none. */
+function fitOf(project: Wanted, group: Group | null, runners: Runner[]): Runner[] | Waiting {
   const { labels, groupId } = project;
-  const enabled = runners.filter((runner) => !runner.disabled);
   const named = { labels: labels.join(", ") };
   const refused = labels.filter((label) => group?.labels?.includes(label) === false);
   if (group !== null && refused.length > 0)
     return lasting(reasonText("wait_group_labels", { group: group.name, labels: refused.join(", ") }));
-  const labelled = enabled.filter((runner) => labels.every((label) => labelsOf(runner).includes(label)));
+  const labelled = runners.filter((runner) => hasLabels(runner, labels));
   if (labels.length > 0 && labelled.length === 0) return lasting(reasonText("wait_no_labels", named));
   const willing = labelled.filter(
     (runner) => labels.length > 0 || runner.labels.length === 0 || runner.alsoUnlabelled,
@@ -121,12 +144,7 @@ export function waitingFor(
         setting: needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check",
       }),
     );
-  const away = project.homeRunnerId === null ? null : homeFault(project.homeRunnerId, runners, fit, now);
-  if (project.homeRunnerId !== null) return away;
-  if (fit.some((runner) => isSeen(runner, now))) return null;
-  return waiting(
-    labels.length > 0 ? reasonText("wait_labels_not_connected", named) : reasonText("wait_not_connected"),
-  );
+  return fit;
 }
 
 /** A project stays with the runner that holds its releases. */

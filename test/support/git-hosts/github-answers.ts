@@ -52,6 +52,7 @@ export function github(prefix: string, authorization: string, type: string | nul
       active: hook.isActive,
       events: hook.sendsPushes ? ["push", "create", "pull_request"] : ["issues"],
       config: { url: hook.url, content_type: "json", ...(type === null ? { secret: "********" } : {}) },
+      ...(isGitea ? { branch_filter: hook.branchFilter } : {}),
     });
     const shownKey = (key: { id: number; key: string; isReadOnly: boolean }) => ({
       id: key.id,
@@ -78,7 +79,15 @@ export function github(prefix: string, authorization: string, type: string | nul
       const paging = { link: page.link, "x-total-count": String(page.total) };
       return Response.json({ ok: true, data: page.shown.map(shownRepository) }, { headers: paging });
     }
-    const at = itemIn(path, `${prefix}/repos/ann/shop`);
+    const former = `${prefix}/repos/${held.formerName}/`;
+    if (path.startsWith(former)) {
+      // Gitea 1.23.8 names a path, and GitHub the address with the number of the repository.
+      const rest = path.slice(former.length);
+      const to = isGitea ? `${prefix}/repos/${held.name}/${rest}` : `${prefix}/repositories/1/${rest}`;
+      const location = isGitea ? to : new URL(to, request.url).href;
+      return new Response(null, { status: isGitea || method === "GET" ? 301 : 307, headers: { location } });
+    }
+    const at = itemIn(path, `${prefix}/repos/${held.name}`);
     if (at === null || held.isHidden) return notFound();
     if (at.list === "hooks" && at.id === null && method === "GET") {
       const page = listed([...held.hooks.values()]);
@@ -106,9 +115,14 @@ export function github(prefix: string, authorization: string, type: string | nul
         if (isText(config.secret)) hook.secret = config.secret;
         if (body.active !== undefined) hook.isActive = body.active === true;
         if (events) hook.sendsPushes = events.includes("push");
+        // Gitea, editHook: what the request leaves out becomes empty.
+        hook.branchFilter = isText(body.branch_filter) ? body.branch_filter : "";
       } else if (method !== "GET") return notFound();
       return Response.json(shown(hook));
     }
+    const isTaken = [...held.keys.values()].some(({ title }) => title === body.title);
+    // Gitea 1.23.8; GitHub allows several keys of one title.
+    if (isGitea && method === "POST" && isTaken) return invalid("A key with the same name already exists");
     return keysOf(method, at, body, held, body.read_only === true, shownKey);
   };
 }

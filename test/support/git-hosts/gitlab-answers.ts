@@ -40,6 +40,7 @@ export function gitlab(token: string) {
       push_events: hook.sendsPushes,
       tag_push_events: hook.sendsPushes,
       merge_requests_events: hook.sendsPushes,
+      push_events_branch_filter: hook.branchFilter,
       alert_status: hook.isActive ? "executable" : "disabled",
     });
     // https://docs.gitlab.com/api/projects/#list-all-projects: a search of less than three letters finds equal names only.
@@ -77,6 +78,7 @@ export function gitlab(token: string) {
         if (!isText(body.url)) return Response.json({ error: "url is missing" }, { status: 400 });
         Object.assign(hook, { url: body.url, secret: String(body.token), isActive: true });
         hook.sendsPushes = body.push_events === true;
+        hook.branchFilter = isText(body.push_events_branch_filter) ? body.push_events_branch_filter : "";
       } else if (method !== "GET") return notFound();
       return Response.json(shown(hook));
     }

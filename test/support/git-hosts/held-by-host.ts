@@ -16,6 +16,8 @@ export interface HeldHook {
   secret: string;
   isActive: boolean;
   sendsPushes: boolean;
+  /** A pattern of branches; empty or `*`: all. */
+  branchFilter: string;
 }
 
 export interface Repository {
@@ -24,6 +26,10 @@ export interface Repository {
 }
 
 export interface Held {
+  /** The repository with webhooks and keys. */
+  name: string;
+  /** Its name before it was renamed; hosts redirect it. Null: it was not renamed. */
+  formerName: string | null;
   /** The latest first. */
   repositories: Repository[];
   /** What the token may do; the names are those of the host. */
@@ -79,7 +85,7 @@ export function itemIn(path: string, repository: string): { list: string; id: nu
 }
 
 export function addHook(held: Held, url: string, secret: string, sendsPushes: boolean): HeldHook {
-  const hook = { id: ++lastId, url, secret, isActive: true, sendsPushes };
+  const hook = { id: ++lastId, url, secret, isActive: true, sendsPushes, branchFilter: "" };
   held.hooks.set(hook.id, hook);
   return hook;
 }
