@@ -2,12 +2,9 @@ import { Fault } from "../errors.ts";
 import { isNestedTooDeep, maxNesting } from "../json-nesting.ts";
 import { reasonText } from "../reason/reason.ts";
 
-/** How much of a body over the limit is still read, so that the sender receives the response. */
-const drainBytes = 1024 * 1024;
-
 /**
- * Reads a body of at most `maxBytes`; "too_large" if it is longer. The rest is read up to a bound, because a sender that
- * is interrupted while writing reports a broken connection instead of our response.
+ * Reads a body of at most `maxBytes`; "too_large" if it is longer. The rest is read and dropped, because a sender that is
+ * interrupted while writing reports a broken connection instead of our response. The caller needs a deadline.
  */
 export function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
   // The header bounds the body, and Bun reads it in one piece.
@@ -23,7 +20,6 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     total += chunk.byteLength;
     if (total <= maxBytes) chunks.push(chunk);
-    else if (total > maxBytes + drainBytes) break;
   }
   if (total > maxBytes) return "too_large";
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);

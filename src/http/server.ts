@@ -3,6 +3,7 @@ import { Fault } from "../errors.ts";
 import type { ListenAddress } from "../listen-address.ts";
 import type { Logger } from "../logger.ts";
 import { thrownResponse } from "./respond.ts";
+import { afterUnreadBody } from "./unread-body.ts";
 
 export type Handler = (
   request: Request,
@@ -19,6 +20,26 @@ export type Routes = Record<
 export function routeNames(routes: Routes): string[] {
   return Object.entries(routes).flatMap(([path, handler]) =>
     typeof handler === "function" ? [`* ${path}`] : Object.keys(handler).map((method) => `${method} ${path}`),
+  );
+}
+
+function endingUnreadBodies(handler: Handler): Handler {
+  return (request, server) => {
+    const answer = handler(request, server);
+    return answer instanceof Promise
+      ? answer.then((response) => afterUnreadBody(request, response))
+      : afterUnreadBody(request, answer);
+  };
+}
+
+function mapHandlers(routes: Routes, change: (handler: Handler) => Handler): Routes {
+  return Object.fromEntries(
+    Object.entries(routes).map(([path, route]) => [
+      path,
+      typeof route === "function"
+        ? change(route)
+        : Object.fromEntries(Object.entries(route).map(([method, handler]) => [method, change(handler)])),
+    ]),
   );
 }
 
@@ -52,8 +73,8 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
         // Otherwise the runtime answers an exception with a page that shows source code and paths.
         development: false,
         error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),
-        routes: parts.routes as never,
-        fetch: parts.fetch as never,
+        routes: mapHandlers(parts.routes, endingUnreadBodies) as never,
+        fetch: endingUnreadBodies(parts.fetch) as never,
         ...(parts.websocket ? { websocket: parts.websocket as never } : {}),
       }) as Server<unknown>,
   );
