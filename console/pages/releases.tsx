@@ -9,6 +9,7 @@ import { Commit } from "../components/task-parts.tsx";
 import { usePolling } from "../live.ts";
 import { releasesQuery, useMoveProject, useRollback } from "../release-query.ts";
 import type { Project, Release } from "../shapes.ts";
+import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, sizeText } from "../time-text.ts";
 import { visible } from "../visible.ts";
@@ -49,6 +50,11 @@ export function Releases({ project }: { project: Project }) {
                       </Table.Td>
                       <Table.Td>
                         <Moment at={release.deployedAt} />
+                        {release.endedAt !== null && (
+                          <div className="waiting">
+                            {rich("project.releaseEnded", { when: <Moment at={release.endedAt} /> })}
+                          </div>
+                        )}
                       </Table.Td>
                       <Table.Td>{workspaceText(release)}</Table.Td>
                       <Table.Td>

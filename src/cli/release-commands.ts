@@ -11,6 +11,13 @@ interface ReleaseItem {
   isKept: boolean;
   bytes: number | null;
   deployedAt: string;
+  /** Absent: a server of an earlier version. */
+  endedAt?: string | null;
+}
+
+function stateOf({ isLive, isKept, endedAt }: ReleaseItem): string {
+  const state = isLive ? "live" : isKept ? "kept" : "needs a build";
+  return endedAt ? `${state}, ended by itself` : state;
 }
 
 /** `project releases`, `rollback` and `move`: what has served, the way back, and the way to another runner. */
@@ -23,14 +30,16 @@ export function addReleaseCommands(project: Command): void {
       const rows = list.items.map((release) => ({
         task: release.taskId,
         commit: release.commit.slice(0, 8),
-        state: release.isLive ? "live" : release.isKept ? "kept" : "needs a build",
+        state: stateOf(release),
         megabytes: release.bytes === null ? undefined : Math.ceil(release.bytes / 1e6),
         deployedAt: release.deployedAt,
       }));
       print(options, list, () => table(rows, ["task", "commit", "state", "megabytes", "deployedAt"]));
     });
   addRemote(project.command("rollback <projectId>"))
-    .description("deploy an earlier release again: the previous release, or the release given by --to")
+    .description(
+      "deploy an earlier release again: the last one that did not end by itself, or the release given by --to",
+    )
     .option("--to <taskId>", "the task that built it, see `project releases`", idValue)
     .option(followFlags, followHelp)
     .action(async (projectId: string, options: FollowOptions & { to?: number }) => {

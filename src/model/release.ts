@@ -25,6 +25,8 @@ export interface Release {
   bytes: number | null;
   /** When it last began to serve; of a candidate, when its task was handed out. */
   deployedAt: Date;
+  /** When its service was seen to exit by itself, soon after a start; null: not since it last began to serve. */
+  endedAt: Date | null;
 }
 
 /** The first minute of output of a service. */

@@ -142,6 +142,8 @@ export interface TaskRollback {
   commit: string;
   state: "running" | "success" | "failed" | "unneeded";
   reason: string;
+  /** False: a success without any check or process that would show that it serves. */
+  isProven?: boolean;
 }
 
 export type NewTask = Pick<

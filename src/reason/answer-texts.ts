@@ -95,6 +95,8 @@ export const answerTexts = {
   request_expired: "The request of task {id} has expired; run the task again.",
   newer_deployed: "Task {newer} has deployed a newer commit; run task {id} again.",
   no_earlier_release: "{project} has no earlier release to return to.",
+  no_working_release:
+    "Every earlier release of {project} ended by itself soon after it was started. To start one of them again, name its task.",
   not_returnable: "Task {id} is not a successful task of {project}: there is nothing to return to.",
   test_messages: "A project may send {limit} test messages a minute; try again in {seconds} s.",
   target_refused: "notify.{field} {fault}.",

@@ -156,6 +156,7 @@ export const reasonTexts = {
   runner_vanished_twice: "The runner vanished a second time; the task is not run again by itself.",
   runner_stuck: "The runner did not end the task in time, so it was given up.",
   rolled_back: "{failed} failed; {serving} is serving again.",
+  put_back: "{failed} failed; {serving} was put back. Nothing checks whether it works.",
   still_serving: "{failed} failed; {serving} is still serving.",
   rolling_back: "{failed} failed; rolling back to {serving}.",
   rollback_failed:

@@ -51,7 +51,7 @@ const lasts = withCodes(
   "live_before",
 );
 /** Sentences that precede another one. */
-const firsts = withCodes("rolled_back", "still_serving", "rolling_back", "rollback_failed");
+const firsts = withCodes("rolled_back", "put_back", "still_serving", "rolling_back", "rollback_failed");
 /** Values that may be parts. */
 const nestedNames: readonly string[] = ["why", "files", "fault", "noun", "act"];
 /** Values that must be one of our words: with another one, the text is not ours. */

@@ -79,6 +79,13 @@ const keptRelease = z.object({
 });
 export type KeptRelease = z.infer<typeof keptRelease>;
 
+/** A kept release with what is needed to run it again. */
+const restorable = keptRelease.extend({
+  stages: z.array(taskStage),
+  env: z.record(z.string(), z.string()),
+});
+export type RestorableRelease = z.infer<typeof restorable>;
+
 export const runTask = z.object({
   type: z.literal("run_task"),
   taskId: z.number().int(),
@@ -146,9 +153,11 @@ export const runTask = z.object({
       /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
       from: keptRelease.nullable(),
       /** Runs again if deploy, start or the health check fails. */
-      previous: keptRelease
-        .extend({ stages: z.array(taskStage), env: z.record(z.string(), z.string()) })
-        .nullable(),
+      previous: restorable.nullable(),
+      /** Run again instead of `previous`, the first one first, if that has ended by itself meanwhile. Absent: none. */
+      earlier: z.array(restorable).optional(),
+      /** The release that served last has ended by itself, so that nothing serves. */
+      isDown: z.boolean().optional(),
     })
     .optional(),
 });
@@ -240,6 +249,8 @@ export const rollbackRequest = z.object({
   toTaskId: z.number().int().positive(),
   state: z.enum(["running", "success", "failed", "unneeded"]),
   reason: saidText(2000),
+  /** Of a success: whether a check or a living process shows that it serves. Older runners do not send it. */
+  isProven: z.boolean().optional(),
 });
 
 /** The first minute of a service's output, complete in each call. May be sent after the task has ended. */

@@ -162,7 +162,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const { id: taskId, ref, message, author } = await store.tasks.create(sampleTask({ projectId }));
     await store.releases.put({
       ...{ taskId, projectId, attempt: 5, runnerId: 1, state: "kept", ref, message, author },
-      ...{ commit: "", stages, env: {}, bytes: 1, deployedAt: sampleTime },
+      ...{ commit: "", stages, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
     });
     const { id } = await store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));
     await handOut(id);

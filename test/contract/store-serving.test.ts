@@ -28,7 +28,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const { ref, message, author } = task;
     await store.releases.put({
       ...{ taskId: task.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
-      ...{ commit: task.commit ?? "", stages, env: {}, bytes: 1, deployedAt: sampleTime },
+      ...{ commit: task.commit ?? "", stages, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
     });
     return task;
   }

@@ -182,12 +182,15 @@ describe("the previous release comes back by itself", () => {
     const port = newPort();
     const projectId = await serviceProject(port);
     const first = await deploy(projectId, "success");
-    await endListeners(port);
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
       stages: { start: { directory: "not-there" } },
     });
+    // Ends the watch of its first minute: a service that ends later is no reason against its release.
     const second = await deploy(projectId, "failed");
-    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is serving again.`);
+    expect(second.task.reason).toStartWith(`${second.short} failed; ${first.short} is still serving.`);
+    await endListeners(port);
+    const third = await deploy(projectId, "failed");
+    expect(third.task.reason).toStartWith(`${third.short} failed; ${first.short} is serving again.`);
     expect((await answerOf(port)).commit).toBe(first.commit);
   });
 

@@ -53,4 +53,5 @@ export interface ReleaseAnswer {
   isLive: boolean;
   isKept: boolean;
   bytes: number | null;
+  endedAt: string | null;
 }

@@ -140,7 +140,7 @@ describe("the progress of a task on a remote runner", () => {
       expect(metrics).toContain(name);
   });
 
-  test("says in the status of a failed commit that the previous one is serving again", async () => {
+  test("says in the status of a failed commit that the previous one was put back", async () => {
     const projectId = await client.project(`${host.url}/ann/shop.git`, { deploy: "test ! -e broken" });
     await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { provider: "gitea" });
     await server.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/status-token`, { value: "t0ken" });
@@ -151,7 +151,7 @@ describe("the progress of a task on a remote runner", () => {
     const first = await client.reach((await client.run(projectId)).id, "success");
     const broken = await repository.push({ broken: "" });
     const second = await client.reach((await client.run(projectId)).id, "failed");
-    const said = `${broken.slice(0, 7)} failed; ${first.commit?.slice(0, 7)} is serving again.`;
+    const said = `${broken.slice(0, 7)} failed; ${first.commit?.slice(0, 7)} was put back.`;
     expect(second.reason).toStartWith(said);
     await eventually("the host knows the outcome", () => statusesOf(broken).at(-1)?.[0] === "failure");
     expect(statusesOf(broken).at(-1)?.[1]).toStartWith(said);

@@ -58,6 +58,7 @@ export const project = {
   rollback: "Roll back",
   rollbackTo: "Roll back to {commit}",
   rollbackTitle: "Roll back to {commit}?",
+  releaseEnded: "ended by itself {when}",
   rollbackKept: "A new task starts this release from its kept workspace, without a build.",
   rollbackBuild:
     "The workspace of this release was removed: a new task builds it again, with the scripts and variables that it had.",

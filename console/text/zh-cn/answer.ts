@@ -91,6 +91,7 @@ export const answer: Translated<typeof answerTexts> = {
   request_expired: "任务 {id} 的审批请求已过期；请重新运行任务。",
   newer_deployed: "任务 {newer} 已部署更新的提交；请重新运行任务 {id}。",
   no_earlier_release: "{project} 没有可以退回的更早版本。",
+  no_working_release: "{project} 的每个更早版本都在启动后不久自行退出。要再次启动其中一个，请指定它的任务。",
   not_returnable: "任务 {id} 不是 {project} 的成功任务：没有可以退回的内容。",
   test_messages: "每个项目每分钟可以发送 {limit} 条测试消息；请在 {seconds} 秒后重试。",
   target_refused: "notify.{field} {fault}。",

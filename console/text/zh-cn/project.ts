@@ -58,6 +58,7 @@ export const project: Translated<typeof english> = {
   rollback: "回滚",
   rollbackTo: "回滚到 {commit}",
   rollbackTitle: "回滚到 {commit}？",
+  releaseEnded: "{when}自行退出",
   rollbackKept: "新任务将从保留的工作区启动此发布，无需构建。",
   rollbackBuild: "此发布的工作区已删除：新任务将使用当时的脚本和变量重新构建。",
   rollbackSubmit: "开始回滚",

@@ -143,6 +143,7 @@ export const reason: Translated<typeof reasonTexts> = {
   runner_vanished_twice: "运行器再次失联；任务不会自动重新运行。",
   runner_stuck: "运行器没有按时结束任务，因此放弃了该任务。",
   rolled_back: "{failed} 失败；{serving} 已恢复服务。",
+  put_back: "{failed} 失败；{serving} 已放回原处。没有检查能表明它是否正常。",
   still_serving: "{failed} 失败；{serving} 仍在提供服务。",
   rolling_back: "{failed} 失败；正在回滚到 {serving}。",
   rollback_failed: "{failed} 失败，回滚到 {serving} 也失败：{detail}。目前没有已知的服务版本。",

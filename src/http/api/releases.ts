@@ -28,6 +28,10 @@ const releaseShape = z
     }),
     bytes: z.number().int().nullable().openapi({ description: "Disk use of its workspace." }),
     deployedAt: time.openapi({ description: "When it last began to serve." }),
+    endedAt: time.nullable().openapi({
+      description:
+        "When its service was seen to exit by itself, within a minute of its start; null: not since it last began to serve. A rollback without `taskId` does not choose it.",
+    }),
   })
   .openapi("Release");
 
@@ -45,7 +49,7 @@ const rollBack = route("post", "/projects/{id}/rollback", {
   summary: "Bring an earlier release back",
   description:
     "Runs deploy and start of the release of `taskId` again, with its scripts and environment and the secrets of today; without `taskId`, " +
-    "of the release that served before the live one. A kept release needs no build; an older one is built again.",
+    "of the last release before the live one that did not end by itself. A kept release needs no build; an older one is built again.",
   access: { project: "manage" },
   request: { params: idParams("id"), body: jsonBody(strict({ taskId: id.nullable().optional() })) },
   responses: { 201: json("The new task.", taskShape) },
@@ -77,6 +81,7 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
     isKept: isUsable(release, project),
     bytes: release.bytes,
     deployedAt: release.deployedAt.toISOString(),
+    endedAt: release.endedAt?.toISOString() ?? null,
   });
   return newApi()
     .openapi(listReleases, async (c) => {

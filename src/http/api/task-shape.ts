@@ -79,6 +79,9 @@ export const taskShape = z
         commit: z.string(),
         state: z.enum(["running", "success", "failed", "unneeded"]),
         reason: z.string(),
+        isProven: z.boolean().optional().openapi({
+          description: "False: no health check and no process of the release shows that it serves.",
+        }),
       })
       .nullable()
       .openapi({ description: "How the previous release was brought back because this task failed." }),

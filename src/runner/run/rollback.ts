@@ -1,13 +1,15 @@
 import { messageOf } from "../../errors.ts";
-import type { RunTask } from "../protocol.ts";
+import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStage } from "../stage/run-stage.ts";
+import type { StageEnd } from "../stage/stage-script.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import type { StagesEnd, StagesParts } from "./run-stages.ts";
 
-type Previous = NonNullable<NonNullable<RunTask["release"]>["previous"]>;
-
 export interface RollbackParts extends Omit<StagesParts, "workspace"> {
   workspaces: Workspaces;
+  hasEndedByItself(releaseTaskId: number): boolean;
+  /** The rollback has succeeded. */
+  restored(): void;
 }
 
 /**
@@ -16,17 +18,26 @@ export interface RollbackParts extends Omit<StagesParts, "workspace"> {
  */
 export async function rollBack(
   instruction: RunTask,
-  previous: Previous,
   { end, failedStage, isTouched, hasReplaced }: StagesEnd,
   parts: RollbackParts,
 ): Promise<void> {
   const { held, log } = parts;
+  const { previous: served = null, earlier = [], isDown: wasDown = false } = instruction.release ?? {};
+  if (served === null) return;
+  const previous = [served, ...earlier].find(({ taskId }) => !parts.hasEndedByItself(taskId));
+  if (previous === undefined) {
+    log.say(
+      "system",
+      `[no rollback: ${nameOf(served)} has ended by itself, and no release before it is kept]`,
+    );
+    return;
+  }
   const { taskId: toTaskId } = previous;
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
   const start = instruction.stages.find(({ name }) => name === "start");
   const { isServing, hasEnded } = serviceState(previous, parts);
   // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
-  const isDown = start !== undefined && hasEnded;
+  const isDown = start !== undefined && (hasEnded || wasDown || previous !== served);
   // A cancel asks for no start either: what ended before this task stays as it was.
   const servesAsBefore = !isTouched && (end.state === "canceled" || !isDown);
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
@@ -38,20 +49,20 @@ export async function rollBack(
   }
   log.say("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
   if ((await held.rollback({ toTaskId, state: "running", reason: "" })) === null) return;
-  const reason = await runPrevious(instruction, previous, parts).catch(messageOf);
-  log.say(
-    "system",
-    reason === null ? `[${nameOf(previous)} is serving again]` : `[the rollback failed: ${reason}]`,
-  );
-  await held.rollback({
-    toTaskId,
-    state: reason === null ? "success" : "failed",
-    reason: (reason ?? "").slice(0, 2000),
-  });
+  const restored = await runPrevious(instruction, previous, parts).catch(messageOf);
+  if (typeof restored === "string") {
+    log.say("system", `[the rollback failed: ${restored}]`);
+    await held.rollback({ toTaskId, state: "failed", reason: restored.slice(0, 2000) });
+    return;
+  }
+  parts.restored();
+  const { isProven } = restored;
+  log.say("system", `[${nameOf(previous)} ${isProven ? "is serving again" : "was put back"}]`);
+  await held.rollback({ toTaskId, state: "success", reason: "", isProven });
 }
 
 /** What is known of the release's service. A record that cannot be read must not prevent the rollback. */
-function serviceState({ taskId }: Previous, { services, log }: RollbackParts) {
+function serviceState({ taskId }: RestorableRelease, { services, log }: RollbackParts) {
   try {
     const isServing = services.living().some((service) => service.taskId === taskId);
     return { isServing, hasEnded: services.hasEnded(taskId) };
@@ -61,12 +72,12 @@ function serviceState({ taskId }: Previous, { services, log }: RollbackParts) {
   }
 }
 
-/** Null: it serves. */
+/** Why it failed; or whether it is proven that the release serves, which still holds at the end. */
 async function runPrevious(
   instruction: RunTask,
-  previous: Previous,
+  previous: RestorableRelease,
   parts: RollbackParts,
-): Promise<string | null> {
+): Promise<string | { isProven: boolean }> {
   const { taskId, attempt, ref, stages } = previous;
   const workspace = parts.workspaces.reopen(instruction.projectId, taskId, attempt);
   if (workspace === null) return `the workspace of task ${taskId} is gone from this runner`;
@@ -79,9 +90,12 @@ async function runPrevious(
     held: { ...parts.held, stopped: parts.held.lost },
     begun() {},
   };
-  const { starting, started } = parts;
+  const { started } = parts;
+  const proofs: (() => Promise<StageEnd | null>)[] = [];
+  const proven = (again: () => Promise<StageEnd | null>) => void proofs.push(again);
+  parts.starting();
   for (const stage of stages) {
-    const end = await runStage(stage, context, { replacing: async () => true, starting, started });
+    const end = await runStage(stage, context, { replacing: async () => true, started, proven });
     if (end.state !== "success") return end.reason;
   }
   const waitingTasks = instruction.waitingTasks ?? [];
@@ -91,9 +105,13 @@ async function runPrevious(
     .catch((error: unknown) =>
       parts.log.say("system", `[the runner could not record the rollback: ${messageOf(error)}]`),
     );
-  return null;
+  for (const again of proofs) {
+    const unfit = await again();
+    if (unfit !== null) return unfit.reason;
+  }
+  return { isProven: proofs.length > 0 };
 }
 
-function nameOf({ taskId, commit }: Previous): string {
+function nameOf({ taskId, commit }: RestorableRelease): string {
   return `${commit.slice(0, 7)} (task ${taskId})`;
 }

@@ -20,6 +20,7 @@ export interface StagesEnd {
 
 export interface StagesParts extends Omit<StageContext, "begun" | "checkedOut" | "held" | "instruction"> {
   held: HeldTask;
+  /** Deploy or start is about to run: from now on, earlier services of the project may be ended on purpose. */
   starting(): void;
   started(running: RunningService): void;
 }
@@ -52,6 +53,7 @@ export async function runStages(
     // Set also if the answer is a cancel: the server may have recorded an earlier call whose answer was lost.
     isAnnounced ||= !isBuild;
     if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
+    if (!isBuild) parts.starting();
     const begun = () => {
       isTouched ||= !isBuild;
     };
@@ -62,8 +64,8 @@ export async function runStages(
         isTouched = true;
         return isGoing(held, { ...running, endsPrevious: true });
       },
-      starting: parts.starting,
       started: parts.started,
+      proven() {},
     });
     const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
     if (end.state !== "success") return ended(end, stage.name);

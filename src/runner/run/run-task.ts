@@ -10,6 +10,7 @@ import { buildMasker, type Masker } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
 import { runProcess } from "../process/process.ts";
 import { survivorsText } from "../process/process-tree.ts";
+import { livingMembers } from "../process/started-service.ts";
 import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
@@ -43,6 +44,8 @@ export interface RunTaskParts {
   watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void;
   /** Ends the watch of the project's earlier service, which a new start may end on purpose. */
   endWatch(projectId: number): void;
+  /** Whether the release of this task ended by itself, and was not started again since. */
+  hasEndedByItself(releaseTaskId: number): boolean;
 }
 
 /** The only instruction: checkout, then each stage; each begins only after the server has acknowledged it. */
@@ -65,6 +68,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let opened: OpenedWorkspace | null = null;
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
   let running: RunningService | null = null;
+  let isRestored = false;
   try {
     opened = await openWorkspace(instruction, parts.workspaces);
     const starting = () => parts.endWatch(instruction.projectId);
@@ -72,10 +76,21 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
       running?.capture.close();
       running = service;
     };
+    const restored = () => {
+      isRestored = true;
+    };
     end =
       opened === null
         ? { state: "failed", exitCode: null, reason: reasonText("workspace_gone") }
-        : await work(instruction, opened, { ...parts, held, guard, stream: log, starting, started });
+        : await work(instruction, opened, {
+            ...parts,
+            held,
+            guard,
+            stream: log,
+            starting,
+            started,
+            restored,
+          });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = {
@@ -94,6 +109,9 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     );
     await tried("a log was not sent", log.flushed);
     const kept = await tried("kept releases were not read", () => keptOf(instruction, parts));
+    const restored = isRestored ? running : null;
+    if (restored !== null)
+      await tried("an ended service was not reported", () => reportIfEnded(restored, held));
     const isWorkspaceLost = opened === null && instruction.approval?.step === "deploy";
     await tried("a result was not sent", () =>
       held.finish({
@@ -118,6 +136,13 @@ async function orNull<T>(step: () => T | Promise<T>, failure: string, log: Logge
     log.error({ error: messageOf(error) }, failure);
     return null;
   }
+}
+
+/** The release that a rollback has restored may have ended since, because removing a workspace takes time. */
+async function reportIfEnded({ service }: RunningService, held: HeldTask): Promise<void> {
+  if (livingMembers(service).length > 0) return;
+  const reason = reasonText("processes_exited_silent");
+  await held.rollback({ toTaskId: service.taskId, state: "failed", reason });
 }
 
 interface OpenedWorkspace {
@@ -186,6 +211,7 @@ interface Work extends RunTaskParts {
   stream: LogStream;
   starting(): void;
   started(running: RunningService): void;
+  restored(): void;
 }
 
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
@@ -237,9 +263,8 @@ async function runOrRollBack(
     ...stageParts,
     workspace,
   });
-  const previous = instruction.release?.previous;
-  if (ended.end.state !== "success" && ended.isAnnounced && previous && held.isCertain())
-    await rollBack(instruction, previous, ended, stageParts);
+  if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
+    await rollBack(instruction, ended, stageParts);
   return ended.end;
 }
 

@@ -27,7 +27,7 @@ import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { runTask } from "./run-task.ts";
-import { watchService } from "./service-watch.ts";
+import { type ServiceWatch, watchService } from "./service-watch.ts";
 
 export interface RunnerOptions {
   /** Read for each call. */
@@ -85,7 +85,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
   /** Running attempts. A task can have two: the attempt that lost its lease and is being ended, and the next attempt. */
   const running = new Set<Promise<void>>();
-  const watches = new Map<number, { watching: Promise<void>; replaced: AbortController }>();
+  const watches = new Map<number, ServiceWatch>();
+  /** Tasks whose release ended by itself and was not started again since. */
+  const endedReleases = new Set<number>();
   const serverWatch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);
   const request = (): ClaimRequest => ({
@@ -129,14 +131,19 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
 
   function watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void {
     const { projectId } = held;
-    const replaced = new AbortController();
-    const parts = { client, masker, log, stop, replaced: replaced.signal };
-    const watching = watchService(held, running, parts)
-      .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
-      .finally(() => {
-        if (watches.get(projectId)?.replaced === replaced) watches.delete(projectId);
-      });
-    watches.set(projectId, { watching, replaced });
+    const { taskId } = running.service;
+    endedReleases.delete(taskId);
+    const exited = () => void endedReleases.add(taskId);
+    const { watching, replace } = watchService(held, running, { client, masker, log, stop, exited });
+    const watch = {
+      replace,
+      watching: watching
+        .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
+        .finally(() => {
+          if (watches.get(projectId) === watch) watches.delete(projectId);
+        }),
+    };
+    watches.set(projectId, watch);
   }
 
   function start(instruction: RunTask): void {
@@ -155,7 +162,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       abandon: options.abandon,
       releases: options.releases,
       watch,
-      endWatch: (projectId) => watches.get(projectId)?.replaced.abort(),
+      endWatch: (projectId) => watches.get(projectId)?.replace(),
+      hasEndedByItself: (releaseTaskId) => endedReleases.has(releaseTaskId),
     })
       .catch((error: unknown) => log.error({ taskId, error: messageOf(error) }, "a task broke off"))
       .finally(() => {

@@ -18,15 +18,34 @@ export interface ServiceWatchParts {
   log: Logger;
   /** Aborted: sends the output so far and ends. */
   stop: AbortSignal;
-  /** Aborted: another start of the project may end the service on purpose; nothing more is sent. */
-  replaced: AbortSignal;
+  /** The service has ended by itself. */
+  exited(): void;
+}
+
+export interface ServiceWatch {
+  watching: Promise<void>;
+  /** Another task of the project may end the service on purpose from now on: a later exit is not reported. */
+  replace(): void;
 }
 
 /** Sends a service's first minute of output, and whether it has exited in that time. */
-export async function watchService(
+export function watchService(held: Held, running: RunningService, parts: ServiceWatchParts): ServiceWatch {
+  const replacing = new AbortController();
+  return {
+    watching: watchUntil(replacing.signal, held, running, parts),
+    replace() {
+      // One that has exited since the last look did so by itself: the watch goes on until it has reported that.
+      if (livingMembers(running.service).length > 0) replacing.abort();
+      else parts.exited();
+    },
+  };
+}
+
+async function watchUntil(
+  replaced: AbortSignal,
   held: Held,
   { service, capture }: RunningService,
-  { client, masker, log, stop, replaced }: ServiceWatchParts,
+  { client, masker, log, stop, exited }: ServiceWatchParts,
 ): Promise<void> {
   const endsAt = performance.now() + watchMs;
   const awake = AbortSignal.any([stop, replaced]);
@@ -35,6 +54,7 @@ export async function watchService(
     while (!replaced.aborted) {
       const isLast = stop.aborted || performance.now() >= endsAt;
       const hasExited = livingMembers(service).length === 0;
+      if (hasExited) exited();
       capture.read();
       const text = masker.text(capture.head());
       const { taskId, attempt, lease } = held;

@@ -33,12 +33,12 @@ export interface RunningService {
 }
 
 export interface StartProgress {
-  /** The script is about to run: from now on, earlier services of the project may be ended on purpose. */
-  starting(): void;
   /** Reports to the server that the serving release is about to end. False: the task must not continue. */
   replacing(): Promise<boolean>;
   /** The service has passed its checks. The capture now belongs to the receiver. */
   started(running: RunningService): void;
+  /** Its check has passed, or a process of it lives. `again` looks once more; null: that still holds. */
+  proven(again: () => Promise<StageEnd | null>): void;
 }
 
 type StartRules = NonNullable<Stage["start"]>;
@@ -56,6 +56,8 @@ interface Start {
 }
 
 const settlePollMs = 100;
+/** How long a service that has passed its check may take to pass it again. */
+const recheckSeconds = 5;
 
 /** Runs the start script and proves that its service answers. */
 export async function runStart(
@@ -63,7 +65,6 @@ export async function runStart(
   context: StageContext,
   progress: StartProgress,
 ): Promise<StageEnd> {
-  progress.starting();
   const rules = stage.start ?? null;
   const port = rules?.previous === "stop-after-healthy" ? await freePort() : null;
   const script = openScript(stage, context, port === null ? {} : { PORT: String(port) });
@@ -99,7 +100,7 @@ async function proveAndSettle(
   result: RunResult,
   capture: OutputCapture | null,
 ): Promise<StageEnd> {
-  const { stage, context, port } = start;
+  const { stage, context, port, progress, check } = start;
   const left = findLeftProcesses(result.tree);
   if (result.hadLeftovers && result.isOutputHeld)
     context.log.say(
@@ -109,8 +110,13 @@ async function proveAndSettle(
   const end = endOf(stage, result, context);
   const proven = end.state === "success" ? await prove(start, before, left, capture) : null;
   const ready = proven ?? end;
-  const final = ready.state === "success" && port !== null ? ((await takeOver(start)) ?? ready) : ready;
-  return settle(start, result, final, capture);
+  const again = () => proveAgain(start, before, left, capture);
+  // The switch, and the end of the earlier services, take time.
+  const replaced = async () => (await takeOver(start)) ?? (await again());
+  const final = ready.state === "success" && port !== null ? ((await replaced()) ?? ready) : ready;
+  const settled = await settle(start, result, final, capture);
+  if (settled.state === "success" && (check || left.wereAny)) progress.proven(again);
+  return settled;
 }
 
 /** Ends unwanted processes, and records continuing ones before the guard releases them. */
@@ -182,9 +188,40 @@ async function prove(
   left: LeftProcesses,
   capture: OutputCapture | null,
 ): Promise<StageEnd | null> {
-  const { context, stage, rules, check, earlier } = start;
+  const { context, stage, rules, check } = start;
+  if (check) context.log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
   const ill = check ? await checkStarted(start, check, left.haveExited) : null;
   if (!check && rules && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
+  const unfit = findFault(start, before, left, capture, ill);
+  if (unfit === null && rules && !left.wereAny && !check)
+    context.log.say(
+      stage.name,
+      "[the script left no process in its session and there is no health check: whether the service runs is not known]",
+    );
+  return unfit;
+}
+
+/** What was proven still holds. */
+async function proveAgain(
+  start: Start,
+  before: BeforeStart,
+  left: LeftProcesses,
+  capture: OutputCapture | null,
+): Promise<StageEnd | null> {
+  const { check } = start;
+  const timeoutSeconds = Math.min(check?.timeoutSeconds ?? 0, recheckSeconds);
+  const ill = check ? await checkStarted(start, { ...check, timeoutSeconds }, left.haveExited) : null;
+  return findFault(start, before, left, capture, ill);
+}
+
+/** Why the service does not count as started; null: it does. */
+function findFault(
+  { context, stage, rules, earlier }: Start,
+  before: BeforeStart,
+  left: LeftProcesses,
+  capture: OutputCapture | null,
+  ill: string | null,
+): StageEnd | null {
   if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
   capture?.read();
   const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
@@ -195,13 +232,7 @@ async function prove(
       stage.name,
       `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
     );
-  if (ill) return failed(ill);
-  if (rules && !left.wereAny && !check)
-    context.log.say(
-      stage.name,
-      "[the script left no process in its session and there is no health check: whether the service runs is not known]",
-    );
-  return null;
+  return ill === null ? null : failed(ill);
 }
 
 /** With the reason why a port is held, which is usually the cause. */
@@ -226,8 +257,7 @@ async function checkStarted(
   check: HealthCheck,
   hasExited: () => boolean,
 ): Promise<string | null> {
-  const { held, log } = context;
-  log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
+  const { held } = context;
   const found = await checkHealth(check, {
     stop: held.stopped,
     fetch,

@@ -1,5 +1,5 @@
 import type { Release, ReleaseKeeper } from "../../model/release.ts";
-import { json, plain, rowShape, time } from "../query/row.ts";
+import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
 const shape = rowShape<Release, "releases">({
@@ -16,6 +16,7 @@ const shape = rowShape<Release, "releases">({
   env: json(),
   bytes: plain(),
   deployedAt: time,
+  endedAt: optional(time),
 });
 
 export function buildReleaseKeeper({ db }: Scope): ReleaseKeeper {

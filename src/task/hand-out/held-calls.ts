@@ -147,9 +147,9 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async rollback(runner: Runner, request: RollbackRequest): Promise<HeldAnswer> {
-      const { toTaskId, state, reason } = request;
+      const { toTaskId, state, reason, isProven } = request;
       const held = leaseOf(runner, request);
-      const done = await store.run(reportRollback, { held, request: { toTaskId, state, reason } });
+      const done = await store.run(reportRollback, { held, request: { toTaskId, state, reason, isProven } });
       if (!done) return leaseLost;
       events.changed(done);
       return { continue: true };

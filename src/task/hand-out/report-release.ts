@@ -6,7 +6,7 @@ import { type HeldLease, renew } from "./lease.ts";
 
 interface RollbackReport {
   held: HeldLease;
-  request: Pick<RollbackRequest, "toTaskId" | "state" | "reason">;
+  request: Pick<RollbackRequest, "toTaskId" | "state" | "reason" | "isProven">;
 }
 
 /** Null: the runner no longer holds the task. */
@@ -32,7 +32,7 @@ export const reportOutput = operation(
     const task = await keepers.tasks.byId(held.taskId);
     const isIts = task?.runnerId === held.runnerId && task.attempt === held.attempt;
     if (!isIts || task.leaseHash !== held.leaseHash) return null;
-    await noteOutput(keepers, task, request);
+    await noteOutput(keepers, task, request, keepers.now());
     return task;
   },
 );

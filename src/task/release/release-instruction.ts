@@ -64,9 +64,10 @@ export async function releaseInstruction(
       env,
       bytes: null,
       deployedAt: parts.now,
+      endedAt: null,
     });
-  const previous = deploys ? await previousOf(task, project, from, parts) : null;
-  return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), previous } };
+  const before = deploys ? await releasesBefore(task, project, from, parts) : { previous: null };
+  return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), ...before } };
 }
 
 /** The stages that the task was handed out with, as far as they are stored: the project's may have been changed since. */
@@ -80,22 +81,38 @@ export async function handedOutStages(
   return release?.stages ?? approval?.pinned.stages ?? project.stages;
 }
 
-/** The release to restore if this task fails: the live one, or the last that served on this runner. */
-async function previousOf(
+/** Enough for releases that end by themselves one after the other while a task is built. */
+const maxEarlier = 3;
+
+/**
+ * The release to restore if this task fails: the live one, or the last on this runner that is not known to have ended by
+ * itself; and those before it, because it may end while this task runs.
+ */
+async function releasesBefore(
   task: Task,
   project: Project,
   from: Release | null,
   { keepers, stageOf }: ReleaseParts,
-): Promise<NonNullable<RunTask["release"]>["previous"]> {
-  if (project.rollback !== "automatic") return null;
+): Promise<Pick<NonNullable<RunTask["release"]>, "previous" | "earlier" | "isDown">> {
+  if (project.rollback !== "automatic") return { previous: null };
   const kept = await keptOf(keepers, project.id);
   const live = await liveReleaseId(keepers, project);
-  const usable = kept.filter(({ runnerId, taskId }) => runnerId === task.runnerId && taskId !== from?.taskId);
+  const usable = kept.filter(
+    ({ runnerId, taskId, endedAt }) =>
+      runnerId === task.runnerId && taskId !== from?.taskId && endedAt === null,
+  );
   const previous = live === null ? usable[0] : usable.find(({ taskId }) => taskId === live);
-  if (!previous) return null;
-  const names = stageNames.filter((name) => isSideEffect(name) && previous.stages[name].script.trim() !== "");
-  const stages = names.map((name) => stageOf(previous.stages, name));
-  return { ...wireRelease(previous), stages, env: previous.env };
+  if (!previous) return { previous: null };
+  const restorable = (release: Release) => {
+    const names = stageNames.filter(
+      (name) => isSideEffect(name) && release.stages[name].script.trim() !== "",
+    );
+    const stages = names.map((name) => stageOf(release.stages, name));
+    return { ...wireRelease(release), stages, env: release.env };
+  };
+  const earlier = usable.filter((release) => release !== previous).slice(0, maxEarlier);
+  const isDown = live === null && kept[0] !== undefined && kept[0].endedAt !== null;
+  return { previous: restorable(previous), earlier: earlier.map(restorable), isDown };
 }
 
 /** More than any runner keeps. */

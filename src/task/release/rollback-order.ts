@@ -19,7 +19,7 @@ export type RollbackOrder = Pick<
 
 const maxReleases = 200;
 
-/** Without a task: the release that served before the live one. */
+/** Without a task: the last release before the live one that is not known to have ended by itself. */
 export async function rollbackOrder(
   keepers: OrderKeepers,
   project: Project,
@@ -40,7 +40,10 @@ async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<
   const live = await liveReleaseId(keepers, project);
   const releases = await keepers.releases.ofProject(project.id, maxReleases);
   const earlier = releases.filter(({ taskId }) => taskId !== live);
-  return earlier.find((release) => isUsable(release, project)) ?? earlier[0] ?? null;
+  const working = earlier.filter(({ endedAt }) => endedAt === null);
+  if (working.length === 0 && earlier.length > 0)
+    throw new Fault("conflict", reasonText("no_working_release", { project: project.name }));
+  return working.find((release) => isUsable(release, project)) ?? working[0] ?? null;
 }
 
 /** Whether it can serve again without a build. */

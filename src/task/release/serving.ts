@@ -69,6 +69,7 @@ async function noteSuccess(
     message: task.message,
     state: "gone",
     deployedAt: now,
+    endedAt: null,
   } as const;
   if (own) return releases.update(task.id, served);
   const from = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
@@ -83,7 +84,7 @@ async function noteSuccess(
       attempt: task.attempt,
       runnerId: task.runnerId,
     });
-  await releases.update(from.taskId, { deployedAt: now });
+  await releases.update(from.taskId, { deployedAt: now, endedAt: null });
 }
 
 /**
@@ -127,13 +128,16 @@ function unknownText(task: Task, { liveTaskId }: Project): string {
 export async function noteRollback(
   { projects, releases }: ServingKeepers,
   task: Task,
-  { toTaskId, state, reason }: Pick<RollbackRequest, "toTaskId" | "state" | "reason">,
+  { toTaskId, state, reason, isProven }: Pick<RollbackRequest, "toTaskId" | "state" | "reason" | "isProven">,
   now: Date,
 ): Promise<Task["rollback"]> {
   const project = await projects.byId(task.projectId);
   const release = await releases.ofTask(toTaskId);
   if (!project || release?.projectId !== project.id) return null;
-  const rollback = { taskId: toTaskId, commit: release.commit, state, reason };
+  const rollback = {
+    ...{ taskId: toTaskId, commit: release.commit, state, reason },
+    ...(isProven === undefined ? {} : { isProven }),
+  };
   const liveNote = rollbackText(task, rollback);
   if (state === "unneeded") {
     // The task has changed nothing, so it can neither end nor prove that something serves.
@@ -142,7 +146,7 @@ export async function noteRollback(
     return rollback;
   }
   await projects.setLive(project.id, { liveTaskId: state === "success" ? toTaskId : null, liveNote });
-  if (state === "success") await releases.update(toTaskId, { deployedAt: now });
+  if (state === "success") await releases.update(toTaskId, { deployedAt: now, endedAt: null });
   return rollback;
 }
 
@@ -155,21 +159,30 @@ function isServing(state: RollbackRequest["state"] | undefined): boolean {
 export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<Task["rollback"]>): string {
   const [failed, back] = [shortOf(task.commit), shortOf(rollback.commit)];
   const values = { failed, serving: back };
-  if (rollback.state === "success") return reasonText("rolled_back", values);
+  if (rollback.state === "success")
+    return reasonText(rollback.isProven === false ? "put_back" : "rolled_back", values);
   if (rollback.state === "unneeded") return reasonText("still_serving", values);
   if (rollback.state === "running") return reasonText("rolling_back", values);
   return reasonText("rollback_failed", { ...values, detail: rollback.reason });
 }
 
-/** A service that exited soon after its start no longer serves. */
+/** A service that exited soon after its start no longer serves, and its release is not rolled back to. */
 export async function noteOutput(
   { projects, releases, tasks }: ServingKeepers,
   task: Task,
   { text, hasExited, serviceTaskId }: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">,
+  now: Date,
 ): Promise<void> {
   await releases.setOutput(task.id, { output: text, hasExited });
   const project = hasExited ? await projects.byId(task.projectId) : null;
-  if (!project || project.liveTaskId === null) return;
+  if (!project) return;
+  const release = await releases.ofTask(serviceTaskId);
+  if (release?.projectId === project.id) {
+    // A later task has started it again: this is a late report about its former processes.
+    if (task.finishedAt !== null && task.finishedAt < release.deployedAt) return;
+    await releases.update(serviceTaskId, { endedAt: now });
+  }
+  if (project.liveTaskId === null) return;
   const live = await tasks.byId(project.liveTaskId);
   if (live?.id !== serviceTaskId && live?.rollbackTo !== serviceTaskId) return;
   const liveNote = reasonText("live_exited", nameOf(live));
