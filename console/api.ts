@@ -1,6 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { type ClientResponse, hc } from "hono/client";
 import type { Api } from "../src/http/api/api.ts";
+import { checkServer, onServerBack, serverAnswered } from "./reachability.ts";
 import { type ReasonPart, reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 
@@ -66,8 +67,10 @@ export async function answerOf<R extends ClientResponse<unknown, number, string>
   asked: Promise<R>,
 ): Promise<BodyOf<R>> {
   const response = await asked.catch(() => {
+    checkServer();
     throw new ApiProblem(0, "unreachable", t("words.serverUnreachable"));
   });
+  serverAnswered(response.status);
   if (response.ok) return (response.status === 204 ? null : await response.json()) as BodyOf<R>;
   const problem = await problemOf(response);
   if (response.status === 401) for (const listener of signedOutListeners) listener();
@@ -128,6 +131,7 @@ export function refetchUnreachable(): void {
 }
 
 setInterval(refetchUnreachable, recoverMs);
+onServerBack(() => void queryClient.invalidateQueries());
 
 export const queryClient = new QueryClient({
   defaultOptions: {

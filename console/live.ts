@@ -2,6 +2,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
 import { tell } from "./act.ts";
 import { ApiProblem, answerOf, api, queryClient, refetchUnreachable } from "./api.ts";
+import { checkServer } from "./reachability.ts";
 import { t } from "./text/text.ts";
 
 /** How often pages ask for news while the live connection is away. */
@@ -115,6 +116,7 @@ export class Live {
   /** The session is over: to ask for the next code leads to the sign-in, or on, if there was one meanwhile. */
   #follow({ state, closeCode }: PushStatus): void {
     const isOver = this.#wasOpen && state === "closed" && closeCode === lifetimeReached;
+    if (this.#wasOpen && state !== "open") checkServer();
     this.#wasOpen = state === "open";
     if (isOver) this.open();
   }

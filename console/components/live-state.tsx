@@ -1,6 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import { connectionReason } from "../connection-reason.ts";
 import { useLiveStatus } from "../live.ts";
+import { useStaleSince } from "../reachability.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 import { useNow } from "./moment.tsx";
@@ -8,7 +9,9 @@ import { useNow } from "./moment.tsx";
 /** The state of the live connection. Unless it is "Live", the content of the page may be some seconds old. */
 export function LiveState() {
   const status = useLiveStatus();
-  const { state, retryAt } = status;
+  const isSilent = useStaleSince() !== null && status.state === "open";
+  const { retryAt } = status;
+  const state = isSilent ? "silent" : status.state;
   const now = useNow();
   const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - now) / 1000));
   const label = state === "waiting" ? t("live.waiting", { seconds }) : t(`live.${state}`);

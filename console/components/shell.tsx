@@ -24,6 +24,7 @@ import { IsolationNotice } from "./isolation-notice.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
 import { Progress } from "./progress.tsx";
+import { Unreachable } from "./unreachable.tsx";
 import { UnsignedWebhooks } from "./unsigned-webhooks.tsx";
 import { WaitingApprovals } from "./waiting-approvals.tsx";
 
@@ -80,6 +81,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         {dialog === "help" && <ShortcutList role={me.role} isOpen onClose={closeDialog} />}
       </Suspense>
       <main id="main" tabIndex={-1}>
+        <Unreachable />
         <UnsignedWebhooks />
         <WaitingApprovals />
         {me.role === "admin" && <IsolationNotice />}

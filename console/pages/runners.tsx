@@ -43,7 +43,9 @@ export default function Runners() {
             cell: (runner) => (
               <>
                 <b className="foreign">{visible(runner.name)}</b>
-                <Isolation runner={runner} />
+                <div>
+                  <Isolation runner={runner} />
+                </div>
               </>
             ),
           },

@@ -7,6 +7,8 @@ export const live = {
   waiting: "Polling, next attempt in {seconds} s",
   waitingAbout:
     "The live connection is interrupted ({reason}). The page requests changes every few seconds instead, so nothing is missed.",
+  silent: "No answer",
+  silentAbout: "The live connection is open, but the server does not answer.",
   closed: "Not live",
   closedAbout:
     "The live connection is closed ({reason}). The page requests changes every few seconds instead.",

@@ -1,5 +1,6 @@
 /** Warnings on every page. */
 export const warning = {
+  unreachable: "The server cannot be reached. Data of {time}.",
   unsignedLabel: "Webhooks without a secret",
   unsigned: {
     one: "A webhook has no secret: anyone who knows its address can start a build. Set a secret for {projects}.",

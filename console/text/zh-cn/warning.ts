@@ -2,6 +2,7 @@ import type { warning as english } from "../en/warning.ts";
 import type { Translated } from "../message.ts";
 
 export const warning: Translated<typeof english> = {
+  unreachable: "无法连接服务器。数据截至 {time}。",
   unsignedLabel: "没有密钥的 Webhook",
   unsigned: {
     other: "{count} 个 Webhook 没有设置密钥：任何知道其地址的人都可以启动构建。请为 {projects} 设置密钥。",
