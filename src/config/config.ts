@@ -189,7 +189,7 @@ export const settings = {
   "push.api-keys": secret(
     listOf(accessKey),
     [],
-    "Keys that admit a caller to /feign; several for rotation. Empty: only callers in push.internal-networks.",
+    "Keys that admit a caller to /feign; several for rotation. A key such as `shop:4f9c…` has the name `shop`: keys with the same name are one caller, whose idempotency keys stay valid when its key is replaced; a key without a name is a caller of its own. Empty: only callers in push.internal-networks.",
   ),
   "push.deploy-key": secret(
     text,

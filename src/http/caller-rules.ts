@@ -18,6 +18,9 @@ export interface ConsoleRules {
   reservesConsoleNames: boolean;
 }
 
+/** Not a name that a key can have. */
+const deployService = "#deploy";
+
 export function callerRules(
   credentials: FeignCredentials,
   { deployKey, trustsHeader, reservesConsoleNames }: ConsoleRules,
@@ -29,6 +32,7 @@ export function callerRules(
   return {
     refusalOf: (head, request, server) =>
       deployKey !== undefined && hasDeployKey(head) ? null : credentials.refusalOf(head, request, server),
+    callerOf: (head) => (hasDeployKey(head) ? deployService : credentials.callerOf(head)),
     mayActForConsole(head) {
       if (!reservesConsoleNames) return true;
       return deployKey === undefined ? trustsHeader && head.isFromDeployService : hasDeployKey(head);

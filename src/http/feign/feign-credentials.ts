@@ -7,6 +7,17 @@ import type { FeignHead } from "./feign-head.ts";
 export interface FeignCredentials {
   /** Null: the call is allowed. */
   refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
+  /** Who an admitted caller is, the same on every instance of a cluster; empty: calls need no key. */
+  callerOf(head: FeignHead): string;
+}
+
+/**
+ * `shop:4f9c…` → `shop`, so that a caller stays the same when its key is replaced by another one with this name. A key
+ * without a name is a caller of its own, known by a hash that is too short to find the key.
+ */
+export function callerOfKey(key: string): string {
+  const name = /^([\w-]{1,64}):/.exec(key)?.[1];
+  return name ?? `#${new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, 8)}`;
 }
 
 /**
@@ -17,6 +28,7 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
   if (apiKeys.length === 0) return keylessOnly(keyless);
   const digests = apiKeys.map(comparableHash);
   return {
+    callerOf: (head) => callerOfKey(apiKeyOf(head) ?? ""),
     refusalOf(head) {
       const given = apiKeyOf(head);
       if (given === null)
@@ -45,6 +57,7 @@ export function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
 
 function keylessOnly(keyless: KeylessCalls): FeignCredentials {
   return {
+    callerOf: () => "",
     refusalOf(head, request, server) {
       const reason = keyless.refusalOf(head, request, server);
       return reason === null ? null : fail(403, 40302, reason);

@@ -104,7 +104,9 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
     if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head)) return belongsToConsole();
     const { idempotencyKey: key } = head;
     const publishing =
-      key === null ? publisher.publish(publishRequest) : publisher.publishOnce(publishRequest, key);
+      key === null
+        ? publisher.publish(publishRequest)
+        : publisher.publishOnce(publishRequest, { key, caller: callers.callerOf(head) });
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
   }
 

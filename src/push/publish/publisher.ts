@@ -56,6 +56,18 @@ interface UnconfirmedPublish extends MessageIdentity {
   atMs: number;
 }
 
+/** An Idempotency-Key means something only to the caller that chose it. */
+interface CallersKey {
+  key: string;
+  /** Empty: callers are not told apart. */
+  caller: string;
+}
+
+/** A header has no line breaks, so that no caller can write the key of another. */
+function scoped({ key, caller }: CallersKey): string {
+  return caller === "" ? key : `${caller}\n${key}`;
+}
+
 interface IdempotencyKey {
   key: string;
   fingerprint: bigint;
@@ -99,9 +111,10 @@ export class Publisher {
   }
 
   /** A repeat of a key returns the result of the first publish and publishes nothing. */
-  async publishOnce(request: PublishRequest, idempotencyKey: string): Promise<Published | PublishRefusal> {
-    if (idempotencyKey === "" || idempotencyKey.length > maxIdLength)
+  async publishOnce(request: PublishRequest, given: CallersKey): Promise<Published | PublishRefusal> {
+    if (given.key === "" || given.key.length > maxIdLength)
       return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
+    const idempotencyKey = scoped(given);
     const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
     const { instanceKeys } = this.#parts;
     const earlier = instanceKeys
