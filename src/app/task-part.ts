@@ -54,7 +54,12 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const now = () => store.now();
   const attempt: AttemptOptions = {
     prepare: buildOutgoingRequests({ projects: store.projects, secrets, clock }),
-    send: (request) => sendGuarded(request, { allowInternal, timeoutMs: outgoingTimeoutMs }),
+    // Messages to addresses that a manager chose are not part of the trust in a Git server.
+    send: (request, kind) =>
+      sendGuarded(request, {
+        ...{ allowInternal, timeoutMs: outgoingTimeoutMs },
+        trusted: kind === "commit status" ? config["hosts.trusted"] : [],
+      }),
   };
   const record = buildAttemptRecord({ attempts: store.outgoingAttempts, now, log });
   const outbox = buildOutbox({
@@ -129,5 +134,6 @@ export function gitUrlRulesOf(config: AppContext["config"]): GitUrlRules {
   return {
     allowLocal: config["tasks.allowLocalRepositories"],
     samplesDir: resolve(config["data.dir"], "samples"),
+    trusted: config["hosts.trusted"],
   };
 }

@@ -26,6 +26,7 @@ import {
   type Setting,
   text,
   url,
+  webOrigin,
 } from "./setting-kinds.ts";
 
 /**
@@ -243,6 +244,11 @@ export const settings = {
     days(0),
     365,
     "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task and the live task of a project are always kept.",
+  ),
+  "hosts.trusted": setting(
+    listOf(webOrigin),
+    [],
+    "Origins of Git servers that may have an internal address or use http: `[http://git.corp.lan:3000]`. Cloning, webhooks that Slipway creates and commit statuses work there, at no other port and without redirects.",
   ),
   "tasks.allowLocalRepositories": setting(
     boolean,

@@ -282,6 +282,17 @@ export const originPattern: Kind<string> = {
       : wrong('must be "*", an origin such as "https://app.example.com", or "https://*.example.com"'),
 };
 
+/** Scheme, host and port of a web server. */
+export const webOrigin: Kind<string> = {
+  name: "origin",
+  read(raw) {
+    const isWeb = typeof raw === "string" && /^https?:\/\/[^/?#@*\s]+\/?$/i.test(raw) && URL.canParse(raw);
+    return isWeb
+      ? ok(new URL(raw).origin)
+      : wrong('must be an origin such as "http://git.corp.lan:3000", without a path, a user or a pattern');
+  },
+};
+
 /** By a pattern, because the URL parser knows no origin of the custom schemes of desktop programs. */
 function isOrigin(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+$/i.test(text) && URL.canParse(text);

@@ -1,5 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isTrusted } from "../model/git/git-url.ts";
 
 /** How programs of this machine reach the network. */
 export const proxyVariables = [
@@ -17,6 +18,8 @@ export interface GitRemote {
   credential: { type: "token"; username: string; token: string } | { type: "ssh"; privateKey: string } | null;
   /** Whether addresses other than https and ssh may be used. */
   allowLocal: boolean;
+  /** Origins of Git servers that may be used over http too. */
+  trusted: readonly string[];
 }
 
 /** The environment in which git talks to a project's repository, and the files it needs for that. */
@@ -78,6 +81,20 @@ function percentEncoded(text: string): string {
 const passedOn = ["PATH", ...proxyVariables, "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 
 /**
+ * A repository at a trusted origin may use http, but only at trusted origins: every other http address, such as that of a
+ * submodule, becomes one that git refuses, and no redirect is followed.
+ */
+function trustedSettings({ url, trusted }: GitRemote): Record<string, string> {
+  const own = /^https?:\/\/[^/]+/i.exec(url)?.[0] ?? "";
+  const allowed = [...trusted, own].map((origin) => `${origin}/`);
+  return {
+    "http.followRedirects": "false",
+    "url.untrusted://.insteadOf": "http://",
+    ...Object.fromEntries(allowed.map((prefix) => [`url.${prefix}.insteadOf`, prefix])),
+  };
+}
+
+/**
  * Credentials reach git by files of this folder (0600) and by environment: never on a command line, where every user of
  * the machine could read them.
  */
@@ -87,21 +104,27 @@ export function openGitEnvironment(
   own: Record<string, string | undefined>,
 ): GitEnvironment {
   const home = mkdtempSync(join(folders.temp, "git-"));
+  const isAtTrusted = !repo.allowLocal && isTrusted(repo.url, repo.trusted);
+  const settings = isAtTrusted ? { ...gitSettings, ...trustedSettings(repo) } : gitSettings;
   const env: Record<string, string> = {
     HOME: home,
     LC_ALL: "C.UTF-8",
     GIT_TERMINAL_PROMPT: "0",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_ALLOW_PROTOCOL: repo.allowLocal ? "https:ssh:http:git:file" : "https:ssh",
+    GIT_ALLOW_PROTOCOL: repo.allowLocal
+      ? "https:ssh:http:git:file"
+      : isAtTrusted
+        ? "https:ssh:http"
+        : "https:ssh",
     GIT_SSH_COMMAND: sshCommand(folders.knownHosts, null),
-    GIT_CONFIG_COUNT: String(Object.keys(gitSettings).length),
+    GIT_CONFIG_COUNT: String(Object.keys(settings).length),
   };
   for (const name of passedOn) {
     const value = own[name];
     if (value !== undefined) env[name] = value;
   }
-  for (const [index, [key, value]] of Object.entries(gitSettings).entries()) {
+  for (const [index, [key, value]] of Object.entries(settings).entries()) {
     env[`GIT_CONFIG_KEY_${index}`] = key;
     env[`GIT_CONFIG_VALUE_${index}`] = value;
   }

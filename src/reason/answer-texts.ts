@@ -175,7 +175,8 @@ export const answerTexts = {
   note_branches: "It sends only events of branches that match {filter}.",
   note_events: "It does not send: {events}.",
   host_token_blind: "it was not found, or the token may not see it (404).",
-  address_internal: "{address} is an internal address; tasks.allowInternalNotifications would allow it",
+  address_internal:
+    "{address} is an internal address; hosts.trusted allows the origin of a Git server, and tasks.allowInternalNotifications every internal address",
   address_not_http: "{protocol} is not http or https",
   noun_clone_credential: "clone credential",
   noun_status_token: "status token",

@@ -77,10 +77,10 @@ export const fieldTexts = {
   url_dots: "must be a plain path without . or .. in it",
   url_scheme: "must start with https:// or ssh://",
   url_scheme_local:
-    "must start with https:// or ssh://; for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server",
+    "must start with https:// or ssh://; for a Git server without https add its origin to hosts.trusted, for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server",
   url_form: "must be an https or ssh address such as https://git.example.com/shop.git",
   url_form_local:
-    "must be an https or ssh address such as https://git.example.com/shop.git; for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server",
+    "must be an https or ssh address such as https://git.example.com/shop.git; for a Git server without https add its origin to hosts.trusted, for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server",
   url_invalid: "is no URL",
   url_before_path: "must not have % ? or # before its path",
   url_host: "has no usable host",

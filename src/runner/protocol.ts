@@ -103,6 +103,8 @@ export const runTask = z.object({
       .nullable(),
     /** The server permits a local path (samples, or tasks.allowLocalRepositories). */
     allowLocal: z.boolean(),
+    /** Origins of Git servers that may be used over http too; earlier servers do not send it. */
+    trusted: z.array(z.string()).default([]),
   }),
   ref: z.string(),
   commit: z.string().nullable(),

@@ -1,11 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { Fault } from "../errors.ts";
 import { openRemote, RemoteError } from "../git/remote.ts";
-import { type GitUrlRules, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
+import { type GitUrlRules, gitAccessOf, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { detectHost } from "./host/detect-host.ts";
+import type { HostClientOptions } from "./host/host-client.ts";
 import { type Preset, presetsFor, readFiles } from "./presets.ts";
 
 export interface InspectedRepository {
@@ -21,14 +22,12 @@ export interface InspectedRepository {
   presets: Preset[];
 }
 
-export interface InspectOptions {
+export interface InspectOptions extends HostClientOptions {
   gitUrlRules: GitUrlRules;
   /** Folder for temporary files. */
   temp: string;
   knownHosts: string;
   env: Record<string, string | undefined>;
-  /** As for notifications: tasks.allowInternalNotifications. */
-  allowInternal: boolean;
 }
 
 export interface Inspections {
@@ -48,9 +47,8 @@ export function buildInspections(options: InspectOptions): Inspections {
   async function read(url: string, credential: GitCredential | null) {
     mkdirSync(options.temp, { recursive: true, mode: 0o700 });
     const { temp, knownHosts, env } = options;
-    const isLocal = gitUrlFault(url, { allowLocal: false, samplesDir: "" }) !== null;
     const remote = openRemote({
-      remote: { url, allowLocal: isLocal || options.gitUrlRules.allowLocal, credential },
+      remote: { url, ...gitAccessOf(url, options.gitUrlRules), credential },
       ...{ temp, knownHosts, env },
       stop: stop.signal,
       beforeEach: async () => {},

@@ -82,7 +82,7 @@ export function sampleInstruction(
     attempt: 1,
     lease: "a-lease",
     projectId: 1,
-    repo: { url, submodules: false, credential: null, allowLocal: true },
+    repo: { url, submodules: false, credential: null, allowLocal: true, trusted: [] },
     ref: "refs/heads/main",
     commit: null,
     stages: Object.entries(scripts).map(([name, script]) => ({

@@ -39,7 +39,7 @@ export async function startHookServer(
   const part = buildWebhookPart(context, {
     store,
     secrets: buildSecrets(new Uint8Array(32)),
-    gitUrlRules: { allowLocal: true, samplesDir: "" },
+    gitUrlRules: { allowLocal: true, samplesDir: "", trusted: [] },
     announcer: { enqueued: () => {}, moved: () => {}, send: () => {}, consoleUrl: () => "" },
     waitingOf: buildWaiting().waitingOf,
     onDelivery: (summary) => void told.push(summary),

@@ -36,7 +36,13 @@ async function git(args: string[]) {
 /** Checks out in a new workspace, as a task does. */
 async function take(name: string, kept: string[] | null, commit: string | null = null): Promise<void> {
   // By an address: git copies a local path without regard to the depth.
-  const repo = { url: `file://${repository.url}`, submodules: false, allowLocal: true, credential: null };
+  const repo = {
+    url: `file://${repository.url}`,
+    submodules: false,
+    allowLocal: true,
+    trusted: [],
+    credential: null,
+  };
   const borrowers = kept?.map(workspace) ?? null;
   const target = workspace(name);
   await checkout({ repo, ref: "main", commit, cache: clone(), borrowers, target, git, say() {} });

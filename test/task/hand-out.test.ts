@@ -63,7 +63,7 @@ function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elap
     wakeups: buildWakeups(),
     limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 100, logMaxBytes: 1000 },
     secrets: buildSecrets(Buffer.alloc(32, 7)),
-    gitUrlRules: { allowLocal: false, samplesDir: "" },
+    gitUrlRules: { allowLocal: false, samplesDir: "", trusted: [] },
     watched,
     log: pino({ level: "silent" }),
   });

@@ -5,7 +5,7 @@ import type { Project } from "../../src/model/project.ts";
 import type { Task } from "../../src/model/task.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
 
-const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples" };
+const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples", trusted: [] };
 
 describe("a clone address", () => {
   test.each([
@@ -161,6 +161,20 @@ describe("every program reads the same server from an address that may be used:"
 });
 
 test("the error for a local repository names the setting, the file and the restart", () => {
-  const fault = gitUrlFault("/srv/git/shop.git", { allowLocal: false, samplesDir: "/data/samples" });
+  const fault = gitUrlFault("/srv/git/shop.git", { ...rules, samplesDir: "/data/samples" });
   expect(fault).toContain("set tasks.allowLocalRepositories: true in slipway.yaml and restart the server");
+});
+
+test.each([
+  ["http://git.corp.lan:3000/ann/shop.git", true],
+  ["http://GIT.corp.lan:3000/ann/shop.git", true],
+  ["http://git.corp.lan/ann/shop.git", false],
+  ["http://git.corp.lan:3001/ann/shop.git", false],
+  ["http://git.corp.lan:3000@evil.example.com/shop.git", false],
+  ["http://ann@git.corp.lan:3000/ann/shop.git", false],
+  ["http://git.corp.lan.evil.example.com:3000/shop.git", false],
+  ["git://git.corp.lan:3000/ann/shop.git", false],
+])("with a trusted origin, http to %s: %p", (url, isAllowed) => {
+  const trusted = ["http://git.corp.lan:3000"];
+  expect(gitUrlFault(url, { ...rules, trusted }) === null).toBe(isAllowed);
 });

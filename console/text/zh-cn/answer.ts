@@ -163,7 +163,8 @@ export const answer: Translated<typeof answerTexts> = {
   note_branches: "它只发送与 {filter} 匹配的分支的事件。",
   note_events: "它不发送：{events}。",
   host_token_blind: "未找到，或令牌无权查看（404）。",
-  address_internal: "{address} 是内部地址；设置 tasks.allowInternalNotifications 可以允许它",
+  address_internal:
+    "{address} 是内部地址；设置 hosts.trusted 可以允许 Git 服务器的源，设置 tasks.allowInternalNotifications 可以允许所有内部地址",
   address_not_http: "{protocol} 不是 http 或 https",
   noun_clone_credential: "克隆凭据",
   noun_status_token: "状态令牌",

@@ -78,10 +78,10 @@ export const field: Translated<typeof fieldTexts> = {
   url_dots: "必须是不含 . 或 .. 的普通路径",
   url_scheme: "必须以 https:// 或 ssh:// 开头",
   url_scheme_local:
-    "必须以 https:// 或 ssh:// 开头；如需使用其他地址，请在 slipway.yaml 中设置 tasks.allowLocalRepositories: true 并重启服务器",
+    "必须以 https:// 或 ssh:// 开头；没有 https 的 Git 服务器请将其源加入 hosts.trusted；如需使用其他地址，请在 slipway.yaml 中设置 tasks.allowLocalRepositories: true 并重启服务器",
   url_form: "必须是 https 或 ssh 地址，例如 https://git.example.com/shop.git",
   url_form_local:
-    "必须是 https 或 ssh 地址，例如 https://git.example.com/shop.git；如需使用其他地址，请在 slipway.yaml 中设置 tasks.allowLocalRepositories: true 并重启服务器",
+    "必须是 https 或 ssh 地址，例如 https://git.example.com/shop.git；没有 https 的 Git 服务器请将其源加入 hosts.trusted；如需使用其他地址，请在 slipway.yaml 中设置 tasks.allowLocalRepositories: true 并重启服务器",
   url_invalid: "不是网址",
   url_before_path: "在路径之前不能含有 %、? 或 #",
   url_host: "没有可用的主机",

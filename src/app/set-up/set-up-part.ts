@@ -22,16 +22,19 @@ export interface SetUpOptions {
 /** The guided set-up of a project: a look at its repository, and webhooks that are created at its Git host. */
 export function buildSetUpPart({ config, clock, log }: AppContext, options: SetUpOptions) {
   const { store, secrets, management, pollNow } = options;
-  const allowInternal = config["tasks.allowInternalNotifications"];
+  const access = {
+    allowInternal: config["tasks.allowInternalNotifications"],
+    trusted: config["hosts.trusted"],
+  };
   const temp = resolve(config["data.dir"], "set-up");
   const inspections = buildInspections({
     gitUrlRules: gitUrlRulesOf(config),
     temp: ownFolderIn(temp),
     knownHosts: runnerFolders(config).knownHosts,
     env: process.env,
-    allowInternal,
+    ...access,
   });
-  const tokens = buildHostTokens({ store, secrets, clock, allowInternal });
+  const tokens = buildHostTokens({ store, secrets, clock, ...access });
   const hooks = buildHostHooks({ store, secrets, clock, tokens, management, pollNow });
   const checker = buildHookChecker({ store, hooks, log });
   return {

@@ -50,7 +50,7 @@ const saveToken = route("post", "/host-tokens", {
   summary: "Store a token for a Git host",
   description:
     "Slipway asks the host whose token it is and what it may do, and stores it encrypted if that is enough. It is used for the caller and " +
-    "this server only; an earlier token for the same server is replaced. Internal addresses need `tasks.allowInternalNotifications`. " +
+    "this server only; an earlier token for the same server is replaced. Internal addresses need `hosts.trusted`. " +
     "For users who may manage a project or a group.",
   access: "session",
   request: {

@@ -6,6 +6,19 @@ export interface GitUrlRules {
   allowLocal: boolean;
   /** Folder whose repositories are always allowed: `<data.dir>/samples`. */
   samplesDir: string;
+  /** Origins of Git servers that may be used over http too (hosts.trusted). */
+  trusted: readonly string[];
+}
+
+/** Whether an address is at a trusted origin: the same scheme, host and port. */
+export function isTrusted(url: string, trusted: readonly string[]): boolean {
+  return URL.canParse(url) && trusted.includes(new URL(url).origin);
+}
+
+/** What git may use for a clone URL that passes the rules. */
+export function gitAccessOf(url: string, rules: GitUrlRules): Pick<GitUrlRules, "allowLocal" | "trusted"> {
+  const isPlain = gitUrlFault(url, { ...rules, allowLocal: false, samplesDir: "" }) === null;
+  return { allowLocal: !isPlain || rules.allowLocal, trusted: rules.trusted };
 }
 
 const maxLength = 2000;
@@ -33,7 +46,9 @@ const localSchemes = [...networkSchemes, "http", "git"];
 
 function urlFault(url: string, scheme: string, rules: GitUrlRules): string | null {
   const allowed = rules.allowLocal ? localSchemes : networkSchemes;
-  if (!allowed.includes(scheme)) return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
+  const isTrustedHttp = scheme === "http" && isTrusted(url, rules.trusted);
+  if (!allowed.includes(scheme) && !isTrustedHttp)
+    return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
   if (!URL.canParse(url)) return reasonText("url_invalid");
   if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return reasonText("url_before_path");
   const { hostname, username, password } = new URL(url);

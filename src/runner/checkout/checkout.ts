@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { lastFault } from "../../git/last-fault.ts";
 import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
-import { gitUrlFault } from "../../model/git/git-url.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { careForClone } from "./clone-care.ts";
 import type { GitResult } from "./git-result.ts";
@@ -29,7 +29,11 @@ export class CheckoutError extends Error {
 class MissingRef extends CheckoutError {}
 
 export interface CheckoutOptions {
-  repo: { url: string; submodules: boolean; allowLocal: boolean; credential: { type: string } | null };
+  repo: Pick<GitUrlRules, "allowLocal" | "trusted"> & {
+    url: string;
+    submodules: boolean;
+    credential: { type: string } | null;
+  };
   ref: string;
   commit: string | null;
   /** Bare repository of the project, kept between its tasks. */
@@ -61,7 +65,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   if (options.commit !== null && !isCommit(options.commit))
     throw new CheckoutError(`${JSON.stringify(options.commit)} is not a commit.`);
   // The server has checked this too; a runner does not rely on that.
-  const fault = gitUrlFault(repo.url, { allowLocal: repo.allowLocal, samplesDir: "" });
+  const fault = gitUrlFault(repo.url, { ...repo, samplesDir: "" });
   if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
 
   say(`fetching ${toShortRef(ref)} of ${repo.url}`);

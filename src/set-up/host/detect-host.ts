@@ -37,7 +37,7 @@ const timeoutMs = 3_000;
 /** The kind of Git host at a clone URL whose name does not tell it; null: unknown, or the server may not call it. */
 export async function detectHost(
   url: string,
-  { allowInternal }: HostClientOptions,
+  { allowInternal, trusted }: HostClientOptions,
 ): Promise<HostKind | null> {
   const origin = webOriginOf(url);
   if (origin === null) return null;
@@ -46,7 +46,7 @@ export async function detectHost(
     probes.map(async ({ kind, path, isAnsweredBy }) => {
       try {
         const request = { method: "GET" as const, url: `${origin}${path}`, headers, body: "" };
-        const { status, body } = await sendGuarded(request, { allowInternal, timeoutMs });
+        const { status, body } = await sendGuarded(request, { allowInternal, trusted, timeoutMs });
         return isAnsweredBy({ status, json: parseJson(body) }) ? kind : null;
       } catch {
         return null;

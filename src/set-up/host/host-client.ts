@@ -14,6 +14,8 @@ export const hostApis: Record<HostKind, HostApi> = { github, gitlab, gitea, gite
 export interface HostClientOptions {
   /** As for notifications: tasks.allowInternalNotifications. */
   allowInternal: boolean;
+  /** Origins that may be called although their address is internal: hosts.trusted. */
+  trusted: readonly string[];
 }
 
 const timeoutMs = 20_000;
@@ -23,7 +25,7 @@ const minRedactedLength = 8;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 export function hostCall(
-  { allowInternal }: HostClientOptions,
+  { allowInternal, trusted }: HostClientOptions,
   kind: HostKind,
   origin: string,
   token: string,
@@ -46,7 +48,7 @@ export function hostCall(
     };
     let answer: GuardedAnswer;
     try {
-      answer = await sendGuarded(sent, { allowInternal, timeoutMs, maxAnswerBytes });
+      answer = await sendGuarded(sent, { allowInternal, trusted, timeoutMs, maxAnswerBytes });
     } catch (error) {
       const code = error instanceof ForbiddenAddress ? "invalid" : "unavailable";
       const why = redacted(messageOf(error));

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.ts";
 import { isBranchOrTag, toShortRef } from "../../model/git/git-ref.ts";
-import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
+import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
 import {
   defaultSettleSeconds,
   type GitCredential,
@@ -50,8 +50,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   if (isMoved && step !== "deploy") throw new Undeliverable(reasonText("git_url_changed"));
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(reasonText("git_url_refused", { why: fault }));
+  const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
   const { credential, secrets } = await openSecrets(project, parts);
-  const isPlain = gitUrlFault(project.git.url, { allowLocal: false, samplesDir: "" }) === null;
   const env = {
     ...project.env,
     CI_PROJECT_NAME: project.name,
@@ -78,7 +78,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
       url: project.git.url,
       submodules: project.git.submodules,
       credential: isMoved ? null : credential,
-      allowLocal: !isPlain || parts.gitUrlRules.allowLocal,
+      ...{ allowLocal, trusted: [...trusted] },
     },
     ref: task.ref,
     commit: task.commit,

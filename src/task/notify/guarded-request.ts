@@ -27,21 +27,28 @@ export interface GuardedAnswer extends OutgoingAnswer {
   headers: IncomingHttpHeaders;
 }
 
+export interface GuardOptions {
+  /** Allow internal addresses everywhere. */
+  allowInternal: boolean;
+  /** Allow internal addresses at these origins. */
+  trusted?: readonly string[];
+  timeoutMs: number;
+  maxAnswerBytes?: number;
+}
+
 const answerMaxBytes = 64 * 1024;
 
 /**
  * Calls an address that a project's manager chose. The name is resolved once and the connection goes to the checked
  * address, so that a second DNS answer cannot lead to an internal one; redirects are not followed.
  */
-export function sendGuarded(
-  request: GuardedRequest,
-  options: { allowInternal: boolean; timeoutMs: number; maxAnswerBytes?: number },
-): Promise<GuardedAnswer> {
+export function sendGuarded(request: GuardedRequest, options: GuardOptions): Promise<GuardedAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return Promise.reject(new ForbiddenAddress(reasonText("address_not_http", { protocol: url.protocol })));
   const hostname = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(hostname) !== 0 && !options.allowInternal && isInternalAddress(hostname))
+  const allowInternal = options.allowInternal || options.trusted?.includes(url.origin) === true;
+  if (isIP(hostname) !== 0 && !allowInternal && isInternalAddress(hostname))
     return Promise.reject(forbidden(hostname));
 
   const { maxAnswerBytes = answerMaxBytes } = options;
@@ -57,7 +64,7 @@ export function sendGuarded(
         ? { ...request.headers, "content-length": Buffer.byteLength(request.body) }
         : request.headers,
       agent: false,
-      lookup: checkedLookup(options.allowInternal),
+      lookup: checkedLookup(allowInternal),
       signal: AbortSignal.timeout(options.timeoutMs),
     },
     (response) => {

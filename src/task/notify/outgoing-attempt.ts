@@ -21,7 +21,7 @@ export interface AttemptResult {
 
 export interface AttemptOptions {
   prepare: PrepareCall;
-  send(request: GuardedRequest): Promise<OutgoingAnswer>;
+  send(request: GuardedRequest, kind: NewOutgoingCall["kind"]): Promise<OutgoingAnswer>;
 }
 
 const maxResponse = 200;
@@ -37,13 +37,13 @@ export async function attemptCall(
     prepared = await prepare(call);
     let { request } = prepared;
     if (prepared.lookUp) {
-      const found = await send(prepared.lookUp.request);
+      const found = await send(prepared.lookUp.request, call.kind);
       const next = prepared.lookUp.next(found);
       if (next === "done") return delivered({ status: found.status, body: alreadyThere }, []);
       if (next === "unknown") return refused(reasonText("notify_look_up"), found, prepared.secrets);
       request = next;
     }
-    const answer = await send(request);
+    const answer = await send(request, call.kind);
     const fault = answerFault(call.proof, answer);
     return fault === null ? delivered(answer, prepared.secrets) : refused(fault, answer, prepared.secrets);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { openRemote, type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
-import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
+import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
@@ -155,15 +155,14 @@ async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollO
   const { url } = project.git;
   const fault = gitUrlFault(url, gitUrlRules);
   if (fault !== null) throw new RemoteError(reasonText("git_url_refused", { why: fault }));
-  const isPlain = gitUrlFault(url, { allowLocal: false, samplesDir: "" }) === null;
   const stored = await store.projects.secrets(project.id);
   const sealed = stored.find(({ name }) => name === reservedSecrets.credential);
-  const allowLocal = !isPlain || gitUrlRules.allowLocal;
-  if (sealed === undefined) return { url, allowLocal, credential: null };
+  const access = gitAccessOf(url, gitUrlRules);
+  if (sealed === undefined) return { url, ...access, credential: null };
   try {
     const purpose = sealedPurpose.projectSecret(project.id, sealed.name);
     const credential = JSON.parse(secrets.open(purpose, sealed.ciphertext)) as GitCredential;
-    return { url, allowLocal, credential };
+    return { url, ...access, credential };
   } catch {
     throw new RemoteError(reasonText("poll_credential"));
   }
