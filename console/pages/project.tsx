@@ -16,6 +16,7 @@ import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
+import { warningPlace } from "../warning-place.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { Releases } from "./releases.tsx";
 import type { SettingsSection } from "./settings/sections.ts";
@@ -81,13 +82,7 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
           {reasonIn(project.liveNote, project.liveNoteParts)}
         </Alert>
       )}
-      {project.permission === "manage" &&
-        project.warnings.map((warning, index) => (
-          <Text key={warning} size="sm" className="note">
-            {reasonIn(warning, project.warningParts[index])}{" "}
-            <Link href={`/projects/${project.id}/settings/stages`}>{t("project.toSettings")}</Link>
-          </Text>
-        ))}
+      {project.permission === "manage" && <Warnings project={project} tab={tab} />}
       {project.sample && (
         <Text size="sm" className="note">
           {t("project.sampleNote")}
@@ -127,6 +122,23 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
       </Tabs>
     </>
   );
+}
+
+/** Each with a link to its form. The webhook page shows those about the webhook itself. */
+function Warnings({ project, tab }: { project: Project; tab: string }) {
+  return project.warnings.map((warning, index) => {
+    const parts = project.warningParts[index];
+    const place = warningPlace(parts);
+    if (place.page === "webhook" && tab === "webhook") return null;
+    return (
+      <Text key={warning} size="sm" className="note">
+        {reasonIn(warning, parts)}{" "}
+        <Link href={`/projects/${project.id}/${place.path}`}>
+          {t(place.page === "webhook" ? "project.toWebhook" : "project.toSettings")}
+        </Link>
+      </Text>
+    );
+  });
 }
 
 /** What runs out there now. */

@@ -53,7 +53,7 @@ export const answerTexts = {
   csrf_header: "Changes by cookie need the header {header}: 1.",
   other_site: "The request comes from another site; use the console at its own address.",
   group_missing:
-    "Name the groupId of a group that you manage; only administrators may leave it out, and a token only with the scope admin.",
+    "Name a group that you manage; only administrators may leave it out, and a token only with the scope admin.",
   codes_for_others:
     'You may make codes for yourself; for somebody else only an admin may, with a token of the scope "admin".',
   code_unknown: "The code is unknown, used or expired.",
@@ -75,7 +75,7 @@ export const answerTexts = {
   secrets_full: "The project has {count} secrets; delete one before you add another.",
   samples_full: "There are {count} sample projects; delete one first.",
   no_sample: "{name} is no sample; delete it as a project.",
-  sample_url: "{name} is a sample project: git.url {fault}.",
+  sample_url: "{name} is a sample project: the clone URL {fault}.",
   switch_use: "The switch script is used with previous: stop-after-healthy only.",
   labels_refused: "The project may not use these labels.",
   approval_rule: "The rule for approvals {fault}.",
@@ -89,9 +89,9 @@ export const answerTexts = {
   not_waiting: "Task {id} does not wait for an approval: it is {state}.",
   answered: "Task {id} was answered by somebody else.",
   own_push:
-    "The person who pushed or started a task may not approve it (deploy.notByPusher); ask another manager.",
+    "The person who pushed or started a task may not approve it (“Nobody may approve their own push”); ask another manager.",
   pusher_unknown:
-    "It is not known who pushed this commit, so only an administrator may approve it (deploy.notByPusher).",
+    "It is not known who pushed this commit, so only an administrator may approve it (“Nobody may approve their own push”).",
   request_expired: "The request of task {id} has expired; run the task again.",
   newer_deployed: "Task {newer} has deployed a newer commit; run task {id} again.",
   no_earlier_release: "{project} has no earlier release to return to.",
@@ -181,13 +181,13 @@ export const answerTexts = {
   noun_clone_credential: "clone credential",
   noun_status_token: "status token",
   secret_dropped:
-    "The {noun} was stored for {from} and is deleted, because git.url is now on {to}: store a new one.",
+    "The {noun} was stored for {from} and is deleted, because the clone URL is now on {to}: store a new one.",
   warn_status:
-    "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.",
+    "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
   warn_status_hidden:
-    "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.",
+    "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
   warn_earlier_version:
-    "This project is from an earlier version: its start script must end the previous service itself (start.previous: keep), starts are not proven, and a failed deploy is not rolled back. Choose start.previous and rollback in its settings.",
+    "This project is from an earlier version: its start script must end the previous service itself, starts are not proven, and a failed deploy is not rolled back. Choose “Service of the previous release” and “If deploy, start or the health check fails” in its settings.",
   poll_first:
     "This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: {refs}.",
   poll_first_more:

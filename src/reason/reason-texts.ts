@@ -11,7 +11,8 @@ export const reasonTexts = {
   ref_outside: "A push builds a branch (refs/heads/…) or a tag (refs/tags/…); {ref} is neither.",
   ref_nested: "The name of {ref} begins with refs/, so that it could be taken for another ref; rename it.",
   fork_allowed: "The merge request comes from a fork; the project allows them.",
-  fork_not_allowed: "The merge request comes from a fork; the project does not allow them (allowForks).",
+  fork_not_allowed:
+    "The merge request comes from a fork; the project does not accept merge requests from forks.",
   no_branch_filter: "No branch filter is set.",
   no_tag_filter: "No tag filter is set.",
   branch_matches: "The branch matches {pattern}.",
@@ -78,9 +79,9 @@ export const reasonTexts = {
   body_no_object: "The body is JSON, but not an object.",
   repeated: "The host announced this change already by {event}: task {task} builds it.",
   repository_warned:
-    "The delivery is about {other}, not the project's repository {own}. repositoryCheck is warn.",
+    "The delivery is about {other}, not the project's repository {own}. The project only notes this.",
   repository_mismatch:
-    "The delivery is about {other}, not the project's repository {own}. Correct the project's git.url, or remove the webhook from the other repository.",
+    "The delivery is about {other}, not the project's repository {own}. Correct the project's clone URL, or remove the webhook from the other repository.",
   poll_found: "A poll of the repository has found this commit already; task {task} builds it.",
   polled: "A poll found it at the Git host; before: {before}.",
   replaced:
@@ -126,9 +127,10 @@ export const reasonTexts = {
   signature_space:
     "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
   signature_secret_sent: "the secret itself was sent where a signature is expected",
-  signature_hmac_sent: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
+  signature_hmac_sent:
+    "an HMAC signature was sent where the plain secret is expected: check “Proof of the sender” on the webhook page",
   signature_encoding:
-    "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
+    "it matches with another prefix or encoding: check “Prefix” and “Encoding” on the webhook page",
   signature_form:
     "it matches the JSON inside the form body: choose the content type application/json on the host",
   signature_newline: "it matches the body without its last newline: something on the way changes the body",
@@ -191,8 +193,8 @@ export const reasonTexts = {
     "{stage} must have no network, which needs a container: give the stage or the project an image.",
   project_deleted: "The project has been deleted.",
   git_url_changed:
-    "The project's git.url was changed after the approval was requested, and the commit must be built again; run it again.",
-  git_url_refused: "The project's git.url {why}.",
+    "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
+  git_url_refused: "The project's clone URL {why}.",
   secret_unreadable: "The project's secret {name} cannot be opened: {message}",
   ref_missing: "{ref} does not exist in {url}.",
   branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",
@@ -252,21 +254,21 @@ export const reasonTexts = {
   warn_no_secret: "The webhook is enabled without a secret: anyone who knows the address can start builds.",
   warn_no_base_url:
     "server.baseUrl is not set: the address is inferred and reachable from this machine only.",
-  warn_tag_filter: "A tag filter is set, but the event tag is not among the allowed events.",
+  warn_tag_filter: "Patterns for tags are set, but tags are not among the events.",
   warn_branch_filter:
-    "A branch filter is set, but neither push nor merge_request is among the allowed events.",
+    "Patterns for branches are set, but neither pushes to branches nor merge requests are among the events.",
   warn_any_branch:
     "The branch filter is empty: a push of any branch is deployed. Set it to {branch}, or turn deploy and start off.",
   warn_any_branch_unnamed:
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_merge_requests:
-    "Every merge request is deployed as soon as it is opened. Set mergeRequestActions to build only, unless each is meant to be deployed.",
+    "Every merge request is deployed as soon as it is opened. Choose “run other stages” for merge requests and leave only build on, unless each is meant to be deployed.",
   warn_debounce:
-    "The debounce window covers the whole project: of branches that are pushed within {seconds} s only the last one is built. Set debounceScope to ref.",
+    "The debounce window covers the whole project: of branches that are pushed within {seconds} s only the last one is built. Set “Debounce together” to “pushes of the same branch or tag”.",
   warn_twice:
     "The Git host sends both push and create: a new branch or tag is announced twice and built once. Turn create off at the host.",
   warn_other_repository: "A recent delivery is about {other}, not the project's repository {repository}.",
   warn_other_repository_enforce:
-    "A recent delivery is about {other}, not the project's repository {repository}. Set repositoryCheck to enforce to ignore such deliveries.",
+    "A recent delivery is about {other}, not the project's repository {repository}. To ignore such deliveries, set “A delivery from another repository” to “is ignored”.",
   warn_not_polled: "The repository could not be polled: {why}",
 } as const;

@@ -1,4 +1,5 @@
 import { allTexts } from "./all-texts.ts";
+import { formerTexts } from "./former-texts.ts";
 import { reasonTexts } from "./reason-texts.ts";
 
 export type ReasonCode = keyof typeof allTexts;
@@ -30,14 +31,19 @@ interface Template {
   names: string[];
 }
 
-const templates: Template[] = (Object.keys(allTexts) as ReasonCode[]).map((code) => {
-  const pieces = allTexts[code].split(/\{(\w+)\}/);
+function templateOf(code: ReasonCode, text: string): Template {
+  const pieces = text.split(/\{(\w+)\}/);
   return {
     code,
     fixed: pieces.filter((_, index) => index % 2 === 0),
     names: pieces.filter((_, index) => index % 2 === 1),
   };
-});
+}
+
+const templates: Template[] = [
+  ...(Object.keys(allTexts) as ReasonCode[]).map((code) => templateOf(code, allTexts[code])),
+  ...formerTexts.map(([code, text]) => templateOf(code, text)),
+];
 
 /** Reasons often quote other programs, whose messages must not be taken for a text of the API. */
 const templatesOfReasons = templates.filter(({ code }) => code in reasonTexts);

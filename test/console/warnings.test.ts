@@ -67,6 +67,25 @@ test("every page names webhooks without a secret to users who may view them, unt
   await close();
 });
 
+test("a warning about a project leads to the form in which its cause is changed", async () => {
+  const id = await project("leads", { tagFilter: ["v*"], secret: "long enough" });
+  const { page, go, close } = await openConsole(browser, server.url);
+  const follow = async (text: string) => {
+    await go(`/projects/${id}`);
+    await page.locator(".note").filter({ hasText: text }).getByRole("link").click();
+  };
+  await follow("server.baseUrl is not set");
+  await page.waitForURL(`**/projects/${id}/webhook#address`);
+  await page.getByText("Only this machine can reach this address").waitFor();
+  await follow("Patterns for tags are set");
+  await page.waitForURL(`**/projects/${id}/webhook#rules`);
+  // The webhook page itself lists each warning once, with a link to its form.
+  const listed = page.getByRole("note").getByRole("listitem");
+  await listed.filter({ hasText: "Patterns for tags are set" }).getByRole("link").click();
+  expect(await page.getByText("Patterns for tags are set").count()).toBe(1);
+  await close();
+});
+
 test("many such webhooks are counted, a few are named, with one request", async () => {
   for (let at = 0; at < 6; at++) await project(`open ${at}`);
   const { page, go, close } = await openConsole(browser, server.url);

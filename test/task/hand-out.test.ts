@@ -109,7 +109,7 @@ describe("a task that is handed out", () => {
       });
       expect(await store.tasks.log(id, 0, 10)).toMatchObject([{ stage: "system", text: `[${reason}]` }]);
     }
-    expect(finished[0]?.reason).toContain("git.url");
+    expect(finished[0]?.reason).toContain("clone URL");
     expect(finished[1]?.reason).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
 });

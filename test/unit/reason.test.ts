@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { en } from "../../console/text/en.ts";
 import { reasonIn } from "../../console/text/reason-text.ts";
 import { zhCN } from "../../console/text/zh-cn.ts";
+import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { allTexts } from "../../src/reason/all-texts.ts";
 import { answerTexts } from "../../src/reason/answer-texts.ts";
 import { fieldTexts } from "../../src/reason/field-texts.ts";
+import { formerTexts } from "../../src/reason/former-texts.ts";
 import {
   answerParts,
   type ReasonCode,
@@ -136,4 +138,24 @@ describe("code and values of a reason", () => {
     globalThis.slipwayText = { language: "en", messages: en };
     expect(reasonIn(text, parts)).toBe(text);
   });
+});
+
+test.each(formerTexts.map(([code, text]) => ({ code, text })))(
+  "a former text of $code is recognised",
+  ({ code, text }) => {
+    const values: Record<string, string> = {};
+    const stored = text.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      values[name] = `<${name}>`;
+      return `<${name}>`;
+    });
+    expect(reasonParts(stored)).toEqual([{ code, values }]);
+  },
+);
+
+test("texts name the labels of the forms, not the fields of the API", () => {
+  const ofWebhook = Object.keys(webhookDefaults).filter((name) => /[A-Z]/.test(name));
+  const ofProject = ["git.url", "start.previous", "notByPusher", "commitStatus", "groupId"];
+  const names = new RegExp(`\\b(${[...ofWebhook, ...ofProject].join("|").replaceAll(".", "\\.")})\\b`);
+  const messages = [allTexts, zhCN.reason].map((texts) => Object.entries(texts));
+  expect(messages.flat().filter(([, text]) => names.test(String(text)))).toEqual([]);
 });

@@ -183,7 +183,7 @@ describe("the diagnosis of a failed signature", () => {
     [
       "HMAC for a token",
       diagnosisOf(providers.gitlab.signature, requestOf("{}", { "X-Gitlab-Token": hmac(secret, "{}") })),
-      /check verifyMode/,
+      /check “Proof of the sender”/,
     ],
     [
       "a stale timestamp",

@@ -15,7 +15,7 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
   const draft = useWebhookDraft(webhook, proofOf);
   const host = hosts()[draft.value.provider];
   return (
-    <Panel title={t("webhook.host")} about={t("webhook.hostAbout")}>
+    <Panel id="host" title={t("webhook.host")} about={t("webhook.hostAbout")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         <Select
           label={t("webhook.hostLabel")}

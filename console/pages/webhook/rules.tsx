@@ -24,7 +24,7 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
     />
   );
   return (
-    <Panel title={t("webhook.rules")} about={t("webhook.rulesAbout")}>
+    <Panel id="rules" title={t("webhook.rules")} about={t("webhook.rulesAbout")}>
       <div className="rules">
         <form className="form" onSubmit={draft.submit}>
           <KeptTicks

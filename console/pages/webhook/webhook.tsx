@@ -1,5 +1,6 @@
 import { Alert, Switch, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
@@ -12,6 +13,7 @@ import type { Project, Webhook } from "../../shapes.ts";
 import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
+import { warningPlace } from "../../warning-place.ts";
 import { useRulesDraft, useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostHookPanel } from "../set-up/host-hook.tsx";
 import { Arrival } from "./arrival.tsx";
@@ -64,11 +66,11 @@ function Rules({ project, webhook }: { project: Project; webhook: Webhook }) {
 }
 
 /** The texts that no panel below shows by itself. */
-function Warnings({ webhook: { warnings, warningParts } }: { webhook: Webhook }) {
+function Warnings({ webhook: { projectId, warnings, warningParts } }: { webhook: Webhook }) {
   const shown = warnings.flatMap((text, index) => {
     const parts = warningParts[index] ?? [];
     const isShownBelow = parts.some(({ code }) => code === "warn_no_secret" || code === "warn_no_base_url");
-    return isShownBelow ? [] : [reasonIn(text, parts)];
+    return isShownBelow ? [] : [{ text: reasonIn(text, parts), place: warningPlace(parts) }];
   });
   if (shown.length === 0) return null;
   return (
@@ -80,8 +82,15 @@ function Warnings({ webhook: { warnings, warningParts } }: { webhook: Webhook })
       title={t("webhook.warningsTitle")}
     >
       <ul className="plain-list">
-        {shown.map((text) => (
-          <li key={text}>{text}</li>
+        {shown.map(({ text, place }) => (
+          <li key={text}>
+            {text}{" "}
+            {place.page === "webhook" ? (
+              <a href={`#${place.path.split("#")[1]}`}>{t("webhook.toForm")}</a>
+            ) : (
+              <Link href={`/projects/${projectId}/${place.path}`}>{t("project.toSettings")}</Link>
+            )}
+          </li>
         ))}
       </ul>
     </Alert>
@@ -93,6 +102,7 @@ function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook
   const save = useSaveWebhook(projectId);
   return (
     <Panel
+      id="address"
       title={t("webhook.address")}
       about={t("webhook.addressAbout")}
       action={

@@ -22,6 +22,7 @@ export const project = {
   noScripts: "No stage has a script yet, so a deploy only checks out the code. {link}",
   noScriptsLink: "Write the scripts of its stages",
   toSettings: "Open the settings",
+  toWebhook: "Open the webhook",
   sampleNote:
     "This is a sample project. Change its scripts under Settings, deploy it again, and delete it under Settings when you no longer need it.",
   tasks: "Tasks",

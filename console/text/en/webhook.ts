@@ -5,6 +5,7 @@ export const webhook = {
     "The webhook is enabled without a secret, so anybody who knows its address can start builds. Generate a secret below, enter it at your Git host, and save it here.",
   warnings: "Warnings",
   warningsTitle: "Please check",
+  toForm: "Go to the form",
   address: "Address",
   addressAbout: "Your Git host sends pushes to this address.",
   addressLabel: "the address",

@@ -23,6 +23,7 @@ export const project: Translated<typeof english> = {
   noScripts: "所有阶段都没有脚本，部署只会检出代码。{link}",
   noScriptsLink: "编写各阶段的脚本",
   toSettings: "打开设置",
+  toWebhook: "打开 Webhook",
   sampleNote: "这是示例项目。可在“设置”中修改脚本并重新部署；不再需要时，也可在“设置”中删除。",
   tasks: "任务",
   releases: "发布",

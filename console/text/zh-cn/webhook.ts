@@ -7,6 +7,7 @@ export const webhook: Translated<typeof english> = {
     "Webhook 已启用但没有密钥，知道地址的任何人都能启动构建。请在下方生成密钥，填入您的 Git 平台，并在此保存。",
   warnings: "警告",
   warningsTitle: "请检查",
+  toForm: "前往表单",
   address: "地址",
   addressAbout: "Git 平台把推送事件发送到此地址。",
   addressLabel: "地址",
