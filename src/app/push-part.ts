@@ -204,6 +204,12 @@ function verifyRemote(uri: string, config: Config, log: Logger) {
       `verify-uri named users that start with ${consoleUserPrefix}, which are reserved for the console; the connections were refused with 401`,
     ),
   );
+  const complainUnasked = oncePerSecond(steadyClock, (refused) =>
+    log.warn(
+      { refused },
+      "verify-uri answered temporary: true for clients that did not send temp=1; the connections were refused with 401 (push.unasked-temporary)",
+    ),
+  );
   return verifyByUri({
     uri,
     method: config["push.verify-method"],
@@ -211,6 +217,8 @@ function verifyRemote(uri: string, config: Config, log: Logger) {
     fetch,
     reservesConsoleNames: config["push.reserve-console-names"],
     onReservedUser: complainReserved,
+    refusesUnaskedTemporary: config["push.unasked-temporary"] === "refuse",
+    onUnaskedTemporary: complainUnasked,
     onUnusable(why) {
       reason = why;
       complain();

@@ -126,6 +126,11 @@ export const settings = {
     "600s",
     "Lifetime of a temporary connection; 0 means none. The verify answer may set another.",
   ),
+  "push.unasked-temporary": setting(
+    oneOf("normal", "refuse"),
+    "normal",
+    "When the verify answer has `temporary: true` and the client did not send temp=1: open a normal connection, or refuse with 401.",
+  ),
   "push.public-channels": setting(
     listOf(text),
     ["*"],

@@ -40,10 +40,40 @@ describe("accepted responses", () => {
     expect(await push.online()).toEqual(["ann"]);
   });
 
-  test("an integer userId becomes a string", async () => {
-    push.verify.answer = () => json({ userId: 42 });
+  const integers: [string, () => Response][] = [
+    ["in an object", () => json({ userId: 42 })],
+    ["in the envelope", () => json({ code: 0, successful: true, data: 42 })],
+    ["alone, as JSON", () => json(42)],
+    ["alone, as text", () => new Response("42", { headers: { "content-type": "text/plain" } })],
+  ];
+  test.each(integers)("an integer user id becomes a string: %s", async (_name, answer) => {
+    push.verify.answer = answer;
     expect(await statusOf()).toBe(101);
     expect(await push.online()).toEqual(["42"]);
+  });
+});
+
+describe("temporary: true for a client that did not send temp=1", () => {
+  const temporary = () => json({ userId: "ann", temporary: true, maxLifetime: 2 });
+
+  test("opens a normal connection by default; the service was told what the client asked for", async () => {
+    push.verify.answer = temporary;
+    expect(await statusOf("?code=ann")).toBe(101);
+    expect(await push.online()).toEqual(["ann"]);
+    expect(await statusOf("?code=ann&temp=1")).toBe(101);
+    expect(push.verify.requests.map(({ url }) => url.search)).toEqual(["?code=ann", "?code=ann&temp=1"]);
+  });
+
+  test("is refused with push.unasked-temporary: refuse, and with temp=1 it is not", async () => {
+    const other = await startPushApp({ "push.unasked-temporary": "refuse" });
+    other.verify.answer = temporary;
+    expect(await statusOf("?code=ann", other)).toBe(401);
+    expect(await other.metric("slipway_push_places_taken")).toBe(0);
+    expect(await statusOf("?code=ann&temp=1", other)).toBe(101);
+    expect(await other.online()).toEqual([]);
+    other.verify.answer = () => json("ann");
+    expect(await statusOf("?code=ann", other)).toBe(101);
+    await other.stop();
   });
 });
 
@@ -70,7 +100,8 @@ describe("everything else is not understood: 503, and never a connection", () =>
     ["an empty object", () => json({})],
     ["an empty body", () => new Response("")],
     ["null", () => json(null)],
-    ["a number", () => json(42)],
+    ["a fractional number", () => json(4.2)],
+    ["a number that is not exact", () => new Response("90071992547409931")],
     ["a list", () => json(["ann"])],
     ["an empty userId", () => json({ userId: "" })],
     ["a fractional userId", () => json({ userId: 4.2 })],
@@ -144,6 +175,13 @@ describe("the call", () => {
       origin: "https://app.example.com",
     });
     socket.end();
+    await other.stop();
+  });
+
+  test("verify-method POST says that temp=1 was not sent", async () => {
+    const other = await startPushApp({ "push.verify-uri": push.verify.url, "push.verify-method": "POST" });
+    expect(await statusOf("?code=ann", other)).toBe(101);
+    expect(JSON.parse(push.verify.requests[0]?.body ?? "")).toMatchObject({ code: "ann", temp: false });
     await other.stop();
   });
 

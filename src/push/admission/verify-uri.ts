@@ -14,6 +14,10 @@ export interface VerifyUriOptions {
   onUnusable: (reason: string) => void;
   /** Called when a response was refused because it contained a user id of the console. */
   onReservedUser: () => void;
+  /** Whether `temporary: true` for a client that did not send temp=1 is refused; otherwise the connection is normal. */
+  refusesUnaskedTemporary: boolean;
+  /** Called when a code was refused for that. */
+  onUnaskedTemporary: () => void;
 }
 
 const maxAnswerBytes = 64 * 1024;
@@ -34,9 +38,15 @@ export function verifyByUri(options: VerifyUriOptions): (request: VerifyRequest)
     if ("unusable" in answer) return unusable(answer.unusable);
     if (refusingStatuses.has(answer.status)) return "rejected";
     if (answer.status < 200 || answer.status > 299) return unusable(`it answered ${answer.status}`);
-    const result = readAnswer(answer.text, request.asksTemporary);
-    if (result === null) return unusable("the response has an unknown format");
-    return typeof result === "string" ? result : checkConsoleUser(options, request, result);
+    const given = readAnswer(answer.text);
+    if (given === "rejected") return given;
+    const verified = given && verifiedCodeOf(given, request.asksTemporary);
+    if (!verified) return unusable("the response has an unknown format");
+    if (given.temporary === true && !request.asksTemporary && options.refusesUnaskedTemporary) {
+      options.onUnaskedTemporary();
+      return "rejected";
+    }
+    return checkConsoleUser(options, request, verified);
   };
 }
 
@@ -130,20 +140,20 @@ async function readLimited(response: Response): Promise<string | null> {
   return text + decoder.decode();
 }
 
-/** Null: unknown format. */
-export function readAnswer(text: string, asksTemporary: boolean): VerifyResult | null {
+/** The object with `userId` in an envelope or bare, or a user id alone. Null: unknown format. */
+function readAnswer(text: string): JsonObject | "rejected" | null {
   const answer = parseJson(text);
-  if (!isObject(answer))
-    return typeof answer === "string" ? verifiedCodeOf({ userId: answer }, asksTemporary) : null;
-  if (!("successful" in answer || "code" in answer)) return verifiedCodeOf(answer, asksTemporary);
+  if (!isObject(answer)) return userAlone(answer);
+  if (!("successful" in answer || "code" in answer)) return answer;
   if (answer.successful === false) return "rejected";
   if (answer.code !== undefined && typeof answer.code !== "number") return null;
   if (answer.code !== undefined && answer.code !== 0) return "rejected";
-  if (answer.data === undefined) return verifiedCodeOf(answer, asksTemporary);
-  if (isObject(answer.data)) return verifiedCodeOf(answer.data, asksTemporary);
-  return typeof answer.data === "string" || typeof answer.data === "number"
-    ? verifiedCodeOf({ userId: answer.data }, asksTemporary)
-    : null;
+  if (answer.data === undefined) return answer;
+  return isObject(answer.data) ? answer.data : userAlone(answer.data);
+}
+
+function userAlone(userId: unknown): JsonObject | null {
+  return typeof userId === "string" || typeof userId === "number" ? { userId } : null;
 }
 
 function verifiedCodeOf(given: JsonObject, asksTemporary: boolean): VerifiedCode | null {
