@@ -73,4 +73,17 @@ describe("bin/slipway", () => {
     utimesSync(join(root, "node_modules/.package-lock.json"), soon, soon);
     expect(await startsNode()).toBe(true);
   });
+
+  /** A mount namespace with an empty /proc; without root one of a new user namespace. */
+  const withoutProc = [
+    ...["unshare", ...(process.getuid?.() === 0 ? [] : ["--map-root-user"]), "--mount", "sh", "-c"],
+    'mount -t tmpfs none /proc && exec "$0" version',
+  ];
+
+  test("explains that /proc is missing, which the runtime would call a bug of its own", async () => {
+    const { stdout, stderr, exitCode } = Bun.spawnSync([...withoutProc, join(root, "bin/slipway")]);
+    expect([exitCode, stdout.toString()]).toEqual([1, ""]);
+    expect(stderr.toString()).toStartWith("slipway: /proc is not mounted");
+    expect(stderr.toString().trim().split("\n")).toHaveLength(1);
+  });
 });
