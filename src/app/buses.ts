@@ -100,6 +100,7 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
     prefix: config["push.queue.prefix"],
     instanceId,
     isDurable: config["push.queue.durability"] === "durable",
+    queuesClientMessages: config["push.queue-client-messages"],
     tlsCa: authority === undefined ? undefined : await readFile(authority, "utf8"),
   };
   // Imported only if used: the Kafka client takes most of the start-up time and half of the memory.

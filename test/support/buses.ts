@@ -103,7 +103,12 @@ async function readFromRabbitmq(url: string, name: string): Promise<TopicReader>
       queueOptions: isQueue
         ? {
             durable: true,
-            arguments: { "x-max-length": 1_000, "x-overflow": "reject-publish" },
+            // Those of Slipway, which may have declared it before.
+            arguments: {
+              "x-max-length": 1_000_000,
+              "x-max-length-bytes": 1024 * 1024 * 1024,
+              "x-overflow": "reject-publish",
+            },
           }
         : { exclusive: true },
       exchanges: isQueue ? [] : [{ exchange: name, type: "fanout", durable: true }],

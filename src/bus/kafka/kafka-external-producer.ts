@@ -35,13 +35,22 @@ export class ExternalProducer {
     link.signal.addEventListener("abort", () => this.#close(), { once: true });
   }
 
+  /** Creates the topic before the first message, so that readers find it. A refusal is reported. */
+  prepare(): void {
+    void this.#ensure().catch(() => {});
+  }
+
   async send(record: KafkaRecord): Promise<void> {
+    await this.#ensure();
+    await this.#producer.send(record);
+  }
+
+  #ensure(): Promise<void> {
     this.#ensured ??= this.#ensureTopic().catch((cause: unknown) => {
       this.#fail(cause);
       throw cause;
     });
-    await this.#ensured;
-    await this.#producer.send(record);
+    return this.#ensured;
   }
 
   #open(): TextProducer {

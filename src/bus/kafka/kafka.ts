@@ -9,7 +9,7 @@ import {
 import { steadyClock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Broker, BrokerLink, BrokerSession } from "../broker-bus.ts";
-import type { SharedTopic, Topic } from "../bus.ts";
+import type { ExternalTopic, SharedTopic, Topic } from "../bus.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
 import { ExternalProducer, type TextProducer } from "./kafka-external-producer.ts";
 import { ReadPace } from "./kafka-pace.ts";
@@ -21,6 +21,8 @@ export interface KafkaOptions {
   prefix: string;
   instanceId: string;
   isDurable: boolean;
+  /** Whether the topic of client messages is created at once. */
+  queuesClientMessages?: boolean | undefined;
   sasl: KafkaSasl;
   /** PEM text of the certificate authority; for kafkas. */
   tlsCa?: string | undefined;
@@ -85,7 +87,10 @@ export function kafkaBroker(options: KafkaOptions): Broker {
       if (options.isDurable) await producer.initIdempotentProducer({});
       await producer.metadata({ topics: link.topics.map(topicName) });
       for (const reader of readers) reader.start(options.refreshMs ?? defaultRefreshMs);
-      return openSession(admin, producer, build, link, topicName);
+      const { session, external } = openSession(admin, producer, build, link, topicName);
+      external.events.prepare();
+      if (options.queuesClientMessages) external.client.prepare();
+      return session;
     },
   };
 }
@@ -122,7 +127,7 @@ function openSession(
   build: () => TextProducer,
   link: BrokerLink,
   topicName: (topic: Topic) => string,
-): BrokerSession {
+): { session: BrokerSession; external: Record<ExternalTopic, ExternalProducer> } {
   const sharedProducer = new KafkaProducer({
     send: (messages) => shared.send({ messages }).then(() => {}),
     onFailure: (cause) => link.broken(cause),
@@ -135,7 +140,7 @@ function openSession(
       ensureTopic(admin, topicName("events"), "events"),
     ),
   };
-  return {
+  const session: BrokerSession = {
     send(topic, key, _message, value) {
       const record = { topic: topicName(topic), key, value };
       return topic === "client" || topic === "events"
@@ -145,6 +150,7 @@ function openSession(
     // The signal of the session closes the clients.
     async close() {},
   };
+  return { session, external };
 }
 
 function clientSettings(options: KafkaOptions) {

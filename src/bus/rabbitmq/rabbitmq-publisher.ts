@@ -8,6 +8,8 @@ import { keyedHeaders } from "./rabbitmq-recall.ts";
 export interface PublisherOptions {
   prefix: string;
   isDurable: boolean;
+  /** Whether the queue of client messages is declared at once, so that readers find it. */
+  queuesClientMessages?: boolean | undefined;
   /** An exchange between instances was deleted, and the bindings of all queues with it. */
   onExchangeMissing(): void;
 }
@@ -39,6 +41,7 @@ export class RabbitmqPublisher {
     await publisher.#shared.open();
     // Opened before the first event, so that readers find the exchange. A refusal was reported by `onRefused`.
     await publisher.#events.open().catch(() => {});
+    if (options.queuesClientMessages) await publisher.#ensureClientQueue().catch(() => {});
     return publisher;
   }
 
@@ -86,15 +89,8 @@ export class RabbitmqPublisher {
 
   /** `mandatory`, because otherwise the broker confirms messages that reach no queue. */
   async #sendToClientQueue(id: string, body: string): Promise<void> {
-    const queue = `${this.#options.prefix}.client`;
-    this.#clientQueue ??= declareClientQueue(this.#connection, queue);
-    try {
-      await this.#clientQueue;
-    } catch (cause) {
-      this.#clientQueue = undefined;
-      this.#onRefused("client", cause);
-      throw cause;
-    }
+    const queue = this.#clientQueueName;
+    await this.#ensureClientQueue();
     const envelope = this.#envelope({ routingKey: queue, mandatory: true }, id);
     await this.#client.publish(envelope, Buffer.from(body));
     // The library reports a returned message one turn after its confirmation.
@@ -102,6 +98,21 @@ export class RabbitmqPublisher {
     if (!this.#returned.delete(id)) return;
     this.#clientQueue = undefined;
     throw new Error(`the queue ${queue} does not exist`);
+  }
+
+  get #clientQueueName(): string {
+    return `${this.#options.prefix}.client`;
+  }
+
+  async #ensureClientQueue(): Promise<void> {
+    this.#clientQueue ??= declareClientQueue(this.#connection, this.#clientQueueName);
+    try {
+      await this.#clientQueue;
+    } catch (cause) {
+      this.#clientQueue = undefined;
+      this.#onRefused("client", cause);
+      throw cause;
+    }
   }
 
   #envelope(route: Envelope, id: string): Envelope {

@@ -12,6 +12,7 @@ export interface RabbitmqOptions {
   prefix: string;
   instanceId: string;
   isDurable: boolean;
+  queuesClientMessages?: boolean | undefined;
   /** PEM text of the certificate authority; for amqps. */
   tlsCa?: string | undefined;
 }
