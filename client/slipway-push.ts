@@ -93,8 +93,7 @@ export class SlipwayPush {
   #seenIds = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #socket: WebSocket | null = null;
-  /** Number of the attempt; events of older attempts are ignored. */
-  #attempt = 0;
+  #attempt = 0; // Events of older attempts are ignored.
   #failures = 0;
   #refusedCodes = 0;
   #acceptsMessages = true;
@@ -249,9 +248,8 @@ export class SlipwayPush {
     // Half of them are dropped at once: finding the oldest id of a large set is slow.
     if (this.#seenIds.size > 2 * keptIds) this.#seenIds = new Set([...this.#seenIds].slice(-keptIds));
     this.#lastId = id;
-    const targetType = frame.targetType as PushMessage["targetType"];
-    const [target, data] = [textOf(frame.target), textOf(frame.data)];
-    this.#emit("message", { id, targetType, target, data, ts: Number(frame.ts) });
+    const { targetType, target, data, ts } = frame as unknown as PushMessage;
+    this.#emit("message", { id, targetType, target: textOf(target), data: textOf(data), ts: Number(ts) });
   }
 
   #refused(frame: Frame): void {
@@ -275,20 +273,28 @@ export class SlipwayPush {
     if (this.#openedAt > 0 && Date.now() - this.#openedAt >= stableMs) this.#failures = 0;
     this.#openedAt = 0;
     const { minDelayMs, maxDelayMs, random } = this.#options;
-    const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** this.#failures);
+    const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.#failures, 30));
     // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
-    if (rule !== "soon") this.#failures = Math.min(this.#failures + 1, 30);
+    if (rule !== "soon" && ++this.#failures === 2 && closeCode < 4000) void this.#stopIfOriginRefused();
     this.#restartTimer(delayMs, () => void this.#connect());
     this.#setStatus("waiting", reason, { closeCode, retryAt: Date.now() + delayMs });
+  }
+
+  /** Browsers hide why a handshake fails, so the gateway is asked. By POST: a GET may have no Origin header. */
+  async #stopIfOriginRefused(): Promise<void> {
+    const url = this.#options.url.replace(/^ws/, "http");
+    const answer = await fetch(url, { method: "POST", credentials: "omit" }).catch(() => null);
+    if (answer?.headers.get("x-push-refusal") !== "40301" || this.#status.state === "open") return;
+    this.#end("the gateway refuses pages of this origin (push.allowed-origins)", 4002);
   }
 
   #end(reason: string, code: number | null): void {
     this.#attempt++;
     this.#dropSocket();
     globalThis.removeEventListener?.("online", this.#retryNow);
-    const more = code === null ? {} : { closeCode: code };
-    if (this.#status.state !== "closed") this.#setStatus("closed", reason, more);
+    if (this.#status.state !== "closed")
+      this.#setStatus("closed", reason, code === null ? {} : { closeCode: code });
   }
 
   #dropSocket(): void {
@@ -325,13 +331,9 @@ export class SlipwayPush {
   }
 
   #emit<E extends keyof PushEvents>(event: E, value: PushEvents[E]): void {
-    for (const listener of this.#listeners.get(event) ?? []) {
-      try {
-        (listener as (event: PushEvents[E]) => void)(value);
-      } catch (error) {
-        queueMicrotask(() => Promise.reject(error)); // A listener that throws is reported and does not stop reconnects.
-      }
-    }
+    // In a promise: a listener that throws is reported as an unhandled rejection and does not stop reconnects.
+    for (const listener of this.#listeners.get(event) ?? [])
+      void new Promise(() => (listener as (event: PushEvents[E]) => void)(value));
   }
 }
 
@@ -345,6 +347,4 @@ function parseFrame(text: string): Frame {
   }
 }
 
-function textOf(value: unknown): string {
-  return String(value ?? "");
-}
+const textOf = (value: unknown) => String(value ?? "");

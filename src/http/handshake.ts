@@ -84,6 +84,8 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
       options.log.debug({ reason, status: refusals[reason].status, address }, "connection refused");
     }
     const closesWithReason = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
+    if (reason === "not_upgrade" && !gateway.admission.allowsOrigin(request.headers.get("origin")))
+      return refusalResponse(reason, originRefusedHeaders);
     if (!closesWithReason) return refusalResponse(reason);
     const rejection = gateway.newConnections.refused(refusals[reason]);
     const isOpen = upgrade(request, server, rejection, offersV1(request.headers));
@@ -91,9 +93,19 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
   }
 }
 
-function refusalResponse(reason: RefusalReason): Response {
+/**
+ * Browsers hide the status of a refused handshake. A page can learn with a request that is no handshake that its origin is
+ * refused; these headers let it read that, and nothing else is revealed.
+ */
+const originRefusedHeaders = {
+  "x-push-refusal": String(refusals.origin.code),
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "x-push-refusal",
+};
+
+function refusalResponse(reason: RefusalReason, more: Record<string, string> = {}): Response {
   const { status, code, message, retryAfterSeconds } = refusals[reason];
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { ...more };
   if (retryAfterSeconds !== null) headers["retry-after"] = String(retryAfterSeconds);
   if (status === 426) {
     headers.upgrade = "websocket";

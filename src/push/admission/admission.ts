@@ -88,6 +88,11 @@ export class Admission {
     return this.#options.maxConnections;
   }
 
+  /** A client that is not a browser sends no origin. */
+  allowsOrigin(origin: string | null): boolean {
+    return origin === null || this.#parts.isAllowedOrigin(origin);
+  }
+
   /** The checks that need neither the code nor a wait, so that a flood of attempts is refused cheaply. */
   refusalOf(handshake: Handshake): RefusalReason | null {
     const refusal = this.#check(handshake);
@@ -133,11 +138,11 @@ export class Admission {
   }
 
   #check({ isUpgrade, origin, rateKey }: Handshake): RefusalReason | null {
-    const { isRefusing, hasReachedBus, isAllowedOrigin, connectRate } = this.#parts;
+    const { isRefusing, hasReachedBus, connectRate } = this.#parts;
     if (isRefusing()) return "draining";
     if (!hasReachedBus()) return "queue_not_reached";
     if (!isUpgrade) return "not_upgrade";
-    if (origin !== null && !isAllowedOrigin(origin)) return "origin";
+    if (!this.allowsOrigin(origin)) return "origin";
     return connectRate.allows(rateKey) ? null : "connect_rate";
   }
 
