@@ -60,6 +60,7 @@ export const fieldTexts = {
   target_required: "is required: the user or the channel that the message is for",
   one_of_two: "must name either userId or connectionId",
   only_dry_run: "is for dry runs: a real test applies the saved configuration",
+  channel_name: "must be a channel name of 1 to 255 bytes without control characters",
   starts_with: "must not start with {beginning}",
   no_such_group: "has no group {ids}",
   labels_no_group:

@@ -10,6 +10,7 @@ import {
 } from "../../model/console-names.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
+import { isChannelName } from "../../push/message/channel-name.ts";
 import { targetTypes } from "../../push/message/message.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
@@ -92,12 +93,17 @@ const publish = route("post", "/push/publish", {
         data: text(knownCallerLimits.maxBytes).openapi({
           description: "At most `push.max-message-bytes` bytes.",
         }),
-      }).refine(namesItsTarget, {
-        path: ["target"],
-        error: reasonText("target_required"),
-        // Also if other fields are wrong, so that all mistakes are reported at once.
-        when: ({ value }) => typeof value === "object" && value !== null,
-      }),
+      })
+        .refine(namesItsTarget, {
+          path: ["target"],
+          error: reasonText("target_required"),
+          // Also if other fields are wrong, so that all mistakes are reported at once.
+          when: ({ value }) => typeof value === "object" && value !== null,
+        })
+        .refine(({ targetType, target }) => targetType !== "channel" || isChannelName(target), {
+          path: ["target"],
+          error: reasonText("channel_name"),
+        }),
     ),
   },
   responses: {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
-import { isChannelName } from "../../push/connection/grants.ts";
+import { isChannelName } from "../../push/message/channel-name.ts";
 import { readBody } from "../body.ts";
 import { buildBodyDeadline } from "../body-deadline.ts";
 import { fail } from "./feign-envelope.ts";

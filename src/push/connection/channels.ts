@@ -1,7 +1,7 @@
 import { isConsoleChannel } from "../../model/console-names.ts";
+import { isChannelName } from "../message/channel-name.ts";
 import type { Connection, Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
-import { isChannelName } from "./grants.ts";
 import { channelTopic } from "./topics.ts";
 
 export const maxChannelsPerConnection = 128;

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
+import { isChannelName } from "./channel-name.ts";
 
 /**
  * The messages on the bus and the frames of `slipway.v1`. A received value is `unknown` until it is validated here,
@@ -109,6 +110,7 @@ export function readBroadcast(
   const name = isToAll || typeof target !== "string" ? "" : target;
   if (value.v === undefined) {
     if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
+    if (targetType === "channel" && !isChannelName(name)) return null;
     const identifiers = bareIdentifiers(value, newIdAndTime());
     return identifiers && { v: 1, ...identifiers, seq: 0, node: "", targetType, target: name, data };
   }

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from "../../json.ts";
+import { isChannelName } from "./channel-name.ts";
 import { isTargetType, type TargetType } from "./message.ts";
 
 /** A valid body of `POST /feign/publish`. */
@@ -38,6 +39,8 @@ export function readPublish(text: string): PublishRequest | PublishRefusal {
     );
   if (typeof target === "string" && target.length > maxTargetBytes)
     return refusal(400, 40003, `target is longer than ${maxTargetBytes} characters.`);
+  if (targetType === "channel" && typeof target === "string" && !isChannelName(target))
+    return refusal(400, 40003, "target must be a channel name of 1 to 255 bytes without control characters.");
   if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
   return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
 }
