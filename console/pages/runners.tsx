@@ -93,10 +93,10 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
 }
 
 /** A runner of an earlier version may report `isolated` alone. */
-function Isolation({ runner: { isolated, isolation, containers } }: { runner: Runner }) {
+function Isolation({ runner: { isolated, isolation, projectUsers, containers } }: { runner: Runner }) {
   const how = {
     none: "runners.isolated",
-    user: "runners.isolatedUser",
+    user: projectUsers ? "runners.isolatedUsers" : "runners.isolatedUser",
     container: "runners.isolatedContainer",
   } as const;
   const text = t(isolated ? how[isolation] : "runners.notIsolated");

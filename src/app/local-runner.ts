@@ -23,7 +23,7 @@ import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import { replaceFile } from "../whole-file.ts";
 import type { AppContext } from "./part.ts";
-import { runnerFolders } from "./runner-folder.ts";
+import { hasScriptUser, runnerFolders } from "./runner-folder.ts";
 
 /** Files that server and local runner share, in `<data.dir>/runner`. */
 export function localRunnerFiles(dataDir: string) {
@@ -238,7 +238,7 @@ export function buildLocalRunner(
     async start(server: string): Promise<void> {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
       // Scripts of another user must not read the database and the key; their workspaces are elsewhere.
-      if (config["runner.scriptUser"] !== undefined) chmodSync(resolve(config["data.dir"]), 0o700);
+      if (hasScriptUser(config)) chmodSync(resolve(config["data.dir"]), 0o700);
       reachDirectly([new URL(server).hostname]);
       registration = await registerAt(server);
       await keepOne(server);
@@ -271,6 +271,7 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--tasks-stop-grace", `${config["tasks.stopGrace"]}ms`],
     ["--runner-dir", runnerFolders(config).root],
     ...optional("--runner-script-user", config["runner.scriptUser"]),
+    ...optional("--runner-script-users", rangeText(config["runner.scriptUsers"])),
     ["--runner-engine", config["runner.engine"]],
     ...optional("--runner-engine-arguments", config["runner.engineArguments"].join(",")),
     ...optional("--runner-image", config["runner.image"]),
@@ -283,6 +284,10 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],
   ].flat();
+}
+
+function rangeText(range: AppContext["config"]["runner.scriptUsers"]): string | undefined {
+  return range && `${range.from}-${range.to}`;
 }
 
 /** With `=`, because a value may begin with a dash. */

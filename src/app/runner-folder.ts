@@ -6,13 +6,13 @@ import { hashToken } from "../secrets.ts";
 
 /** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
 export function runnerFolders(
-  config: Pick<Config, "data.dir" | "runner.dir" | "runner.scriptUser">,
+  config: Pick<Config, "data.dir" | "runner.dir" | "runner.scriptUser" | "runner.scriptUsers">,
   env: Record<string, string | undefined> = process.env,
 ) {
   const beside = resolve(config["data.dir"], "runner");
   const chosen = config["runner.dir"];
   // Another user's scripts must not have to pass through the folder of the database and the key.
-  const isOutside = isInOwnFolder(beside) || config["runner.scriptUser"] !== undefined;
+  const isOutside = isInOwnFolder(beside) || hasScriptUser(config);
   const root = chosen ? resolve(chosen) : isOutside ? outside(beside, env) : beside;
   return {
     /** Clones, workspaces and caches. */
@@ -22,6 +22,11 @@ export function runnerFolders(
     /** The hosts that checkouts trust. */
     knownHosts: join(beside, "known_hosts"),
   };
+}
+
+/** Whether scripts run as other users than the runner's own. */
+export function hasScriptUser(config: Pick<Config, "runner.scriptUser" | "runner.scriptUsers">): boolean {
+  return (config["runner.scriptUser"] ?? config["runner.scriptUsers"]) !== undefined;
 }
 
 function isInOwnFolder(folder: string): boolean {

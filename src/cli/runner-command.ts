@@ -96,6 +96,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     folders: runnerFolders(config),
     execution: {
       scriptUser: config["runner.scriptUser"],
+      scriptUsers: config["runner.scriptUsers"],
       engine: config["runner.engine"],
       engineArguments: config["runner.engineArguments"],
       image: config["runner.image"],

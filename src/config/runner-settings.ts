@@ -21,6 +21,20 @@ const engineArgument: Kind<string> = {
   },
 };
 
+/** A range of user ids that belong to nobody else. Those of the system and of people are lower. */
+const userRange: Kind<{ from: number; to: number }> = {
+  name: "range of user ids such as `20000-20999`",
+  read(raw) {
+    const [, first, last] = (typeof raw === "string" && /^(\d{1,10})-(\d{1,10})$/.exec(raw.trim())) || [];
+    const [from, to] = [Number(first), Number(last)];
+    if (from >= 1000 && to >= from && to < maxUserId) return { value: { from, to } };
+    return { wrong: "must be a range of user ids from 1000, such as 20000-20999" };
+  },
+  write: ({ from, to }) => `${from}-${to}`,
+};
+/** The last ids have a meaning of their own. */
+const maxUserId = 2 ** 32 - 2;
+
 /** Settings of the execution side: the local runner of `start`, and `slipway runner`. */
 export const runnerSettings = {
   "runner.enabled": setting(boolean, true, "Whether `start` runs a local runner."),
@@ -33,6 +47,11 @@ export const runnerSettings = {
     text,
     undefined,
     "User that runs scripts, for a runner that runs as root: scripts cannot read what only the runner may read. Unset: the runner's own user.",
+  ),
+  "runner.scriptUsers": setting(
+    userRange,
+    undefined,
+    "User ids that run scripts, for a runner that runs as root: each project gets its own, up to three (protected refs, other refs, forks). They need no accounts, and nothing else may use them. Instead of `runner.scriptUser`.",
   ),
   "runner.engine": setting(
     oneOf("auto", "podman", "docker", "none"),

@@ -215,6 +215,9 @@ export const reasonTexts = {
   ssh_refused: "{host} refused the SSH connection",
   ssh_unreachable: "{host} could not be reached",
   runner_failed: "The runner failed: {message}",
+  workspace_changed:
+    "The built workspace was changed after its build ({files}), so that it is not what was approved; nothing was deployed. Run the task again.",
+  workspace_not_copied: "The workspace could not be separated from its caches: {message}",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",
   wait_group_labels: "the group {group} may not use {labels}; an administrator can allow it under Groups",
@@ -261,6 +264,8 @@ export const reasonTexts = {
     "The branch filter is empty: a push of any branch is deployed. Set it to {branch}, or turn deploy and start off.",
   warn_any_branch_unnamed:
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
+  warn_approval_isolation:
+    "Approvals do not protect this project from other scripts: on {runners}, scripts of other projects can change its workspace between build and deploy. Set runner.scriptUsers or runner.image there, or let the project require the isolation container.",
   warn_merge_requests:
     "Every merge request is deployed as soon as it is opened. Choose “run other stages” for merge requests and leave only build on, unless each is meant to be deployed.",
   warn_debounce:

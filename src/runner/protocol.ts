@@ -43,6 +43,8 @@ export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as c
 
 /** Capabilities that a runner of this version has and earlier ones lack. */
 export const runnerFeatures = ["releases", "approvals"];
+/** Scripts of different projects run as different users. */
+export const projectUsersFeature = "project-users";
 
 const taskStage = z.object({
   name: stageName,
@@ -120,6 +122,11 @@ export const runTask = z.object({
     .optional(),
   /** Folders of the workspace that are kept for the next task of the project. */
   cache: z.array(z.string()).optional(),
+  /** Tasks with another scope do not share these folders. It becomes part of a path. */
+  cacheScope: z
+    .string()
+    .regex(/^(protected|other|fork-[0-9a-f]{12})$/)
+    .optional(),
   /** Plain environment, CI_* included. */
   env: z.record(z.string(), z.string()),
   /** Passed as environment too, and masked in the log. */

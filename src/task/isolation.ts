@@ -1,4 +1,9 @@
+import { isIsolatedEnough } from "../model/execution.ts";
+import type { Project } from "../model/project.ts";
+import { labelsOf, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
+import { projectUsersFeature } from "../runner/protocol.ts";
 
 export interface Isolation {
   /** Whether a user who is not an admin may write scripts that can read the runner's files. */
@@ -16,4 +21,29 @@ export async function isolationOf({
   const { items } = await runners.list({ page: 1, pageSize: maxRunners });
   const notIsolated = items.filter((runner) => !runner.disabled && !runner.isolated).map(({ name }) => name);
   return { notIsolated, isExposed: notIsolated.length > 0 && (await permissions.hasOtherManagers()) };
+}
+
+/** Whether scripts of one project cannot change the workspaces of another. */
+export function separatesProjects({ isolation, features }: Runner): boolean {
+  return isolation === "container" || features.includes(projectUsersFeature);
+}
+
+/** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */
+export async function approvalWarnings(
+  project: Project,
+  { runners }: Pick<Keepers, "runners">,
+): Promise<string[]> {
+  if (project.deploy.approval === "none") return [];
+  const { items } = await runners.list({ page: 1, pageSize: maxRunners });
+  const weak = items.filter((runner) => mayRun(runner, project) && !separatesProjects(runner));
+  if (weak.length === 0) return [];
+  return [reasonText("warn_approval_isolation", { runners: weak.map(({ name }) => name).join(", ") })];
+}
+
+function mayRun(runner: Runner, { isolation, homeRunnerId, labels, groupId }: Project): boolean {
+  const { disabled, id, groupIds } = runner;
+  if (disabled || (homeRunnerId !== null && homeRunnerId !== id)) return false;
+  if (groupIds.length > 0 && (groupId === null || !groupIds.includes(groupId))) return false;
+  const offered = labelsOf(runner);
+  return isIsolatedEnough(runner.isolation, isolation) && labels.every((label) => offered.includes(label));
 }

@@ -207,7 +207,7 @@ describe.skipIf(!podman)("what survives a task", () => {
       "[the folder ../outside is not cached: it is not a folder below the workspace]",
     );
     expect(existsSync(join(scene.root, "shared/project-1/deps%2Fstore/count"))).toBe(true);
-    expect(existsSync(join(scene.root, "shared/fork-1/deps%2Fstore/count"))).toBe(true);
+    expect(existsSync(join(scene.root, "shared/fork-1-7b35605898ef/deps%2Fstore/count"))).toBe(true);
   });
 });
 

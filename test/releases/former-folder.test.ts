@@ -125,7 +125,7 @@ test("a rollback to the release in the former folder needs no build, also as the
 test("a runner with a script user knows the service in the former folder, and does not run scripts there", () => {
   const folders = { root, former: join(dataDir, "runner"), knownHosts: join(root, "known_hosts") };
   const options = { ...folders, policy: "live", clock: systemClock, log: pino({ level: "silent" }) } as const;
-  const workspaces = openWorkspaces({ ...options, scriptUser: "builder" });
+  const workspaces = openWorkspaces({ ...options, hasScriptUser: true });
   expect(workspaces.services(1).living()).toMatchObject([{ taskId: 1 }]);
   expect(workspaces.kept(1)).toEqual([]);
   expect(workspaces.reopen(1, 1, 1)).toBeNull();

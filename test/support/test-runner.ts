@@ -22,6 +22,7 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
     folders: { root, former: null, knownHosts: join(root, "known_hosts") },
     execution: {
       scriptUser: undefined,
+      scriptUsers: undefined,
       engine: "none",
       engineArguments: [],
       image: undefined,

@@ -11,7 +11,7 @@ const { server, repository, dataDir } = await setUpServerProcess(
   { "runner-cache-max-bytes": "1000000" },
   ordinary,
 );
-const cacheOf = (projectId: number) => join(dataDir, `runner/shared/project-${projectId}`);
+const cacheOf = (projectId: number) => join(dataDir, `runner/shared/protected-${projectId}`);
 
 /** Fills the cache as Go does: with folders that nobody may write to. */
 const fill = "mkdir -p mod/v1 && head -c 3000000 /dev/zero >mod/v1/code && chmod 555 mod/v1";

@@ -116,6 +116,34 @@ describe("a project with an image", () => {
   });
 });
 
+describe("a project with approvals", () => {
+  test("warns while a runner that may take it lets other scripts change its workspace", async () => {
+    const approval = { deploy: { approval: "required" } };
+    const projectId = await server.project(repository.url, { build: "true" }, approval);
+    const warnings = async () =>
+      (await server.admin.expect<{ warnings: string[] }>(200, "GET", `/api/projects/${projectId}`)).warnings;
+    const expected = (name: string) =>
+      expect.stringContaining(`Approvals do not protect this project from other scripts: on ${name}, `);
+    const safe = await runner("a user each", {
+      ...{ isolated: true, isolation: "user", features: ["releases", "approvals", "project-users"] },
+    });
+    const contained = await runner("contained", { isolated: true, isolation: "container" });
+    expect(await warnings()).toEqual([]);
+    const shared = await runner("one user", { isolated: true, isolation: "user" });
+    expect(await warnings()).toEqual([expected("one user")]);
+    const open = await runner("open", {});
+    expect(await warnings()).toEqual([expected("one user, open")]);
+    const isolation = { isolation: "container" };
+    expect(await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, isolation)).toMatchObject({
+      warnings: [],
+    });
+    expect(
+      await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { isolation: "none" }),
+    ).toMatchObject({ warnings: [expected("one user, open")] });
+    for (const each of [safe, contained, shared, open]) await each.disable();
+  });
+});
+
 describe("what a project may ask for", () => {
   test("is read back, changed field by field, and checked", async () => {
     const asked = {

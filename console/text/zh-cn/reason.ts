@@ -194,6 +194,9 @@ export const reason: Translated<typeof reasonTexts> = {
   ssh_refused: "{host} 拒绝了 SSH 连接",
   ssh_unreachable: "无法连接 {host}",
   runner_failed: "运行器出错：{message}",
+  workspace_changed:
+    "构建完成后，工作区被改动过（{files}），已不是批准的内容；没有部署任何东西。请重新运行该任务。",
+  workspace_not_copied: "无法将工作区与其缓存分离：{message}",
   workspace_gone: "构建好的工作区在此运行器上已不存在。",
   waiting: "等待中：{why}",
   wait_group_labels: "群组 {group} 不能使用 {labels}；管理员可以在“群组”中允许",
@@ -231,6 +234,8 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_branch_filter: "已设置分支筛选，但允许的事件中既没有推送，也没有合并请求。",
   warn_any_branch: "分支筛选为空：推送任何分支都会部署。请设为 {branch}，或关闭 deploy 和 start。",
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
+  warn_approval_isolation:
+    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，其他项目的脚本可以在构建与部署之间改动它的工作区。请在该运行器上设置 runner.scriptUsers 或 runner.image，或让项目要求 container 隔离。",
   warn_merge_requests:
     "每个合并请求一打开就会部署。除非确实需要，请为合并请求选择“运行其他阶段”并只保留 build。",
   warn_debounce:

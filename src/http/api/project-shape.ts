@@ -231,7 +231,7 @@ export const projectShape = z
       .openapi({ description: "The runner on which it was deployed, which gets its tasks." }),
     warnings: z.array(z.string()).openapi({
       description:
-        "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook too.",
+        "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook and its approvals too.",
     }),
     warningParts: warningPartsShape,
     sample: z.boolean(),

@@ -20,6 +20,7 @@ import { refuseIfChanged } from "../../revision.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
+import { approvalWarnings } from "../../task/isolation.ts";
 import {
   type ChangedTargets,
   changedSecrets,
@@ -53,7 +54,6 @@ import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, queryId, text } from "./scalars.ts";
 import { json, jsonBody, listJson, noContent, onlyGiven, pageQuery, strict } from "./shape.ts";
-
 import { statusWarnings } from "./status-warnings.ts";
 
 const route = routesOf("projects");
@@ -112,7 +112,7 @@ function changingRoutes(rules: GitUrlRules) {
 }
 
 export interface ProjectsDeps {
-  store: Pick<Store, "projects" | "groups" | "run">;
+  store: Pick<Store, "projects" | "groups" | "runners" | "run">;
   secrets: Secrets;
   clock: Clock;
   gitUrlRules: GitUrlRules;
@@ -130,13 +130,14 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
     return projectJson(project, await projects.secretNames([project.id]), permissionOn(project.id));
   };
 
-  /** With the warnings about its webhook, for people who can act on them. */
+  /** With the warnings about its webhook and its approvals, for people who can act on them. */
   const writtenWithWebhook = async (c: ApiContext, project: Project) => {
     const shown = await written(c, project);
+    if (shown.permission !== "manage") return shown;
     const config = await webhooks.read(project.id);
-    if (!config.enabled || shown.permission !== "manage") return shown;
-    const ofHook = await webhooks.warningsOf(config, project);
-    return { ...shown, ...withWarnings([...shown.warnings, ...ofHook]) };
+    const ofHook = config.enabled ? await webhooks.warningsOf(config, project) : [];
+    const ofApprovals = await approvalWarnings(project, store);
+    return { ...shown, ...withWarnings([...shown.warnings, ...ofApprovals, ...ofHook]) };
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -258,6 +259,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
       const dropped = titlesOf(forgotten);
       const warnings = droppedWarnings(dropped, before, project);
       warnings.push(...(await statusWarnings(c, projects, project)));
+      warnings.push(...(await approvalWarnings(project, store)));
       return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
     })
     .openapi(deleteProject, async (c) => {

@@ -5,7 +5,7 @@ import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { labelPattern, labelRule } from "../../runner/protocol.ts";
+import { labelPattern, labelRule, projectUsersFeature } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
 import { isolationOf } from "../../task/isolation.ts";
@@ -60,6 +60,9 @@ const runnerShape = z
     }),
     isolation: z.enum(isolationLevels).openapi({
       description: "`user`: scripts run as another user; `container`: all scripts run in containers.",
+    }),
+    projectUsers: z.boolean().openapi({
+      description: "Whether each project has users of its own (`runner.scriptUsers`).",
     }),
     containers: z.boolean().openapi({ description: "Whether it can run stages in containers." }),
     online: z.boolean(),
@@ -247,5 +250,6 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
 function runnerJson(runner: Runner, now: number) {
   const { disabled, lastSeenAt } = runner;
   const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
-  return jsonOf(runnerShape, { ...runner, online, revision: runnerRevision(runner) });
+  const projectUsers = runner.features.includes(projectUsersFeature);
+  return jsonOf(runnerShape, { ...runner, projectUsers, online, revision: runnerRevision(runner) });
 }

@@ -1,11 +1,12 @@
 import { messageOf } from "../../errors.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStage } from "../stage/run-stage.ts";
+import { isOwnerOf } from "../stage/script-user.ts";
 import type { StageEnd } from "../stage/stage-script.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import type { StagesEnd, StagesParts } from "./run-stages.ts";
 
-export interface RollbackParts extends Omit<StagesParts, "workspace"> {
+export interface RollbackParts extends Omit<StagesParts, "workspace" | "user"> {
   workspaces: Workspaces;
   hasEndedByItself(releaseTaskId: number): boolean;
   /** The rollback has succeeded. */
@@ -80,11 +81,14 @@ async function runPrevious(
 ): Promise<string | { isProven: boolean }> {
   const { taskId, attempt, ref, stages } = previous;
   const workspace = parts.workspaces.reopen(instruction.projectId, taskId, attempt);
-  if (workspace === null) return `the workspace of task ${taskId} is gone from this runner`;
+  const user = workspace && parts.execution.userFor(instruction.projectId, workspace.trust);
+  if (workspace === null || !isOwnerOf(user, workspace.source))
+    return `the workspace of task ${taskId} is gone from this runner`;
   const env = { ...previous.env, CI_ROLLBACK: "true" };
   const context = {
     ...parts,
     workspace,
+    user,
     instruction: { ...instruction, taskId, attempt, ref, stages, env },
     checkedOut: previous,
     held: { ...parts.held, stopped: parts.held.lost },

@@ -20,6 +20,8 @@ export interface StagesEnd {
 
 export interface StagesParts extends Omit<StageContext, "begun" | "checkedOut" | "held" | "instruction"> {
   held: HeldTask;
+  /** Before the first script that is not the build. */
+  leaveBuild(): Promise<void>;
   /** Deploy or start is about to run: from now on, earlier services of the project may be ended on purpose. */
   starting(): void;
   started(running: RunningService): void;
@@ -57,6 +59,7 @@ export async function runStages(
     const begun = () => {
       isTouched ||= !isBuild;
     };
+    if (!isBuild) await parts.leaveBuild();
     const context = { ...parts, instruction, checkedOut, begun };
     const end = await runStage(stage, context, {
       async replacing() {

@@ -15,12 +15,14 @@ import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Execution } from "../stage/execution.ts";
-import { giveTo, letEnter } from "../stage/script-user.ts";
+import { giveTo, isOwnerOf, letEnter, type ScriptUser } from "../stage/script-user.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import type { RunningService } from "../stage/start-stage.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
+import { trustOf } from "../workspace/trust.ts";
 import type { Workspace, Workspaces } from "../workspace/workspace.ts";
+import { type BuiltParts, leaveCaches, sealBuilt, verifyBuilt } from "./built-workspace.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
 
@@ -70,7 +72,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   let isRestored = false;
   try {
-    opened = await openWorkspace(instruction, parts.workspaces);
+    opened = await openWorkspace(instruction, parts);
     const starting = () => parts.endWatch(instruction.projectId);
     const started = (service: RunningService) => {
       running?.capture.close();
@@ -153,15 +155,20 @@ interface OpenedWorkspace {
 
 /** Null: the workspace that was approved is gone. */
 async function openWorkspace(
-  { release, approval, projectId, taskId, attempt }: RunTask,
-  workspaces: Workspaces,
+  instruction: RunTask,
+  { workspaces, execution }: RunTaskParts,
 ): Promise<OpenedWorkspace | null> {
+  const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release?.from ?? null;
   const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
-  if (kept) return { workspace: kept, release: from };
+  if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source))
+    return { workspace: kept, release: from };
   if (built) return null;
-  return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
+  return {
+    workspace: await workspaces.open(projectId, taskId, attempt, trustOf(instruction)),
+    release: null,
+  };
 }
 
 async function closeWorkspace(
@@ -217,7 +224,9 @@ interface Work extends RunTaskParts {
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
   const { held, stream } = parts;
   const { workspace, release } = opened;
-  const user = parts.execution.scriptUser;
+  const user = parts.execution.userFor(instruction.projectId, workspace.trust);
+  const unfit = await verifyBuilt(instruction, workspace);
+  if (unfit) return unfit;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
@@ -232,16 +241,22 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
-  const cachePaths = instruction.cache ?? [];
+  const isBuilding = !release && instruction.stages.some(({ name }) => name === "build");
+  const cachePaths = isBuilding ? (instruction.cache ?? []) : [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, user);
-  if (cachePaths.length > 0 && !release)
-    for (const line of cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
+  if (cachePaths.length > 0)
+    for (const line of await cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
+  const built: BuiltParts = {
+    ...{ workspace, user, held },
+    linked: () => cache.linked(workspace.source, cachePaths),
+    say: (text) => stream.say("system", text),
+  };
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release)
     await giveTo(user, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
   try {
     const caches = cachePaths.length > 0 ? cache.folder : null;
-    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches });
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.say("system", emptied);
@@ -252,19 +267,20 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
-  parts: Work & { checkedOut: CheckedOut; caches: string | null },
+  parts: Work & { checkedOut: CheckedOut; caches: string | null; user: ScriptUser | null; built: BuiltParts },
 ): Promise<StageEnd> {
-  const { held, stream, workspaces, checkedOut } = parts;
+  const { held, stream, workspaces, checkedOut, built } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
-  const stageParts = { ...parts, services, log: stream };
+  const stageParts = { ...parts, services, log: stream, leaveBuild: () => leaveCaches(built) };
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
   });
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
+  if (ended.end.state === "success" && instruction.approval?.step === "build") await sealBuilt(built);
   return ended.end;
 }
 

@@ -9,6 +9,7 @@ import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
   type ClaimRequest,
   type Held,
+  projectUsersFeature,
   type RunTask,
   runnerFeatures,
   runTask as runTaskInstruction,
@@ -21,7 +22,6 @@ import {
 } from "../server/server-client.ts";
 import { buildServerWatch } from "../server/server-watch.ts";
 import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
-import { mustReach } from "../stage/script-user.ts";
 import type { RunningService } from "../stage/start-stage.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
@@ -70,7 +70,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const workspaces = openWorkspaces({
     ...options.folders,
     policy: options.workspacePolicy,
-    scriptUser: options.execution.scriptUser,
+    hasScriptUser: (options.execution.scriptUser ?? options.execution.scriptUsers) !== undefined,
     clock: options.clock,
     log,
   });
@@ -78,7 +78,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const roots = former === null ? [root] : [root, former];
   for (const each of roots) sweepOwnFolders(join(each, "tmp"), options.clock.now(), log);
   const execution = await openExecution(options.execution, root, log);
-  if (execution.scriptUser !== null) mustReach(execution.scriptUser, root);
   await sweepCacheFolders(root, options.clock.now(), log);
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
@@ -98,7 +97,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     isolated: execution.isolation !== "none",
     isolation: execution.isolation,
     containers: execution.hasContainers,
-    features: runnerFeatures,
+    features: execution.hasProjectUsers ? [...runnerFeatures, projectUsersFeature] : runnerFeatures,
   });
   const lifeline = openLifeline(log);
   const limiting = setInterval(() => {

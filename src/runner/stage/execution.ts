@@ -5,15 +5,20 @@ import { reasonText } from "../../reason/reason.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
+import type { Trust } from "../workspace/trust.ts";
 import { containerRun, mountFault, sweepEnvironments } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
 import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
 import { containerEnvironment, hostEnvironment, ownPathOf } from "./script-environment.ts";
-import { findScriptUser, powerfulGroupsOf, type ScriptUser, scriptAsUser } from "./script-user.ts";
+import { findScriptUser, mustReach, powerfulGroupsOf, type ScriptUser, scriptAsUser } from "./script-user.ts";
+import { anyUserOf, openScriptUsers, type UserRange } from "./script-users.ts";
 
 /** How the scripts of this runner are run. */
 export interface ExecutionOptions {
+  /** One account for all projects. */
   scriptUser: string | undefined;
+  /** User ids for each project; not together with `scriptUser`. */
+  scriptUsers: UserRange | undefined;
   engine: EngineChoice;
   engineArguments: string[];
   /** For stages without an image: with it, no script runs outside a container. */
@@ -24,7 +29,10 @@ export interface ExecutionOptions {
 export interface Execution {
   isolation: IsolationLevel;
   hasContainers: boolean;
-  scriptUser: ScriptUser | null;
+  /** Whether each project has users of its own. */
+  hasProjectUsers: boolean;
+  /** Who runs the scripts of a project; null: the runner's own user. */
+  userFor(projectId: number, trust: Trust): ScriptUser | null;
   prepare(script: Script): PreparedScript;
 }
 
@@ -36,6 +44,8 @@ export interface Script {
   cwd: string;
   mark: string;
   folders: { source: string; scripts: string; clone: string; caches: string | null };
+  /** Null: the runner's own user. */
+  user: ScriptUser | null;
   /** The runner's own environment. */
   own: Record<string, string | undefined>;
   /** Variables of the task: those of the project, secrets, CI_*. */
@@ -62,7 +72,13 @@ export async function openExecution(
   root: string,
   log: Logger,
 ): Promise<Execution> {
-  const user = options.scriptUser === undefined ? null : findScriptUser(options.scriptUser);
+  const { scriptUser, scriptUsers } = options;
+  if (scriptUser !== undefined && scriptUsers !== undefined)
+    throw new Fault("invalid", "Set either runner.scriptUser or runner.scriptUsers, not both.");
+  const user = scriptUser === undefined ? null : findScriptUser(scriptUser);
+  const users = scriptUsers === undefined ? null : openScriptUsers(scriptUsers, root);
+  if (user !== null) mustReach(user, root);
+  if (scriptUsers !== undefined) mustReach(anyUserOf(scriptUsers), root);
   const found = await findEngine(options.engine, options.engineArguments, log);
   const unfit = found && mountFault(root);
   if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
@@ -81,23 +97,28 @@ export async function openExecution(
       "the scripts' user is in groups that make it as powerful as root: this runner does not count as isolated",
     );
   const isolation =
-    image !== null ? "container" : user !== null && powerful.length === 0 ? "user" : ("none" as const);
+    image !== null
+      ? "container"
+      : users !== null || (user !== null && powerful.length === 0)
+        ? "user"
+        : ("none" as const);
   return {
     isolation,
     hasContainers: engine !== null,
-    scriptUser: user,
+    hasProjectUsers: users !== null,
+    userFor: (projectId, trust) => users?.userFor(projectId, trust) ?? user,
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);
       const wanted = script.stage.image ?? image;
       if (wanted !== null && engine === null)
         throw new CannotRun(reasonText("no_container_engine", { stage: script.stage.name, image: wanted }));
-      if (wanted === null || engine === null) return onHost(script, user, resources);
+      if (wanted === null || engine === null) return onHost(script, resources);
       const started = containerRun({
         engine,
         image: wanted,
         network: script.stage.network ?? "bridge",
         resources,
-        user: user ?? ownerOfFiles(engine),
+        user: script.user ?? ownerOfFiles(engine),
         mounts: mountsOf(script.folders),
         cwd: script.cwd,
         command: script.command,
@@ -112,8 +133,7 @@ export async function openExecution(
 }
 
 function onHost(
-  { stage, command, cwd, own, variables }: Script,
-  user: ScriptUser | null,
+  { stage, command, cwd, own, variables, user }: Script,
   resources: ReturnType<typeof resourcesFor>,
 ): PreparedScript {
   if (stage.network === "none")

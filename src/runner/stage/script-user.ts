@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
 import { markVariable } from "../process/process-tree.ts";
@@ -13,23 +13,27 @@ export interface ScriptUser {
   shell: string;
   /** Names of its groups. */
   groups: string[];
+  /** Whether the machine knows it by name: only then does it have groups to take. */
+  isAccount: boolean;
 }
 
 /** Groups whose members can become root or control containers. */
 const powerfulGroups = ["root", "docker", "sudo", "wheel", "disk", "shadow", "lxd", "podman"];
 
-/** Looks the account up. Only root can run scripts as another user. */
-export function findScriptUser(name: string): ScriptUser {
+/** Only root can run scripts as another user. */
+export function mustBeRoot(setting: string, value: string): void {
   if (process.getuid?.() !== 0)
     throw new Fault(
       "invalid",
-      `runner.scriptUser is ${name}, but only a runner that runs as root can run scripts as another user. Start it as root, or unset runner.scriptUser.`,
+      `${setting} is ${value}, but only a runner that runs as root can run scripts as another user. Start it as root, or unset ${setting}.`,
     );
   if (Bun.which("setpriv") === null)
-    throw new Fault(
-      "invalid",
-      "runner.scriptUser needs the program setpriv: install the package util-linux.",
-    );
+    throw new Fault("invalid", `${setting} needs the program setpriv: install the package util-linux.`);
+}
+
+/** Looks the account up. */
+export function findScriptUser(name: string): ScriptUser {
+  mustBeRoot("runner.scriptUser", name);
   const entry = output(["getent", "passwd", name]).trim().split(":");
   const [account, , uid = "", gid = "", , home = "/", shell = ""] = entry;
   if (account !== name || !/^\d+$/.test(uid) || !/^\d+$/.test(gid))
@@ -40,7 +44,15 @@ export function findScriptUser(name: string): ScriptUser {
   if (Number(uid) === 0)
     throw new Fault("invalid", "runner.scriptUser must not be root: scripts would run as the runner does.");
   const groups = output(["id", "-Gn", name]).trim().split(/\s+/);
-  return { name, uid: Number(uid), gid: Number(gid), home, shell: shell || "/bin/sh", groups };
+  return {
+    name,
+    uid: Number(uid),
+    gid: Number(gid),
+    home,
+    shell: shell || "/bin/sh",
+    groups,
+    isAccount: true,
+  };
 }
 
 /** Groups of the account that make it as powerful as root. */
@@ -50,8 +62,14 @@ export function powerfulGroupsOf({ groups }: ScriptUser): string[] {
 
 /** The command as run by this account: with its groups, without capabilities. */
 function asUser(user: ScriptUser, command: string[]): string[] {
-  const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--inh-caps=-all"];
+  const groups = user.isAccount ? "--init-groups" : "--clear-groups";
+  const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, groups, "--inh-caps=-all"];
   return ["setpriv", ...identity, "--", ...command];
+}
+
+/** The command as run by this account, or by the runner's own. Only for commands of the runner. */
+export function commandAs(user: ScriptUser | null, command: string[]): string[] {
+  return user === null ? command : asUser(user, command);
 }
 
 const variablePrefix = "SLIPWAY_VARIABLE_";
@@ -85,14 +103,22 @@ export function scriptAsUser(
 
 /**
  * Lets the account enter the runner's folders on the path to those of its task, and read its scripts; it owns none of
- * them.
+ * them. Accounts of other projects cannot enter the folder of the task.
  */
 export function letEnter(user: ScriptUser, root: string, scripts: string): void {
-  for (let folder = dirname(scripts); folder.startsWith(root); folder = dirname(folder))
+  const ofTask = dirname(scripts);
+  for (let folder = dirname(ofTask); folder.startsWith(root); folder = dirname(folder))
     chmodSync(folder, 0o711);
+  chownSync(ofTask, 0, user.gid);
+  chmodSync(ofTask, 0o710);
   chmodSync(join(root, "cache"), 0o711);
   chownSync(scripts, 0, user.gid);
   chmodSync(scripts, 0o750);
+}
+
+/** Whether the account owns these files, and not an account of an earlier setting. */
+export function isOwnerOf(user: ScriptUser | null, folder: string): boolean {
+  return user === null || statSync(folder, { throwIfNoEntry: false })?.uid === user.uid;
 }
 
 /** Fails at start instead of in every task if the account cannot reach the folder of workspaces. */
@@ -106,7 +132,7 @@ export function mustReach(user: ScriptUser, root: string): void {
   if (entered.exitCode === 0) return;
   throw new Fault(
     "invalid",
-    `runner.scriptUser: ${user.name} cannot enter ${root}. Set runner.dir to a folder whose parents it may enter, such as /var/lib/slipway-runner.`,
+    `The scripts' user ${user.name} cannot enter ${root}. Set runner.dir to a folder whose parents it may enter, such as /var/lib/slipway-runner.`,
   );
 }
 

@@ -24,6 +24,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { taskVariables } from "./script-environment.ts";
+import type { ScriptUser } from "./script-user.ts";
 
 export interface StageContext {
   instruction: RunTask;
@@ -35,7 +36,9 @@ export interface StageContext {
   log: LogStream;
   guard: TaskGuard;
   execution: Execution;
-  /** Folder of the caches; null: the project has none. */
+  /** Who runs the scripts in this workspace; null: the runner's own user. */
+  user: ScriptUser | null;
+  /** Folder of the caches, for the build alone; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
@@ -89,7 +92,7 @@ export function openScript(
 export function writeScript(name: string, script: string, context: StageContext): string[] {
   const file = join(context.workspace.scripts, name);
   writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
-  const user = context.execution.scriptUser;
+  const { user } = context;
   if (user !== null) {
     chownSync(file, 0, user.gid);
     chmodSync(file, 0o750);
@@ -154,7 +157,9 @@ function endOfFile(file: string): string {
 }
 
 function prepare(stage: Stage, context: StageContext, command: StageCommand, mark: string): PreparedScript {
-  const { instruction, caches } = context;
+  const { instruction } = context;
+  // What is deployed must not come from a folder that other tasks write to.
+  const caches = stage.name === "build" ? context.caches : null;
   const { source, scripts, clone } = context.workspace;
   return context.execution.prepare({
     stage,
@@ -163,6 +168,7 @@ function prepare(stage: Stage, context: StageContext, command: StageCommand, mar
     cwd: command.cwd,
     mark,
     folders: { source, scripts, clone, caches },
+    user: context.user,
     own: context.env,
     variables: command.variables,
     mustLeaveNothing: command.mayLeaveProcesses,

@@ -4,20 +4,18 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { toFullRef } from "../../model/git/git-ref.ts";
+import type { RunTask } from "../protocol.ts";
 import { removeFolder } from "./remove-folder.ts";
-
-/** Code of forks is in refs such as refs/pull/7/head; its output must not reach builds of the project's own code. */
-export function isForkRef(ref: string): boolean {
-  return !/^refs\/(heads|tags)\//.test(toFullRef(ref));
-}
+import { cacheScopeOf } from "./trust.ts";
 
 /** A cache that no task used for this long is removed at the start of a runner. */
 const unusedMs = 90 * 24 * 3_600_000;
@@ -27,41 +25,65 @@ interface Owner {
   gid: number;
 }
 
-/** Folders of a project that survive its tasks, in one folder of the runner. */
+/** A folder of the workspace that is a link to a cache. */
+export interface LinkedFolder {
+  path: string;
+  link: string;
+  kept: string;
+}
+
+/** Folders of a project that survive its tasks, in one folder of the runner for each trust level. */
 export function openCacheFolders(
   root: string,
-  { projectId, ref }: { projectId: number; ref: string },
+  instruction: Pick<RunTask, "projectId" | "ref" | "cacheScope">,
   /** The account that runs the scripts, if it is not the runner's own. */
   owner: Owner | null,
 ) {
-  const folder = join(root, "shared", `${isForkRef(ref) ? "fork" : "project"}-${projectId}`);
+  const folder = join(root, "shared", nameOf(instruction));
+  /** Scripts own these folders, and may have left a link or a file in the place of one. */
   const make = (path: string) => {
-    if (existsSync(path)) return;
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) return;
+    if (found) unlinkSync(path);
     mkdirSync(path, { mode: 0o700 });
     // Processes of the owner may already have put a link to a file of root in its place.
     if (owner !== null) lchownSync(path, owner.uid, owner.gid);
   };
+  const keptAt = (parts: string[]) => join(folder, encodeURIComponent(parts.join("/")));
   return {
     folder,
     /** Links each folder into the workspace; returns messages for the log. */
-    link(source: string, paths: string[]): string[] {
+    async link(source: string, paths: string[]): Promise<string[]> {
       mkdirSync(join(root, "shared"), { recursive: true, mode: 0o711 });
+      // Such as that of an earlier setting of the runner: this account could not enter it.
+      const found = lstatSync(folder, { throwIfNoEntry: false });
+      if (owner !== null && found && found.uid !== owner.uid) await removeFolder(folder);
       make(folder);
       utimesSync(folder, new Date(), new Date());
       const said: string[] = [];
       for (const path of paths) {
-        const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+        const parts = partsOf(path);
         const fault = faultOf(source, parts);
         if (fault !== null) {
           said.push(`[the folder ${path} is not cached: ${fault}]`);
           continue;
         }
-        const kept = join(folder, encodeURIComponent(parts.join("/")));
-        make(kept);
+        make(keptAt(parts));
         for (let depth = 1; depth < parts.length; depth++) make(join(source, ...parts.slice(0, depth)));
-        symlinkSync(kept, join(source, ...parts));
+        symlinkSync(keptAt(parts), join(source, ...parts));
       }
       return said;
+    },
+    /** The folders that are still links as `link` made them: a build may have removed or replaced them. */
+    linked(source: string, paths: string[]): LinkedFolder[] {
+      return paths.flatMap((path) => {
+        const parts = partsOf(path);
+        const link = join(source, ...parts);
+        const kept = keptAt(parts);
+        const isWithin = parts.every((_part, depth) => isFolder(join(source, ...parts.slice(0, depth))));
+        if (!isWithin || !isFolder(kept) || linkTarget(link) !== kept) return [];
+        return [{ path, link, kept }];
+      });
     },
     /**
      * After a task: empties the cache if it is too large; returns the line for the log, or null. Never throws: what
@@ -93,6 +115,29 @@ export async function sweepCacheFolders(root: string, now: number, log: Logger):
     }
   } catch (error) {
     log.error({ folder: shared, error: messageOf(error) }, "unused caches could not be removed");
+  }
+}
+
+function nameOf(instruction: Pick<RunTask, "projectId" | "ref" | "cacheScope">): string {
+  const { projectId } = instruction;
+  const scope = cacheScopeOf(instruction);
+  if (scope === "protected") return `protected-${projectId}`;
+  return scope === "other" ? `project-${projectId}` : scope.replace("-", `-${projectId}-`);
+}
+
+function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 

@@ -2,12 +2,15 @@ import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 import type { ProcessIdentity, ProcessTree } from "../process/process-tree.ts";
+import type { Trust } from "./trust.ts";
 
 /** What a runner knows about a workspace, in a file of its folder. */
 export interface RunRecord {
   owner: ProcessIdentity;
   trees: ProcessTree[];
   isKept: boolean;
+  /** Whose code it has. Missing in records of earlier versions. */
+  trust?: Trust | undefined;
   /** When it last became the live release. Missing in records of earlier versions. */
   keptAt?: number;
   /** Set while its deploy waits for an approval; it ends at this time at the latest. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -10,6 +10,7 @@ import { foldersIn, workspacesIn } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { isBuilt, prepareKept, type RunRecord, readRecord, writeKept, writeRecord } from "./run-record.ts";
 import { openServices } from "./services.ts";
+import type { Trust } from "./trust.ts";
 
 /**
  * `live`: the workspace of a project's last successful task stays, because its service may run from there, and so does
@@ -19,6 +20,10 @@ export type WorkspacePolicy = "live" | "none";
 
 /** The folder of one attempt. */
 export interface Workspace {
+  /** Its folder, in which all others are. */
+  folder: string;
+  /** Whose code was checked out. */
+  trust: Trust;
   /** The checked-out files. */
   source: string;
   /** Scripts and other files of the task outside the checkout. */
@@ -73,7 +78,7 @@ export interface WorkspaceFolders {
 export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
   /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`. */
-  scriptUser?: string | undefined;
+  hasScriptUser?: boolean;
   clock: Clock;
   log: Logger;
   /** Removes a folder with its contents. */
@@ -82,7 +87,7 @@ export interface WorkspacesOptions extends WorkspaceFolders {
 
 /** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
-  const { root, former, policy, scriptUser, clock, log, remove = rm } = options;
+  const { root, former, policy, hasScriptUser = false, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
   const temp = ownFolderIn(join(root, "tmp"));
@@ -90,7 +95,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
   /** Whose kept and built workspaces scripts can run in. */
-  const usable = scriptUser === undefined ? roots : [root];
+  const usable = hasScriptUser ? [root] : roots;
   const owner = identityOf(process.pid);
 
   /**
@@ -136,15 +141,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
   }
 
   /** The record of a release that becomes live now: later than all others, also if the clock was set back. */
-  function keptNow(projectId: number): RunRecord {
+  function keptNow(projectId: number, trust: Trust | undefined): RunRecord {
     const keptAt = Math.max(clock.now(), (keptOf(projectId)[0]?.keptAt ?? 0) + 1);
-    return { owner, trees: [], isKept: true, keptAt };
+    return { owner, trees: [], isKept: true, keptAt, trust };
   }
 
   /** A disk that is full already must not prevent a rollback. */
-  function tryToPrepareKept(projectId: number, folder: string): void {
+  function tryToPrepareKept(projectId: number, folder: string, trust: Trust | undefined): void {
     try {
-      prepareKept(folder, keptNow(projectId));
+      prepareKept(folder, keptNow(projectId, trust));
     } catch (error) {
       log.warn({ folder, error: messageOf(error) }, "the record of a success could not be prepared");
     }
@@ -192,6 +197,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
 
   function workspaceAt(projectId: number, folder: string, record: RunRecord): Workspace {
     return {
+      folder,
+      trust: record.trust ?? "other",
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
       clone: join(folder, "../../../cache", `project-${projectId}.git`),
@@ -211,7 +218,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
       async close({ isKept, keep, builtUntil, waitingTasks }) {
         const built = builtOf(projectId, waitingTasks);
         if (builtUntil !== undefined) {
-          writeRecord(folder, { owner, trees: [], isKept: false, builtUntil });
+          writeRecord(folder, { owner, trees: [], isKept: false, builtUntil, trust: record.trust });
+          // Nobody but the runner enters it until it is deployed.
+          chmodSync(folder, 0o700);
           for (const former of formerlyBuiltOf(projectId, [folder, ...built])) await removeUnused(former);
           return;
         }
@@ -219,7 +228,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (!record.isKept) await removeUnused(folder);
           return;
         }
-        writeKept(folder, keptNow(projectId));
+        writeKept(folder, keptNow(projectId, record.trust));
         const kept = keptOf(projectId).slice(0, keep);
         // The prepared record may name an earlier time than the releases that became live since.
         const stay = [folder, ...built, ...kept.map((release) => release.folder)];
@@ -262,13 +271,18 @@ export function openWorkspaces(options: WorkspacesOptions) {
         return null;
       }
     },
-    async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
+    async open(
+      projectId: number,
+      taskId: number,
+      attempt: number,
+      trust: Trust = "other",
+    ): Promise<Workspace> {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
-      const record: RunRecord = { owner, trees: [], isKept: false };
+      const record: RunRecord = { owner, trees: [], isKept: false, trust };
       writeRecord(folder, record);
-      prepareKept(folder, keptNow(projectId));
+      prepareKept(folder, keptNow(projectId, trust));
       return workspaceAt(projectId, folder, record);
     },
     /**
@@ -281,7 +295,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const record = readRecord(folder);
         const isThere = record?.isKept || record?.builtUntil !== undefined;
         if (record && isThere && existsSync(join(folder, "source"))) {
-          tryToPrepareKept(projectId, folder);
+          tryToPrepareKept(projectId, folder, record.trust);
           return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
         }
       }

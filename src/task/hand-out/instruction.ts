@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import { isBranchOrTag, toShortRef } from "../../model/git/git-ref.ts";
+import { toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
 import {
   defaultSettleSeconds,
@@ -16,6 +16,7 @@ import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
 import { releaseInstruction } from "../release/release-instruction.ts";
+import { cacheScopeOf, isFork } from "./cache-scope.ts";
 
 export interface TaskLimits {
   leaseMs: number;
@@ -87,6 +88,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ...(waitingTasks.length > 0 ? { waitingTasks } : {}),
     resources: resourcesOf(project),
     cache: project.cache,
+    cacheScope: cacheScopeOf(task, project),
+    // The author of a fork can read all that the scripts can.
     secrets: isFork(task) ? {} : secrets,
     limits: {
       ...timingOf(limits.leaseMs),
@@ -123,11 +126,6 @@ async function waitingTasksOf(task: Task, { tasks }: Pick<Keepers, "tasks">): Pr
     ({ id, approval }) => id !== task.id && approval?.state === "approved",
   );
   return [...waiting, ...approved].map(({ id }) => id);
-}
-
-/** Whether the code of a fork is built. It gets no secrets: its author can read all that the scripts can. */
-function isFork({ ref, source }: Task): boolean {
-  return source?.fromFork === true || !isBranchOrTag(ref);
 }
 
 /** Set even if empty, because scripts with `set -u` stop at an unset variable. */

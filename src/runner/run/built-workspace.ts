@@ -1,0 +1,47 @@
+import { reasonText } from "../../reason/reason.ts";
+import type { RunTask } from "../protocol.ts";
+import type { HeldTask } from "../server/held-task.ts";
+import { copyCaches, cutHardLinks } from "../stage/detach-workspace.ts";
+import type { ScriptUser } from "../stage/script-user.ts";
+import { failed, type StageEnd } from "../stage/stage-script.ts";
+import type { LinkedFolder } from "../workspace/cache-folders.ts";
+import { changedSince, forgetManifest, writeManifest } from "../workspace/manifest.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+export interface BuiltParts {
+  workspace: Workspace;
+  user: ScriptUser | null;
+  held: Pick<HeldTask, "stopped">;
+  /** The folders that are links to caches. */
+  linked(): LinkedFolder[];
+  say(text: string): void;
+}
+
+/** Before deploy and start, which use no cache: the folders that the build had in one become copies. */
+export async function leaveCaches({ linked, user, held, say }: BuiltParts): Promise<void> {
+  const links = linked();
+  if (links.length === 0 || held.stopped.aborted) return;
+  await copyCaches(links, user, held.stopped);
+  say(
+    `[copied from the cache, which deploy and start do not use: ${links.map(({ path }) => path).join(", ")}]`,
+  );
+}
+
+/** A workspace that waits for an approval shares no file with anything else, and what it contains is recorded. */
+export async function sealBuilt(parts: BuiltParts): Promise<void> {
+  const { workspace, user, held } = parts;
+  await leaveCaches(parts);
+  await cutHardLinks(workspace.source, user, held.stopped);
+  await writeManifest(workspace.folder);
+}
+
+/** Before an approved deploy: the failure if its workspace is not what the build has left. */
+export async function verifyBuilt({ approval }: RunTask, { folder }: Workspace): Promise<StageEnd | null> {
+  if (approval?.step !== "deploy") return null;
+  const changed = await changedSince(folder);
+  if (changed !== null && changed.length > 0)
+    return failed(reasonText("workspace_changed", { files: changed.join(", ") }));
+  // From now on its own scripts and its service may change it.
+  forgetManifest(folder);
+  return null;
+}

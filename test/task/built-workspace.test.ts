@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { answer } from "../support/approval-scene.ts";
+import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+
+let server: DeployServer;
+let repository: GitRepository;
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+  await repository.push({ "attack.txt": "x\n" }, { branch: "attack" });
+  server = await startDeployServer({ "runner.engine": "none" });
+});
+afterAll(async () => {
+  await server.stop();
+  server.remove();
+  repository.remove();
+});
+
+const onlyMain = { deploy: { approval: "required", branches: ["main"] } };
+const workOf = (projectId: number) => join(server.dataDir, "runner/work", `project-${projectId}`);
+
+/** Runs the build of a branch that needs no approval. */
+const runAttack = async (projectId: number) => {
+  const { id } = await server.run(projectId, {
+    ref: "refs/heads/attack",
+    actions: { build: true, deploy: false, start: false },
+  });
+  await server.reach(id, "success");
+  return textOf(await server.log(id));
+};
+
+describe("a workspace that waits for an approval", () => {
+  const attacks = {
+    "changes a file": "echo foreign >$f",
+    "changes a file and its time back": 'm=$(stat -c %y $f); echo foreign >$f; touch -d "$m" $f',
+    "replaces a file": "cp -p $f $f.new; echo foreign >$f.new; mv $f.new $f",
+    "adds a file": "echo foreign >$d/added",
+    "removes a file": "rm $f",
+    "replaces the folder": "cp -a $d $d.new; rm -r $d; mv $d.new $d; echo foreign >$f",
+  };
+  test.each(Object.entries(attacks))("is not deployed if another build %s", async (_name, attack) => {
+    const ran = join(server.dataDir, `ran-${Bun.randomUUIDv7()}`);
+    const build = `if [ -e attack.txt ]; then
+      for d in ../../task-*/source/out; do f=$d/app; case $d in *"$CI_TASK_ID"-*) ;; *) ${attack} ;; esac; done
+    else mkdir out; echo own >out/app; fi`;
+    const projectId = await server.project(
+      repository.url,
+      { build, deploy: `cat out/app >${ran}` },
+      onlyMain,
+    );
+    const task = await server.reach((await server.run(projectId)).id, "waiting");
+    await runAttack(projectId);
+    await answer(server.admin, task.id, "approve");
+    const ended = await server.reach(task.id);
+    expect(existsSync(ran) ? readFileSync(ran, "utf8") : "did not run").toBe("did not run");
+    expect(ended.state).toBe("failed");
+    expect(ended.reason).toMatch(/was changed after its build \(.*out/);
+  });
+
+  test("is deployed unchanged, with links, odd names and files of several names", async () => {
+    const ran = join(server.dataDir, "ran-odd");
+    const store = join(server.dataDir, "store");
+    const build = `mkdir -p out ${store}; echo own >out/app; ln -s app out/link; ln -s nowhere out/dangling
+      echo x >"out/$(printf 'a\\nb')"; echo linked >${store}/lib; ln ${store}/lib out/lib; mkfifo out/pipe`;
+    const deploy = `cat out/link out/lib >${ran}; ls out | wc -l >>${ran}`;
+    const projectId = await server.project(repository.url, { build, deploy }, onlyMain);
+    const task = await server.reach((await server.run(projectId)).id, "waiting");
+    const [folder = ""] = readdirSync(workOf(projectId)).filter((name) => name.startsWith("task-"));
+    expect(statSync(join(workOf(projectId), folder, "source/out/lib")).nlink).toBe(1);
+    expect(statSync(join(workOf(projectId), folder)).mode & 0o777).toBe(0o700);
+    // A later build of a project with the same store, as pnpm has one.
+    await Bun.write(join(store, "lib"), "foreign\n");
+    await answer(server.admin, task.id, "approve");
+    expect(await server.reach(task.id)).toMatchObject({ state: "success" });
+    expect(readFileSync(ran, "utf8").split("\n").slice(0, 2)).toEqual(["own", "linked"]);
+  });
+});
+
+describe("a cache", () => {
+  const build = `echo "seen=$(cat deps/tool 2>/dev/null)"
+    if [ -e attack.txt ]; then echo foreign >deps/tool; else [ -s deps/tool ] || echo own >deps/tool; fi`;
+
+  test("of other refs is not that of protected ones, and neither is in what waits, deploys or serves", async () => {
+    const ran = join(server.dataDir, "ran-cached");
+    const deploy = `cat deps/tool >${ran}; readlink deps >>${ran} || echo copy >>${ran}; echo changed >deps/tool`;
+    const projectId = await server.project(
+      repository.url,
+      { build, deploy },
+      { ...onlyMain, cache: ["deps"] },
+    );
+    expect(await runAttack(projectId)).toMatch(/^seen=$/m);
+    const task = await server.reach((await server.run(projectId)).id, "waiting");
+    expect(textOf(await server.log(task.id))).not.toContain("seen=foreign");
+    expect(await runAttack(projectId)).toContain("seen=foreign");
+    const shared = join(server.dataDir, "runner/shared");
+    await Bun.write(join(shared, `protected-${projectId}`, "deps/tool"), "later\n");
+    await answer(server.admin, task.id, "approve");
+    expect(await server.reach(task.id)).toMatchObject({ state: "success" });
+    expect(readFileSync(ran, "utf8")).toBe("own\ncopy\n");
+    // The deploy wrote to its copy.
+    expect(readFileSync(join(shared, `protected-${projectId}`, "deps/tool"), "utf8")).toBe("later\n");
+  });
+
+  test("is a copy for the deploy of a task without approval too, and of each merge request its own", async () => {
+    const deploy = "test ! -L deps && cat deps/tool";
+    const projectId = await server.project(repository.url, { build, deploy }, { cache: ["deps"] });
+    const { id } = await server.run(projectId);
+    expect(await server.reach(id)).toMatchObject({ state: "success" });
+    for (const ref of ["refs/pull/7/head", "refs/pull/8/head"]) {
+      await repository.git("push", "-q", "origin", `HEAD:${ref}`);
+      const fork = await server.run(projectId, {
+        ref,
+        actions: { build: true, deploy: false, start: false },
+      });
+      await server.reach(fork.id, "success");
+      expect(textOf(await server.log(fork.id))).toMatch(/^seen=$/m);
+    }
+    const names = readdirSync(join(server.dataDir, "runner/shared")).filter((name) =>
+      name.startsWith(`fork-${projectId}-`),
+    );
+    expect(names.length).toBe(2);
+  });
+
+  test("whose folder a script replaced by a dangling link or a file works for later tasks", async () => {
+    const projectId = await server.project(
+      repository.url,
+      { build: "echo 1 >>deps/count; cat deps/count" },
+      { cache: ["deps"] },
+    );
+    const kept = join(server.dataDir, `runner/shared/protected-${projectId}/deps`);
+    for (const replace of [
+      () => {},
+      () => symlinkSync(join(server.dataDir, "nowhere"), kept),
+      () => void Bun.spawnSync(["touch", kept]),
+    ]) {
+      rmSync(kept, { recursive: true, force: true });
+      if (existsSync(join(kept, ".."))) replace();
+      const { id } = await server.run(projectId);
+      expect(await server.reach(id)).toMatchObject({ state: "success" });
+      expect(statSync(kept).isDirectory()).toBe(true);
+    }
+  });
+});
