@@ -7,7 +7,7 @@ import { addDataCommands } from "./cli/data-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
-import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
+import { addRunnerHelpers, addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands, addWorkerCommand, isRole } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";
@@ -31,7 +31,7 @@ else addAllCommands();
 function addAllCommands(): void {
   addServeCommands(program);
   addRunnerCommand(program);
-  addGuardCommand(program);
+  addRunnerHelpers(program);
   addConfigCommands(program);
   addPushCommands(program);
   addDeployCommands(program);

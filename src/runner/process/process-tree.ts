@@ -2,15 +2,19 @@ import { readdirSync, readFileSync } from "node:fs";
 import { steadyClock } from "../../clock.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
+import { membersOf, removeControlGroup } from "./control-group.ts";
 
 /**
  * The processes of one stage. They share a session (the script is started by setsid) and have a mark in their
- * environment; a child that leaves the session keeps the mark. Without /proc, only the process group is known.
+ * environment; a child that leaves the session keeps the mark. A control group or a reaper finds those that cleared their
+ * environment too. Without /proc, only the process group is known.
  */
 export interface ProcessTree {
   /** Process id of the script, also of its group and session. */
   leader: number;
   mark: string;
+  /** Folder of the control group of all its processes. */
+  group?: string;
   /** If the script runs in a container, `leader` is the engine's client. */
   container?: RunningContainer;
 }
@@ -40,17 +44,19 @@ export async function endTree(
 ): Promise<number[]> {
   // The client passes SIGTERM on to the container; a client that was killed leaves its container running.
   const survivors = await endAll(() => targetsOf(tree), killAt, send);
+  if (tree.group) removeControlGroup(tree.group);
   if (tree.container) await removeContainer(tree.container);
   return survivors;
 }
 
 /** The same for processes of which only the mark is certain, because pids are reused. */
-export async function endMarked({ mark, container }: ProcessTree, graceMs: number): Promise<number[]> {
+export async function endMarked({ mark, group, container }: ProcessTree, graceMs: number): Promise<number[]> {
   const survivors = await endAll(
-    () => livingProcesses((pid) => hasMark(pid, mark)),
+    () => livingProcesses(isIn(group, (pid) => hasMark(pid, mark))),
     (termedAt) => termedAt + graceMs,
     sendSignal,
   );
+  if (group) removeControlGroup(group);
   if (container) await removeContainer(container);
   return survivors;
 }
@@ -74,6 +80,16 @@ export function detachedMembers({ leader, mark }: ProcessTree): number[] {
 /** Ends only the processes that `find` returns: their children with sessions of their own continue. */
 export function endOnly(find: () => number[], graceMs: number): Promise<number[]> {
   return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);
+}
+
+/** Processes that this one, or a descendant of it, has started, also those whose parent has ended if it is their reaper. */
+export function livingDescendants(pid: number): number[] {
+  return withDescendants(() => [pid])().filter((found) => found !== pid);
+}
+
+/** Ends them, without the process itself. */
+export function endDescendants(pid: number, graceMs: number): Promise<number[]> {
+  return endOnly(() => livingDescendants(pid), graceMs);
 }
 
 export function isTreeAlive(tree: ProcessTree): boolean {
@@ -128,10 +144,19 @@ function withDescendants(find: () => number[]): () => number[] {
 /** Living processes of the session or with the mark; without /proc, the group as a whole (a negative pid). */
 function targetsOf(tree: ProcessTree): number[] {
   if (processIds() === null) return sendSignal(-tree.leader, 0) ? [-tree.leader] : [];
-  return livingProcesses((pid, status) => status.session === tree.leader || hasMark(pid, tree.mark));
+  return livingProcesses(
+    isIn(tree.group, (pid, status) => status.session === tree.leader || hasMark(pid, tree.mark)),
+  );
 }
 
-function livingProcesses(isWanted: (pid: number, status: ProcessStatus) => boolean): number[] {
+type IsWanted = (pid: number, status: ProcessStatus) => boolean;
+
+function isIn(group: string | undefined, isWanted: IsWanted): IsWanted {
+  const members = new Set(group === undefined ? [] : membersOf(group));
+  return (pid, status) => members.has(pid) || isWanted(pid, status);
+}
+
+function livingProcesses(isWanted: IsWanted): number[] {
   return (processIds() ?? []).filter((pid) => {
     const status = statusOf(pid);
     // A zombie disappears when its parent waits for it.

@@ -1,5 +1,7 @@
 import { closeSync, openSync } from "node:fs";
+import { ownCommand } from "../../own-command.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
+import { createControlGroup, moveInto, removeControlGroup } from "./control-group.ts";
 import {
   endTree,
   isTreeAlive,
@@ -8,6 +10,7 @@ import {
   type ProcessTree,
   type SendSignal,
 } from "./process-tree.ts";
+import { type ReaperTask, reaperCommand } from "./reaper.ts";
 
 export interface RunOptions {
   command: string[];
@@ -25,12 +28,17 @@ export interface RunOptions {
   mayLeaveProcesses: boolean;
   /** Mark of the processes of this run, see ProcessTree. */
   mark: string;
+  /** How processes are found that leave the session and clear their environment; absent: they are not. */
+  containment?: Containment;
   /** The command is the client of this container. */
   container?: RunningContainer;
   /** Called with the processes once they exist, and before the command runs; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
 }
+
+/** `group`: a control group for the run; a reaper with this time between SIGTERM and SIGKILL, where there is none. */
+export type Containment = "group" | { graceMs: number };
 
 export interface RunResult {
   end: "exited" | "stopped" | "timeout";
@@ -66,7 +74,12 @@ const waitThenRun = 'read -r slipway_may_run && exec "$@" </dev/null 2>&1';
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const child = spawnWaiting(options);
   const { mark, container } = options;
-  const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
+  const group = options.containment === "group" ? groupFor(mark, child.pid) : null;
+  const tree: ProcessTree = {
+    ...{ leader: child.pid, mark },
+    ...(group === null ? {} : { group }),
+    ...(container ? { container } : {}),
+  };
   try {
     options.watch(tree);
     // Without the line the command does not run: it would otherwise run until its processes are ended.
@@ -85,6 +98,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const survivors = mustEnd ? await endTree(tree, options.killAt, options.send) : [];
   const isLeaderAlive = survivors.some((pid) => Math.abs(pid) === child.pid);
   const exitCode = isLeaderAlive ? null : await child.exited;
+  if (group !== null && !hadLeftovers) removeControlGroup(group);
   // A client that ends by itself has removed its container, unless it failed or was killed.
   if (container && exitCode !== 0 && !mustEnd) await removeContainer(container);
   return {
@@ -97,7 +111,24 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   };
 }
 
-function spawnWaiting({ command, cwd, env, mark, outputFile }: RunOptions) {
+/** The group with the waiting shell in it; null: no group could be created. */
+function groupFor(mark: string, pid: number): string | null {
+  const group = createControlGroup(mark);
+  if (group === null || moveInto(group, pid)) return group;
+  removeControlGroup(group);
+  return null;
+}
+
+/** The command and its folder. A reaper may be root, and must not read settings of the runtime from a workspace. */
+function started({ command, cwd, containment, mayLeaveProcesses }: RunOptions) {
+  if (containment === undefined || containment === "group") return { command, cwd };
+  const task: ReaperTask = { command, cwd, graceMs: mayLeaveProcesses ? null : containment.graceMs };
+  return { command: [...ownCommand(), reaperCommand, JSON.stringify(task)], cwd: "/" };
+}
+
+function spawnWaiting(options: RunOptions) {
+  const { env, mark, outputFile } = options;
+  const { command, cwd } = started(options);
   const file = outputFile === undefined ? null : openSync(outputFile, "a", 0o600);
   try {
     return Bun.spawn(["sh", "-c", waitThenRun, "sh", ...command], {

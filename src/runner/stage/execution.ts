@@ -4,6 +4,7 @@ import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
+import { hasControlGroups, sweepControlGroups } from "../process/control-group.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
 import type { Trust } from "../workspace/trust.ts";
 import { containerRun, mountFault, sweepEnvironments } from "./container-run.ts";
@@ -33,6 +34,8 @@ export interface Execution {
   hasProjectUsers: boolean;
   /** Who runs the scripts of a project; null: the runner's own user. */
   userFor(projectId: number, trust: Trust): ScriptUser | null;
+  /** Whether a run can have a control group; where it cannot, a reaper finds its processes. */
+  hasControlGroups: boolean;
   prepare(script: Script): PreparedScript;
 }
 
@@ -79,6 +82,7 @@ export async function openExecution(
   const users = scriptUsers === undefined ? null : openScriptUsers(scriptUsers, root);
   if (user !== null) mustReach(user, root);
   if (scriptUsers !== undefined) mustReach(anyUserOf(scriptUsers), root);
+  sweepControlGroups();
   const found = await findEngine(options.engine, options.engineArguments, log);
   const unfit = found && mountFault(root);
   if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
@@ -106,6 +110,7 @@ export async function openExecution(
     isolation,
     hasContainers: engine !== null,
     hasProjectUsers: users !== null,
+    hasControlGroups: hasControlGroups(),
     userFor: (projectId, trust) => users?.userFor(projectId, trust) ?? user,
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);

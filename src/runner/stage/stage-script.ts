@@ -14,8 +14,9 @@ import { reasonText } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
+import { removeControlGroup } from "../process/control-group.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
-import { type RunResult, runProcess } from "../process/process.ts";
+import { type Containment, type RunResult, runProcess } from "../process/process.ts";
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
@@ -126,6 +127,7 @@ export async function runCommand(
         output.write(bytes);
         if (prepared.container) end.push(bytes);
       },
+      ...containmentOf(prepared, context),
       stop: context.held.stopped,
       killAt: context.held.killAt,
       mark,
@@ -142,6 +144,16 @@ export async function runCommand(
     output.end();
     if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
   }
+}
+
+/** The processes of a container end with it. */
+function containmentOf(
+  { container }: PreparedScript,
+  { execution, instruction }: StageContext,
+): { containment?: Containment } {
+  if (container || process.platform !== "linux") return {};
+  if (execution.hasControlGroups) return { containment: "group" };
+  return { containment: { graceMs: instruction.limits.stopGraceMs } };
 }
 
 function endOfFile(file: string): string {
@@ -239,6 +251,7 @@ export function release(
 ): void {
   guard.release(tree);
   workspace.forgetTree(tree);
+  if (tree.group) removeControlGroup(tree.group);
 }
 
 export function failed(reason: string): StageEnd {

@@ -1,0 +1,93 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const prefix = "slipway-";
+
+/**
+ * Creates a control group of Linux (version 2) for one run. Every process that a member starts belongs to it, whatever the
+ * session, the parent or the environment of that process. Null where this user may not create one.
+ */
+export function createControlGroup(name: string): string | null {
+  const parent = ownGroup();
+  if (parent === null) return null;
+  const folder = join(parent, `${prefix}${name}`);
+  try {
+    mkdirSync(folder);
+    return folder;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether runs of this process can have groups. */
+export function hasControlGroups(): boolean {
+  const folder = createControlGroup(`try-${process.pid}`);
+  if (folder === null) return false;
+  const child = Bun.spawn(["sleep", "60"], { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+  const isMoved = moveInto(folder, child.pid);
+  child.kill("SIGKILL");
+  void child.exited.then(() => removeControlGroup(folder));
+  return isMoved;
+}
+
+/** Moves a process; false: this user may not. */
+export function moveInto(folder: string, pid: number): boolean {
+  try {
+    writeFileSync(join(folder, "cgroup.procs"), String(pid));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The processes of the group and of groups that they have made inside. */
+export function membersOf(folder: string): number[] {
+  const own = textOf(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
+  return [...own, ...groupsIn(folder).flatMap((name) => membersOf(join(folder, name)))];
+}
+
+/** Does nothing while it has processes: those of a service may continue. */
+export function removeControlGroup(folder: string): void {
+  for (const name of groupsIn(folder)) removeControlGroup(join(folder, name));
+  try {
+    rmdirSync(folder);
+  } catch {
+    // A later start of a runner removes it.
+  }
+}
+
+/** Removes the empty groups of earlier runs. */
+export function sweepControlGroups(): void {
+  const parent = ownGroup();
+  if (parent === null) return;
+  for (const name of groupsIn(parent)) if (name.startsWith(prefix)) removeControlGroup(join(parent, name));
+}
+
+/** The folder of the group that this process is in. */
+function ownGroup(): string | null {
+  const path = /^0::(\/.*)$/m.exec(textOf("/proc/self/cgroup"))?.[1];
+  const mount = textOf("/proc/self/mountinfo")
+    .split("\n")
+    .find((line) => / - cgroup2 /.test(line))
+    ?.split(" ")[4];
+  if (path === undefined || mount === undefined || path.includes("/..")) return null;
+  return join(mount, path);
+}
+
+function groupsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
