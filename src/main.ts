@@ -7,7 +7,7 @@ import { addDataCommands } from "./cli/data-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
-import { addRunnerHelpers, addRunnerCommand } from "./cli/runner-command.ts";
+import { addRunnerCommand, addRunnerHelpers } from "./cli/runner-command.ts";
 import { addServeCommands, addWorkerCommand, isRole } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";

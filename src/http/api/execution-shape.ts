@@ -28,7 +28,8 @@ const cache = z
   .array(cacheFolder)
   .max(20)
   .openapi({
-    description: "Folders of the workspace that builds keep for the next task; protected refs, other refs and each merge request of a fork have their own.",
+    description:
+      "Folders of the workspace that builds keep for the next task; protected refs, other refs and each merge request of a fork have their own.",
     example: [".npm"],
   });
 
