@@ -136,8 +136,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
     if (shown.permission !== "manage") return shown;
     const config = await webhooks.read(project.id);
     const ofHook = config.enabled ? await webhooks.warningsOf(config, project) : [];
-    const ofApprovals = await approvalWarnings(project, store);
-    return { ...shown, ...withWarnings([...shown.warnings, ...ofApprovals, ...ofHook]) };
+    shown.warnings.push(...(await approvalWarnings(project, store)), ...ofHook);
+    return { ...shown, ...withWarnings(shown.warnings) };
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -147,16 +147,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
     const created = await store.run(createProjectOperation, { asked, audited: auditEntry(c, entry) });
     if (targets.notify.length === 0) return created;
     const { stored } = changedSecrets(secrets, created.id, [], targets.addresses);
-    const change = { notify: targets.notify };
-    const revision = projectRevision(created);
-    const done = await store.run(changeProject, {
-      id: created.id,
-      revision,
-      change,
-      secrets: stored,
-      forget: [],
-      audited: null,
-    });
+    const change = { id: created.id, revision: projectRevision(created), change: { notify: targets.notify } };
+    const done = await store.run(changeProject, { ...change, secrets: stored, forget: [], audited: null });
     return done?.project ?? created;
   };
 
@@ -256,10 +248,9 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
           ...(await membersOf(before.groupId)),
           ...(await membersOf(project.groupId)),
         ]);
-      const dropped = titlesOf(forgotten);
-      const warnings = droppedWarnings(dropped, before, project);
-      warnings.push(...(await statusWarnings(c, projects, project)));
-      warnings.push(...(await approvalWarnings(project, store)));
+      const warnings = droppedWarnings(titlesOf(forgotten), before, project);
+      const ofStatus = await statusWarnings(c, projects, project);
+      warnings.push(...ofStatus, ...(await approvalWarnings(project, store)));
       return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
     })
     .openapi(deleteProject, async (c) => {
