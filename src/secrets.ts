@@ -50,6 +50,12 @@ export function buildSecrets(key: Uint8Array): Secrets {
   };
 }
 
+/** Size in bytes of what a ciphertext hides. */
+export function sealedBytes(ciphertext: string): number {
+  const encoded = ciphertext.length - ciphertext.indexOf(".") - 1;
+  return Math.max(0, Math.floor((encoded * 3) / 4) - nonceBytes - tagBytes);
+}
+
 /** Random bytes as text: `slp_…` tokens, hook keys, leases. */
 export function randomToken(bytes: number, encoding: "hex" | "base64" | "base64url" = "base64url"): string {
   return Buffer.from(randomBytes(bytes).buffer).toString(encoding);

@@ -23,6 +23,7 @@ import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
 import { areTargetsSealed, finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
+import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
 import { recordRefusal } from "../webhook/decide/record-refusal.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
@@ -41,6 +42,8 @@ export const operations: readonly AnyOperation[] = [
   prepareApproval,
   answerApproval,
   endApprovals,
+  storeSecret,
+  changeSecretScope,
   noteLastingWait,
   renewLease,
   appendLog,

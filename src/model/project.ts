@@ -141,11 +141,19 @@ export type GitCredential =
   | { type: "token"; username: string; token: string }
   | { type: "ssh"; privateKey: string };
 
+export const secretScopes = ["all", "deploy"] as const;
+/** Which stages get a secret: all of them, or only deploy and start. */
+export type SecretScope = (typeof secretScopes)[number];
+
 /** Encrypted values of a project; the ciphertext's name is bound to it, so that rows cannot be swapped. */
 export interface ProjectSecret {
   name: string;
   ciphertext: string;
+  /** Null: nobody has chosen, and all stages get it. */
+  scope: SecretScope | null;
 }
+
+export type NewSecret = Omit<ProjectSecret, "scope">;
 
 export type ProjectChange = Partial<
   Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
@@ -188,9 +196,10 @@ export interface ProjectKeeper {
   ): Promise<Pick<Project, "id" | "name" | "git">[]>;
   secrets(id: number): Promise<ProjectSecret[]>;
   /** Names of the secrets of many projects at once, for lists. */
-  secretNames(ids: number[]): Promise<{ projectId: number; name: string }[]>;
+  secretNames(ids: number[]): Promise<({ projectId: number } & Omit<ProjectSecret, "ciphertext">)[]>;
   /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token), `notify-target …` (address of a target) carry a leading `:`. */
   setSecret(id: number, name: string, ciphertext: string): Promise<void>;
+  setSecretScope(id: number, name: string, scope: SecretScope): Promise<void>;
   deleteSecret(id: number, name: string): Promise<boolean>;
 }
 

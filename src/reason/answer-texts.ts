@@ -73,6 +73,10 @@ export const answerTexts = {
   last_admin: "This is the last administrator; make another user admin first.",
   tokens_full: "You have {count} tokens; revoke one before you make another.",
   secrets_full: "The project has {count} secrets; delete one before you add another.",
+  secrets_large:
+    "The secrets of the project would have {kib} KiB; they may have {limit} KiB together. Delete one first, or let a script fetch large files.",
+  secret_scope_wider:
+    "To give {name} to all stages, store its value again: only deploy and start get it now.",
   samples_full: "There are {count} sample projects; delete one first.",
   no_sample: "{name} is no sample; delete it as a project.",
   sample_url: "{name} is a sample project: the clone URL {fault}.",
@@ -186,6 +190,8 @@ export const answerTexts = {
     "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
   warn_status_hidden:
     "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
+  warn_secrets_all:
+    "Builds need no approval, and they get these secrets: {names}. Choose for each whether all stages get it, or only deploy and start.",
   warn_earlier_version:
     "This project is from an earlier version: its start script must end the previous service itself, starts are not proven, and a failed deploy is not rolled back. Choose “Service of the previous release” and “If deploy, start or the health check fails” in its settings.",
   poll_first:

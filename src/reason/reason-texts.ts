@@ -151,6 +151,10 @@ export const reasonTexts = {
   approval_waiting: "Waiting for approval until {time} UTC.",
   approval_runner_gone: "Runner {runner}, which has the approved build, is gone or not used any more.",
   approval_build_gone: "The approved build is gone from its runner.",
+  approval_secrets_added:
+    "These secrets were stored after the approval was requested, so that the deploy needs a new approval: {names}.",
+  approval_secrets_shadow:
+    "These secrets were stored after the approval was requested and replace variables of the same name, so that the deploy needs a new approval: {names}.",
   approval_again: "It is built again, and its approval is requested again.",
   runner_vanished_queued: "The runner vanished before deploy began; the task was queued once more.",
   runner_vanished_during:
@@ -195,6 +199,8 @@ export const reasonTexts = {
   git_url_changed:
     "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
   git_url_refused: "The project's clone URL {why}.",
+  runner_old_secrets:
+    "The runner is of an older version that would give these secrets to the build too, although only deploy and start may get them: {names}. Update that runner.",
   secret_unreadable: "The project's secret {name} cannot be opened: {message}",
   ref_missing: "{ref} does not exist in {url}.",
   branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",

@@ -42,7 +42,7 @@ export const healthCheck = z.discriminatedUnion("type", [
 export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
 
 /** Capabilities that a runner of this version has and earlier ones lack. */
-export const runnerFeatures = ["releases", "approvals"];
+export const runnerFeatures = ["releases", "approvals", "deploy-secrets"];
 /** Scripts of different projects run as different users. */
 export const projectUsersFeature = "project-users";
 
@@ -131,6 +131,8 @@ export const runTask = z.object({
   env: z.record(z.string(), z.string()),
   /** Passed as environment too, and masked in the log. */
   secrets: z.record(z.string(), z.string()),
+  /** Secrets that only deploy and start get; masked everywhere. */
+  deploySecrets: z.record(z.string(), z.string()).optional(),
   limits: z.object({
     logMaxBytes: z.number().int(),
     /** Bytes of logMaxBytes that earlier attempts of this task have used. */

@@ -2,9 +2,9 @@ import { Fault } from "../errors.ts";
 import type { NewAuditEntry } from "../model/audit.ts";
 import {
   type NewProject,
+  type NewSecret,
   type Project,
   type ProjectChange,
-  type ProjectSecret,
   projectRevision,
 } from "../model/project.ts";
 import { titlesOf } from "../model/sealed.ts";
@@ -17,7 +17,7 @@ interface ProjectUpdate {
   revision: string;
   change: ProjectChange;
   /** Encrypted values to store. */
-  secrets: ProjectSecret[];
+  secrets: NewSecret[];
   /** Names of secrets that do not belong to the changed project. */
   forget: string[];
   /** The entry that is stored with the change, which adds the deleted secrets; null: none. */

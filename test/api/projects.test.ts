@@ -40,7 +40,7 @@ describe("a project", () => {
       groupId: null,
       git: { url: git.url, ref: "main", submodules: false, credentialSet: false },
       stages: { build: none, deploy: none, start },
-      ...{ env: {}, secretNames: [], notify: [], labels: [] },
+      ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
       ...{ supersede: "none", rollback: "automatic", liveNoteParts: [], warningParts: [] },
       ...plainExecution,

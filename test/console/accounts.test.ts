@@ -89,6 +89,11 @@ test("a project is added, its stages, environment, secrets and notifications are
   await panel("Secrets").getByLabel("Value").first().fill("hunter2hunter2");
   await panel("Secrets").getByRole("button", { name: "Store the secret" }).click();
   await panel("Secrets").getByRole("button", { name: "Delete DEPLOY_TOKEN" }).waitFor();
+  const stagesOfToken = panel("Secrets").getByRole("combobox", { name: "Stages that get DEPLOY_TOKEN" });
+  expect(await stagesOfToken.inputValue()).toBe("All stages");
+  await stagesOfToken.click();
+  await page.getByRole("option", { name: "Only deploy and start" }).click();
+  await page.getByText("The stages of DEPLOY_TOKEN are saved.").waitFor();
   await section("Notifications");
   await panel("Notifications").getByRole("button", { name: "Add an address" }).click();
   await panel("Notifications").getByLabel("Address", { exact: true }).fill("https://chat.example.com/hook");
@@ -104,6 +109,7 @@ test("a project is added, its stages, environment, secrets and notifications are
     stages: { build: { script: "make" } },
     env: { NODE_ENV: "production" },
     secretNames: ["DEPLOY_TOKEN"],
+    secrets: [{ name: "DEPLOY_TOKEN", scope: "deploy" }],
     notify: [{ url: "https://chat.example.com/…", format: "slipway", events: [] }],
   });
 });

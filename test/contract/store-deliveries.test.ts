@@ -69,8 +69,14 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     await store.projects.setSecret(projectId, "TOKEN", "two");
     await store.projects.setSecret(projectId, ":credential", "three");
     expect(await store.projects.secrets(projectId)).toEqual([
-      { name: ":credential", ciphertext: "three" },
-      { name: "TOKEN", ciphertext: "two" },
+      { name: ":credential", ciphertext: "three", scope: null },
+      { name: "TOKEN", ciphertext: "two", scope: null },
+    ]);
+    await store.projects.setSecretScope(projectId, "TOKEN", "deploy");
+    await store.projects.setSecret(projectId, "TOKEN", "four");
+    expect(await store.projects.secretNames([projectId])).toEqual([
+      { projectId, name: ":credential", scope: null },
+      { projectId, name: "TOKEN", scope: "deploy" },
     ]);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(true);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(false);

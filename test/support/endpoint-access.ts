@@ -46,6 +46,7 @@ export const apiAccess: Record<string, string> = {
   "PUT /api/projects/{id}/members/{userId}": "project manage",
   "DELETE /api/projects/{id}/members/{userId}": "project manage",
   "PUT /api/projects/{id}/secrets/{name}": "project manage",
+  "PATCH /api/projects/{id}/secrets/{name}": "project manage",
   "DELETE /api/projects/{id}/secrets/{name}": "project manage",
   "PUT /api/projects/{id}/credential": "project manage",
   "DELETE /api/projects/{id}/credential": "project manage",

@@ -20,6 +20,8 @@ export interface RegisterOptions {
   concurrency?: number;
   alsoUnlabelled?: boolean;
   groupIds?: number[];
+  /** Those of a runner of an earlier version unless given. */
+  features?: string[];
 }
 
 export async function registerRunner(
@@ -27,7 +29,7 @@ export async function registerRunner(
   admin: ApiClient,
   options: RegisterOptions,
 ): Promise<ProtocolRunner> {
-  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [] } = options;
+  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [], features } = options;
   const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
     name,
     labels,
@@ -46,7 +48,11 @@ export async function registerRunner(
     async claim(signal) {
       const response = await post(
         "claim",
-        { labels: [], concurrency, version: "test", ...(alsoUnlabelled ? { alsoUnlabelled } : {}) },
+        {
+          ...{ labels, concurrency, version: "test" },
+          ...(alsoUnlabelled ? { alsoUnlabelled } : {}),
+          ...(features ? { features } : {}),
+        },
         signal,
       );
       if (response.status === 204) return null;

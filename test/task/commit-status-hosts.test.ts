@@ -59,7 +59,10 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
     };
     const ciphertext = secrets.seal(sealedPurpose.projectSecret(1, ":status"), token ?? service.token);
     const prepare = buildOutgoingRequests({
-      projects: { byId: async () => project, secrets: async () => [{ name: ":status", ciphertext }] },
+      projects: {
+        byId: async () => project,
+        secrets: async () => [{ name: ":status", ciphertext, scope: null }],
+      },
       secrets,
       clock: manualClock(),
     });

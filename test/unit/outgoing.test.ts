@@ -121,6 +121,7 @@ describe("the proof that a call is ours", () => {
     Object.entries(values).map(([name, value]) => ({
       name,
       ciphertext: secrets.seal(sealedPurpose.projectSecret(7, name), value),
+      scope: null,
     }));
   const project = {
     ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),

@@ -16,9 +16,10 @@ import { CommitStatusSettings } from "./commit-status.tsx";
 import { ExecutionSettings } from "./execution.tsx";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
+import { SecretSettings } from "./secrets.tsx";
 import { isSettingsSection, type SettingsSection, settingsSections } from "./sections.ts";
 import { StageSettings } from "./stages.tsx";
-import { EnvironmentSettings, SecretSettings } from "./variables.tsx";
+import { EnvironmentSettings } from "./variables.tsx";
 
 export function ProjectSettings({ project, section }: { project: Project; section: SettingsSection }) {
   useFormerAddress(project.id);

@@ -1,18 +1,13 @@
-import { Button, Group, PasswordInput, Table, Text, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
-import { useAct } from "../../act.ts";
-import { type ApiProblem, answerOf, api } from "../../api.ts";
-import { ConfirmButton } from "../../components/confirm.tsx";
+import { TextInput } from "@mantine/core";
+import type { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
-import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
-import { useUnsaved } from "../../unsaved.ts";
 import { visible } from "../../visible.ts";
 import { DotEnvButton } from "./dot-env-button.tsx";
 import { RowsForm } from "./rows-form.tsx";
 
-const examples = { variable: "NODE_ENV", secret: "DEPLOY_TOKEN" };
+const exampleName = "NODE_ENV";
 
 interface Variable {
   name: string;
@@ -65,7 +60,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
           <>
             <TextInput
               aria-label={t("variables.name")}
-              placeholder={examples.variable}
+              placeholder={exampleName}
               className="script"
               style={{ flex: "0 1 220px" }}
               value={row.name}
@@ -82,98 +77,5 @@ export function EnvironmentSettings({ project }: { project: Project }) {
         )}
       </RowsForm>
     </Panel>
-  );
-}
-
-/** Secrets are written, never read: a list of names, each to replace or delete. */
-export function SecretSettings({ project }: { project: Project }) {
-  const [name, setName] = useState("");
-  const [value, setValue] = useState("");
-  useUnsaved(name !== "" || value !== "");
-  const set = useAct(
-    () =>
-      answerOf(
-        api.projects[":id"].secrets[":name"].$put({ param: { id: project.id, name }, json: { value } }),
-      ),
-    { done: t("variables.secretStored", { name }), refresh: ["project"] },
-  );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    set.mutate(undefined, {
-      onSuccess: () => {
-        setName("");
-        setValue("");
-      },
-    });
-  };
-  return (
-    <Panel title={t("variables.secrets")} about={t("variables.secretsAbout")}>
-      {project.secretNames.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t("variables.noSecrets")}
-        </Text>
-      ) : (
-        <Table aria-label={t("variables.secrets")} maw={640}>
-          <Table.Tbody>
-            {project.secretNames.map((secret) => (
-              <SecretRow key={secret} projectId={project.id} name={secret} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      )}
-      <ForManagers>
-        <form onSubmit={submit}>
-          <Group align="flex-end" mt="md" gap="sm">
-            <TextInput
-              label={t("variables.name")}
-              placeholder={examples.secret}
-              required
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <PasswordInput
-              label={t("variables.value")}
-              required
-              w={220}
-              autoComplete="off"
-              value={value}
-              onChange={(event) => setValue(event.currentTarget.value)}
-            />
-            <Button type="submit" loading={set.isPending}>
-              {project.secretNames.includes(name) ? t("variables.replaceSecret") : t("variables.storeSecret")}
-            </Button>
-          </Group>
-        </form>
-      </ForManagers>
-    </Panel>
-  );
-}
-
-function SecretRow({ projectId, name }: { projectId: number; name: string }) {
-  const remove = useAct(
-    () => answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } })),
-    { done: t("variables.secretDeleted", { name }), refresh: ["project"] },
-  );
-  return (
-    <Table.Tr>
-      <Table.Td>
-        <code>{name}</code>
-      </Table.Td>
-      <Table.Td ta="right">
-        <ForManagers>
-          <ConfirmButton
-            label={t("variables.deleteSecretShort")}
-            aria-label={t("variables.deleteNamed", { name })}
-            size="compact-sm"
-            title={t("variables.deleteQuestion", { name })}
-            confirm={t("variables.deleteSecret")}
-            isDanger
-            onConfirm={() => remove.mutateAsync(undefined)}
-          >
-            {t("variables.deleteHint")}
-          </ConfirmButton>
-        </ForManagers>
-      </Table.Td>
-    </Table.Tr>
   );
 }

@@ -71,6 +71,8 @@ export const answer: Translated<typeof answerTexts> = {
   last_admin: "这是最后一名管理员；请先将另一名用户设为管理员。",
   tokens_full: "您已有 {count} 个令牌；请先撤销一个再创建。",
   secrets_full: "项目已有 {count} 个密钥；请先删除一个再添加。",
+  secrets_large: "项目的密钥总大小将为 {kib} KiB；上限为 {limit} KiB。请先删除一个，或让脚本获取大文件。",
+  secret_scope_wider: "要让所有阶段获得 {name}，请重新保存其值：目前只有 deploy 和 start 能获得它。",
   samples_full: "已有 {count} 个示例项目；请先删除一个。",
   no_sample: "{name} 不是示例；请作为项目删除。",
   sample_url: "{name} 是示例项目：克隆地址{fault}。",
@@ -173,6 +175,8 @@ export const answer: Translated<typeof answerTexts> = {
     "{other} 以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
   warn_status_hidden:
     "另一个项目以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
+  warn_secrets_all:
+    "构建不需要审批，但会获得这些密钥：{names}。请为每个密钥选择：所有阶段都能获得，还是只有 deploy 和 start。",
   warn_earlier_version:
     "此项目来自较早的版本：其 start 脚本必须自行结束先前的服务，启动不会得到验证，失败的部署也不会回滚。请在设置中选择“上一个版本的服务”和“如果部署、启动或健康检查失败”。",
   poll_first: "这是升级后的第一次轮询，不构建任何内容。自上次轮询以来推送的有：{refs}。",

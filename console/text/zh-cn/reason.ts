@@ -137,6 +137,9 @@ export const reason: Translated<typeof reasonTexts> = {
   approval_waiting: "等待批准，截止时间为 {time} UTC。",
   approval_runner_gone: "持有已批准构建的运行器 {runner} 已不存在或不再使用。",
   approval_build_gone: "已批准的构建在其运行器上已不存在。",
+  approval_secrets_added: "以下密钥是在请求批准之后保存的，因此部署需要新的批准：{names}。",
+  approval_secrets_shadow:
+    "以下密钥是在请求批准之后保存的，并会替换同名变量，因此部署需要新的批准：{names}。",
   approval_again: "将重新构建，并再次请求批准。",
   runner_vanished_queued: "运行器在部署开始前失联；任务已重新排队。",
   runner_vanished_during: "运行器在 {stage} 期间失联。进度未知，因此不会自动重新运行。",
@@ -176,6 +179,8 @@ export const reason: Translated<typeof reasonTexts> = {
   project_deleted: "项目已被删除。",
   git_url_changed: "请求批准之后，项目的克隆地址已更改，必须重新构建该提交；请重新运行。",
   git_url_refused: "项目的克隆地址无效：{why}。",
+  runner_old_secrets:
+    "运行器版本较旧，会把以下密钥也交给构建，而只有 deploy 和 start 可以获得它们：{names}。请更新该运行器。",
   secret_unreadable: "无法解密项目的机密变量 {name}：{message}",
   ref_missing: "{url} 中不存在 {ref}。",
   branch_missing: "{url} 中没有名为 {ref} 的分支；标签请写作 refs/tags/{tag}。",

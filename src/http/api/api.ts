@@ -119,7 +119,7 @@ export function buildApi(deps: ApiDeps) {
       }),
     )
     .route("/api", membersApi("project", store))
-    .route("/api", projectSecretsApi({ projects: store.projects, secrets, pollNow: webhook.pollNow }))
+    .route("/api", projectSecretsApi({ store, secrets, pollNow: webhook.pollNow }))
     .route("/api", notificationsApi({ keepers: store, testMessages: deps.testMessages }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", unsignedWebhooksApi(store))

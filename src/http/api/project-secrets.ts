@@ -1,19 +1,19 @@
-import { Fault } from "../../errors.ts";
 import { sshKeyFault } from "../../model/git/ssh-key.ts";
-import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
-import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import type { GitCredential, Project } from "../../model/project.ts";
+import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
+import { changeSecretScope, storeSecret } from "../../task/store-secret.ts";
 import type { Poller } from "../../webhook/poll/poller.ts";
-import { type ApiContext, audited, projectChange, projectOf } from "./context.ts";
-import { variableName } from "./project-shape.ts";
+import { type ApiContext, auditEntry, audited, projectChange, projectOf } from "./context.ts";
+import { secretScope, variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
 
 const route = routesOf("projects");
 const access = { project: "manage" } as const;
-const maxSecrets = 100;
 
 const secretParams = idParams("id").extend({
   name: variableName.openapi({ param: { name: "name", in: "path" }, example: "DEPLOY_KEY" }),
@@ -22,10 +22,22 @@ const secretParams = idParams("id").extend({
 const setSecret = route("put", "/projects/{id}/secrets/{name}", {
   summary: "Store a secret of a project",
   description:
-    "Scripts get it as an environment variable; it is masked in logs, stored encrypted, and never returned. `secretNames` of the " +
-    "project lists the names.",
+    "Scripts get it as an environment variable; it is masked in logs, stored encrypted, and never returned. `secrets` of the " +
+    "project lists names and scopes. Without `scope` a stored secret keeps its scope, and a new one is given to all stages. All " +
+    "secrets of a project may have 512 KiB together.",
   access,
-  request: { params: secretParams, body: jsonBody(strict({ value: text(65_536, 1) })) },
+  request: {
+    params: secretParams,
+    body: jsonBody(strict({ value: text(65_536, 1), scope: secretScope.optional() })),
+  },
+  responses: { 204: noContent },
+});
+
+const changeScope = route("patch", "/projects/{id}/secrets/{name}", {
+  summary: "Choose the stages that get a secret",
+  description: "To give a secret of `deploy` to all stages, store its value again.",
+  access,
+  request: { params: secretParams, body: jsonBody(strict({ scope: secretScope })) },
   responses: { 204: noContent },
 });
 
@@ -109,43 +121,53 @@ const listKeys = route("get", "/projects/{id}/keys", {
 });
 
 export interface ProjectSecretsDeps {
-  projects: ProjectKeeper;
+  store: Pick<Store, "projects" | "run">;
   secrets: Secrets;
   pollNow: Poller["pollNow"];
 }
 
-export function projectSecretsApi({ projects, secrets, pollNow }: ProjectSecretsDeps) {
-  async function store(c: ApiContext, name: string, value: string, action: string): Promise<void> {
+export function projectSecretsApi({ store, secrets, pollNow }: ProjectSecretsDeps) {
+  const seal = (projectId: number, name: string, value: string) =>
+    secrets.seal(sealedPurpose.projectSecret(projectId, name), value);
+
+  async function keep(c: ApiContext, name: string, value: string, action: string): Promise<void> {
     const project = projectOf(c);
-    const ciphertext = secrets.seal(sealedPurpose.projectSecret(project.id, name), value);
-    await audited(c, projectChange(action, project, { name })).projects.setSecret(
-      project.id,
-      name,
-      ciphertext,
-    );
+    const change = audited(c, projectChange(action, project, { name }));
+    await change.projects.setSecret(project.id, name, seal(project.id, name, value));
   }
 
   async function remove(c: ApiContext, name: string, action: string): Promise<void> {
     const project = projectOf(c);
     const change = audited(c, projectChange(action, project, { name }));
-    const wasSet = await change.projects.deleteSecret(project.id, name);
+    mustBeSet(await change.projects.deleteSecret(project.id, name), project, name);
+  }
+
+  function mustBeSet(wasSet: boolean, project: Project, name: string): void {
     found(
       wasSet || null,
       reasonText("no_project_secret", { name: name.replace(":", ""), project: project.name }),
     );
   }
 
-  async function refuseTooMany(projectId: number, name: string): Promise<void> {
-    const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
-    if (held.length < maxSecrets || held.some((secret) => secret.name === name)) return;
-    throw new Fault("conflict", reasonText("secrets_full", { count: held.length }));
-  }
-
   return newApi()
     .openapi(setSecret, async (c) => {
       const { name } = c.req.valid("param");
-      await refuseTooMany(projectOf(c).id, name);
-      await store(c, name, c.req.valid("json").value, "project.set-secret");
+      const { value, scope } = c.req.valid("json");
+      const project = projectOf(c);
+      const detail = { name, ...(scope ? { scope } : {}) };
+      await store.run(storeSecret, {
+        ...{ projectId: project.id, name, ciphertext: seal(project.id, name, value), scope },
+        audited: auditEntry(c, projectChange("project.set-secret", project, detail)),
+      });
+      return c.body(null, 204);
+    })
+    .openapi(changeScope, async (c) => {
+      const { name } = c.req.valid("param");
+      const { scope } = c.req.valid("json");
+      const project = projectOf(c);
+      const entry = auditEntry(c, projectChange("project.set-secret-scope", project, { name, scope }));
+      const change = { projectId: project.id, name, scope, audited: entry };
+      mustBeSet(await store.run(changeSecretScope, change), project, name);
       return c.body(null, 204);
     })
     .openapi(deleteSecret, async (c) => {
@@ -154,7 +176,7 @@ export function projectSecretsApi({ projects, secrets, pollNow }: ProjectSecrets
     })
     .openapi(setCredential, async (c) => {
       const credential: GitCredential = c.req.valid("json");
-      await store(c, reservedSecrets.credential, JSON.stringify(credential), "project.set-credential");
+      await keep(c, reservedSecrets.credential, JSON.stringify(credential), "project.set-credential");
       await pollNow(projectOf(c).id);
       return c.body(null, 204);
     })
@@ -163,12 +185,12 @@ export function projectSecretsApi({ projects, secrets, pollNow }: ProjectSecrets
       return c.body(null, 204);
     })
     .openapi(listKeys, async (c) => {
-      const names = (await projects.secrets(projectOf(c).id)).map((secret) => secret.name);
+      const names = (await store.projects.secrets(projectOf(c).id)).map((secret) => secret.name);
       const notifyKeySet = names.includes(reservedSecrets.notify);
       return c.json({ notifyKeySet, statusTokenSet: names.includes(reservedSecrets.status) }, 200);
     })
     .openapi(setKey, async (c) => {
-      await store(c, keyKinds[c.req.valid("param").kind], c.req.valid("json").value, "project.set-key");
+      await keep(c, keyKinds[c.req.valid("param").kind], c.req.valid("json").value, "project.set-key");
       return c.body(null, 204);
     })
     .openapi(deleteKey, async (c) => {

@@ -7,6 +7,7 @@ import {
   projectRevision,
   type Stage,
   type StageName,
+  secretScopes,
 } from "../../model/project.ts";
 import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
@@ -109,6 +110,11 @@ const supersede = z.enum(["none", "queued", "running"]).openapi({
     "Which older tasks of the same ref a new one cancels: none, those queued, or running ones too.",
 });
 
+export const secretScope = z.enum(secretScopes).openapi({
+  description:
+    "`all`: every stage gets it. `deploy`: only deploy and start, which an approval protects; builds of pushes do not.",
+});
+
 const rollback = z.enum(["automatic", "off"]).openapi({
   description:
     "Whether the previous release comes back by itself when deploy, start or the health check fails.",
@@ -207,6 +213,17 @@ export const projectShape = z
     }),
     env: z.record(z.string(), z.string()),
     secretNames: z.array(z.string()).openapi({ description: "Values are never returned." }),
+    secrets: z
+      .array(
+        z.object({
+          name: z.string(),
+          scope: secretScope,
+          isScopeChosen: z
+            .boolean()
+            .openapi({ description: "False: it is `all` because nobody has chosen." }),
+        }),
+      )
+      .openapi({ description: "Their names, and the stages that get them." }),
     notify: z.array(notifyTargetShape),
     commitStatus: commitStatusShape,
     labels: z.array(z.string()),
@@ -247,6 +264,13 @@ function releaseWarnings(project: Project): string[] {
   return [reasonText("warn_earlier_version")];
 }
 
+/** A secret for which nobody has chosen, as those of earlier versions. */
+function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphertext">[]): string[] {
+  const names = secrets.filter(({ scope }) => scope === null).map(({ name }) => name);
+  if (deploy.approval === "none" || names.length === 0) return [];
+  return [reasonText("warn_secrets_all", { names: names.join(", ") })];
+}
+
 export const changedProjectShape = projectShape
   .extend({
     warnings: z.array(z.string()).openapi({
@@ -259,7 +283,7 @@ export const projectList = listOf(projectShape, "ProjectList");
 
 export function projectJson(
   project: Project,
-  secrets: Pick<ProjectSecret, "name">[],
+  secrets: Omit<ProjectSecret, "ciphertext">[],
   permission: Permission,
 ) {
   const { build, deploy, start } = project.stages;
@@ -270,6 +294,7 @@ export function projectJson(
     ...mergeStageContainer(held, undefined),
   });
   const names = secrets.map((secret) => secret.name);
+  const forScripts = secrets.filter(({ name }) => !isReservedSecret(name));
   return jsonOf(projectShape, {
     ...project,
     git: { ...project.git, credentialSet: names.includes(reservedSecrets.credential) },
@@ -278,10 +303,13 @@ export function projectJson(
       deploy: stage(deploy),
       start: { ...stage(start), ...startJson(start), healthCheck: start.healthCheck ?? null },
     },
-    secretNames: names.filter((secret) => !isReservedSecret(secret)),
+    secretNames: forScripts.map(({ name }) => name),
+    secrets: forScripts.map(({ name, scope }) => ({
+      ...{ name, scope: scope ?? "all", isScopeChosen: scope !== null },
+    })),
     notify: project.notify.map(notifyTargetJson),
     liveNoteParts: reasonParts(project.liveNote),
-    ...withWarnings(releaseWarnings(project)),
+    ...withWarnings([...releaseWarnings(project), ...secretWarnings(project, forScripts)]),
     permission,
     revision: projectRevision(project),
   });

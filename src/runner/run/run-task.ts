@@ -206,7 +206,8 @@ function secretsOf(instruction: RunTask): string[] {
   const { credential } = instruction.repo;
   const ofCredential =
     credential?.type === "token" ? [credential.token] : credential ? [credential.privateKey] : [];
-  return [...Object.values(instruction.secrets), ...ofCredential];
+  const { secrets, deploySecrets = {} } = instruction;
+  return [...Object.values(secrets), ...Object.values(deploySecrets), ...ofCredential];
 }
 
 /** Enough for all output of git itself; a host may send more. */

@@ -32,6 +32,7 @@ export function taskVariables(
   const variables: Record<string, string> = {
     ...instruction.env,
     ...instruction.secrets,
+    ...(place.stage === "build" ? {} : instruction.deploySecrets),
     CI: "true",
     CI_TASK_ID: String(instruction.taskId),
     CI_PROJECT_ID: String(instruction.projectId),

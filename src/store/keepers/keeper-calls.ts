@@ -59,6 +59,7 @@ const kinds: Kinds = {
     secrets: "read",
     secretNames: "read",
     setSecret: "write",
+    setSecretScope: "write",
     deleteSecret: "write",
   },
   permissions: {

@@ -28,7 +28,7 @@ const selectProjectToChange = fixedQuery(["id"], (db, { id }: { id: number }, di
 const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db
     .selectFrom("project_secrets")
-    .select(["name", "ciphertext"])
+    .select(["name", "ciphertext", "scope"])
     .where("project_id", "=", id)
     .orderBy("name"),
 );
@@ -108,16 +108,24 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     secretNames: (ids) =>
       db
         .selectFrom("project_secrets")
-        .select(["project_id as projectId", "name"])
+        .select(["project_id as projectId", "name", "scope"])
         .where(dialect.isAmong("project_id", ids))
         .orderBy("name")
         .execute(),
     async setSecret(id, name, ciphertext) {
       const insert = db
         .insertInto("project_secrets")
-        .values({ project_id: id, name, ciphertext })
+        .values({ project_id: id, name, ciphertext, scope: null })
         .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
       await orFault(dialect, insert.execute(), { missing: reasonText("gone_project", { id }) });
+    },
+    async setSecretScope(id, name, scope) {
+      await db
+        .updateTable("project_secrets")
+        .set({ scope })
+        .where("project_id", "=", id)
+        .where("name", "=", name)
+        .execute();
     },
     async deleteSecret(id, name) {
       const result = await db

@@ -29,6 +29,7 @@ import { hostHooks } from "./0019-host-hooks.ts";
 import { hostTokenOwner } from "./0020-host-token-owner.ts";
 import { gatewayMinutes } from "./0021-gateway-minutes.ts";
 import { shortAuthors } from "./0022-short-authors.ts";
+import { secretScopes } from "./0024-secret-scopes.ts";
 import { endedReleases } from "./0025-ended-releases.ts";
 import { forgottenTips } from "./0026-forgotten-tips.ts";
 
@@ -55,6 +56,7 @@ const migrations = {
   "0020-host-token-owner": () => hostTokenOwner,
   "0021-gateway-minutes": () => gatewayMinutes,
   "0022-short-authors": () => shortAuthors,
+  "0024-secret-scopes": () => secretScopes,
   "0025-ended-releases": () => endedReleases,
   "0026-forgotten-tips": () => forgottenTips,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;

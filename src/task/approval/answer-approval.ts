@@ -4,9 +4,10 @@ import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { reportEnd } from "../notify/report-task.ts";
+import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
+import { askedForSecrets } from "./added-secrets.ts";
 
 export interface Answer {
   id: number;
@@ -18,7 +19,10 @@ export interface Answer {
   consoleUrl: string;
 }
 
-/** Approves or rejects a task that waits. What was approved is what was pinned, whatever the project says now. */
+/**
+ * Approves or rejects a task that waits. What was approved is what was pinned, whatever the project says now. A task that
+ * still waits afterwards was not approved: secrets were added, and the request was renewed.
+ */
 export const answerApproval = operation(
   "answerApproval",
   async (keepers, answer: Answer): Promise<DecidedTask> => {
@@ -33,6 +37,11 @@ export const answerApproval = operation(
     const answered = { ...approval, by: username, at: now.toISOString(), comment };
     const said = comment.replaceAll(/\s+/g, " ").trim();
     if (isApproved) await mayApprove(keepers, task, approval, { username, isAdmin });
+    const asked = isApproved ? await askedForSecrets(keepers, task) : null;
+    if (asked !== null) {
+      const again = await decide(keepers, task, consoleUrl, asked);
+      if (again) return again;
+    }
     const decided = isApproved
       ? await decide(keepers, task, consoleUrl, {
           state: "queued",
@@ -142,7 +151,11 @@ async function decide(
   const task = await keepers.tasks.change(id, { whileIn: ["waiting"], set });
   if (!task) return null;
   const line = await appendSystemLine(keepers, task, keepers.now());
-  return { task, line, calls: await reportEnd(keepers, task, consoleUrl) };
+  const calls =
+    task.state === "waiting"
+      ? await reportTask(keepers, "approval.requested", task, consoleUrl)
+      : await reportEnd(keepers, task, consoleUrl);
+  return { task, line, calls };
 }
 
 /** The live task, if it is newer and of the same ref. */

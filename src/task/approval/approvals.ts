@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
@@ -39,9 +39,11 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
         consoleUrl: events.consoleUrl(),
       });
       events.logged(task, [line]);
-      if (task.state === "queued") events.changed(task);
+      if (task.state === "waiting") events.waiting(task);
+      else if (task.state === "queued") events.changed(task);
       else events.finished(task);
       events.send(calls);
+      if (task.state === "waiting") throw new Fault("conflict", task.reason);
       return task;
     },
     start() {

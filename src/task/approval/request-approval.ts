@@ -8,6 +8,8 @@ import { reasonText } from "../../reason/reason.ts";
 import { reportTask } from "../notify/report-task.ts";
 import { isSideEffect, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
+import { askedForSecrets, secretNamesOf } from "./added-secrets.ts";
+import { waitingSince } from "./waiting-since.ts";
 
 /** Whether a task must be built, and then approved, before it may deploy. It is decided when the task is handed out. */
 export function needsApproval(task: Task, project: Project): boolean {
@@ -36,9 +38,11 @@ export const prepareApproval = operation(
       const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
       return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval), reason });
     }
+    const asked = task.approval?.state === "approved" ? await askedForSecrets(keepers, task) : null;
+    if (asked !== null) return decided(keepers, task, consoleUrl, asked);
     if (!needsApproval(task, project)) return { task, line: null, calls: [] };
     const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
-    const approval = requestFor(project, back);
+    const approval = requestFor(project, back, await secretNamesOf(keepers, project.id));
     const isKept = back?.state === "kept" && back.runnerId === task.runnerId;
     if (!isKept) return decided(keepers, task, consoleUrl, { approval });
     // A kept release needs no build: its approval is requested at once.
@@ -71,7 +75,11 @@ async function decided(
 }
 
 /** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */
-function requestFor({ git, stages, env, image, deploy }: Project, back: Release | null): TaskApproval {
+function requestFor(
+  { git, stages, env, image, deploy }: Project,
+  back: Release | null,
+  secretNames: string[],
+): TaskApproval {
   return {
     state: "building",
     notByPusher: deploy.notByPusher,
@@ -82,24 +90,8 @@ function requestFor({ git, stages, env, image, deploy }: Project, back: Release 
     at: null,
     comment: "",
     pinned: { git, stages: back?.stages ?? stages, env: back?.env ?? env, image },
+    secretNames,
     built: null,
-  };
-}
-
-/** What changes when the workspace of a task that needs an approval is ready. */
-export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
-  const expiresAt = new Date(now.getTime() + approval.expiresAfterMinutes * 60_000);
-  return {
-    state: "waiting",
-    reason: reasonText("approval_waiting", { time: expiresAt.toISOString().slice(0, 16).replace("T", " ") }),
-    approval: {
-      ...approval,
-      state: "waiting",
-      requestedAt: now.toISOString(),
-      expiresAt: expiresAt.toISOString(),
-    },
-    leaseHash: null,
-    leaseUntil: null,
   };
 }
 

@@ -11,14 +11,14 @@ import {
   type RunTask,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
-import { isBuiltElsewhere, needsApproval, prepareApproval } from "../approval/request-approval.ts";
+import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
-export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now"> {
+export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now" | "features"> {
   store: Store;
   events: TaskEvents;
   wakeups: Wakeups;
@@ -59,7 +59,8 @@ export function buildDispatch(parts: DispatchParts) {
       await mustBeActive(runner);
       const prepared = await preparedForApproval(task);
       if (prepared.state === "waiting") return claimOnce(runner, request);
-      const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now });
+      const { features } = request;
+      const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now, features });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
@@ -80,7 +81,8 @@ export function buildDispatch(parts: DispatchParts) {
   /** A deploy that needs an approval is only built for now, or waits at once if its release is kept. */
   async function preparedForApproval(claimed: Task): Promise<Task> {
     const project = await store.projects.byId(claimed.projectId);
-    if (project === null || !(needsApproval(claimed, project) || isBuiltElsewhere(claimed))) return claimed;
+    const isRequest = project !== null && needsApproval(claimed, project);
+    if (!isRequest && stepOf(claimed) !== "deploy") return claimed;
     const prepared = await store.run(prepareApproval, {
       id: claimed.id,
       consoleUrl: parts.events.consoleUrl(),

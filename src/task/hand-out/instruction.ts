@@ -5,6 +5,7 @@ import {
   defaultSettleSeconds,
   type GitCredential,
   type Project,
+  type SecretScope,
   type StageName,
   type Stages,
 } from "../../model/project.ts";
@@ -32,6 +33,8 @@ export interface InstructionParts {
   secrets: Secrets;
   limits: TaskLimits;
   gitUrlRules: GitUrlRules;
+  /** What the runner can do. */
+  features: string[];
 }
 
 /** Why no runner can run a task; a retry would not change that. */
@@ -52,7 +55,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(reasonText("git_url_refused", { why: fault }));
   const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
-  const { credential, secrets } = await openSecrets(project, parts);
+  const { credential, ...opened } = await openSecrets(project, parts);
   const env = {
     ...project.env,
     CI_PROJECT_NAME: project.name,
@@ -68,6 +71,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ...containerOf(project.image, stages, name),
   });
   const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
+  // The author of a fork can read all that the scripts can.
+  const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened, parts.features);
   const waitingTasks = await waitingTasksOf(task, keepers);
   return {
     type: "run_task",
@@ -89,8 +94,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     resources: resourcesOf(project),
     cache: project.cache,
     cacheScope: cacheScopeOf(task, project),
-    // The author of a fork can read all that the scripts can.
-    secrets: isFork(task) ? {} : secrets,
+    ...secrets,
     limits: {
       ...timingOf(limits.leaseMs),
       logMaxBytes: limits.logMaxBytes,
@@ -174,19 +178,35 @@ export function stageTimeoutMs(
   return timeout === null ? limits.timeoutMs : timeout * 1000;
 }
 
+type OpenedSecrets = Record<SecretScope, Record<string, string>>;
+
+/** A runner gets the secrets of deploy and start only with one of these stages. */
+function secretsFor(
+  stages: RunTask["stages"],
+  { all, deploy }: OpenedSecrets,
+  features: string[],
+): Pick<RunTask, "secrets" | "deploySecrets"> {
+  const names = Object.keys(deploy);
+  if (names.length === 0 || stages.every(({ name }) => name === "build")) return { secrets: all };
+  if (stages.every(({ name }) => name !== "build")) return { secrets: { ...all, ...deploy } };
+  if (!features.includes("deploy-secrets"))
+    throw new Undeliverable(reasonText("runner_old_secrets", { names: names.join(", ") }));
+  return { secrets: all, deploySecrets: deploy };
+}
+
 async function openSecrets(
   project: Project,
   { keepers, secrets }: InstructionParts,
-): Promise<{ credential: GitCredential | null; secrets: Record<string, string> }> {
+): Promise<OpenedSecrets & { credential: GitCredential | null }> {
   let credential: GitCredential | null = null;
-  const opened: Record<string, string> = {};
-  for (const { name, ciphertext } of await keepers.projects.secrets(project.id)) {
+  const opened: OpenedSecrets = { all: {}, deploy: {} };
+  for (const { name, ciphertext, scope } of await keepers.projects.secrets(project.id)) {
     if (isReservedSecret(name) && name !== reservedSecrets.credential) continue;
     const value = openSecret(secrets, project.id, name, ciphertext);
     if (name === reservedSecrets.credential) credential = JSON.parse(value) as GitCredential;
-    else opened[name] = value;
+    else opened[scope ?? "all"][name] = value;
   }
-  return { credential, secrets: opened };
+  return { credential, ...opened };
 }
 
 function openSecret(secrets: Secrets, projectId: number, name: string, ciphertext: string): string {

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
+import type { NewSecret, NotifyTarget } from "../../model/project.ts";
 import { targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
@@ -123,7 +123,7 @@ export function changedSecrets(
   projectId: number,
   before: NotifyTarget[],
   addresses: ReadonlyMap<string, TargetAddress>,
-): { stored: ProjectSecret[]; removed: string[] } {
+): { stored: NewSecret[]; removed: string[] } {
   return {
     stored: [...addresses].map(([id, address]) => sealAddress(secrets, projectId, id, address)),
     removed: before.filter(({ id }) => !addresses.has(id)).map(({ id }) => targetSecretName(id)),

@@ -1,5 +1,5 @@
 import type { Logger } from "../../logger.ts";
-import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
+import type { NewSecret, NotifyTarget } from "../../model/project.ts";
 import { type OperationKeepers, operation, type Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import { newTargetId } from "./change-targets.ts";
@@ -33,7 +33,7 @@ interface SealedTargets {
   /** As they were read. */
   before: EarlierTarget[];
   notify: NotifyTarget[];
-  addresses: { id: string; url: string; sealed: ProjectSecret }[];
+  addresses: { id: string; url: string; sealed: NewSecret }[];
 }
 
 function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarget[]): SealedTargets | null {

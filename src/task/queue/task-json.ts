@@ -45,7 +45,8 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
 /** Without what is pinned, which is long, and what only the server needs. */
 function approvalJson({ approval }: Task) {
   if (approval === null) return null;
-  const { pinned: _pinned, expiresAfterMinutes: _minutes, earlierAttempts: _attempts, ...shown } = approval;
+  const { pinned: _pinned, secretNames: _names, ...rest } = approval;
+  const { expiresAfterMinutes: _minutes, earlierAttempts: _attempts, ...shown } = rest;
   return shown;
 }
 

@@ -1,0 +1,165 @@
+import { Button, Group, PasswordInput, Select, Table, Text, TextInput } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+import { useAct } from "../../act.ts";
+import { answerOf, api } from "../../api.ts";
+import { ConfirmButton } from "../../components/confirm.tsx";
+import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
+import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
+import { useUnsaved } from "../../unsaved.ts";
+
+type Secret = Project["secrets"][number];
+type Scope = Secret["scope"];
+
+const exampleName = "DEPLOY_TOKEN";
+
+function isScope(value: string | null): value is Scope {
+  return value === "all" || value === "deploy";
+}
+
+/** Secrets are written, never read: a list of names, each to replace or delete. */
+export function SecretSettings({ project }: { project: Project }) {
+  const [name, setName] = useState("");
+  const [value, setValue] = useState("");
+  const [chosen, setChosen] = useState<Scope | null>(null);
+  useUnsaved(name !== "" || value !== "");
+  const known = project.secrets.find((secret) => secret.name === name);
+  const usual = project.deploy.approval === "required" ? "deploy" : "all";
+  const scope = chosen ?? known?.scope ?? usual;
+  const set = useAct(
+    () =>
+      answerOf(
+        api.projects[":id"].secrets[":name"].$put({
+          param: { id: project.id, name },
+          json: { value, scope },
+        }),
+      ),
+    { done: t("variables.secretStored", { name }), refresh: ["project"] },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    set.mutate(undefined, {
+      onSuccess: () => {
+        setName("");
+        setValue("");
+        setChosen(null);
+      },
+    });
+  };
+  return (
+    <Panel title={t("variables.secrets")} about={t("variables.secretsAbout")}>
+      {project.secrets.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t("variables.noSecrets")}
+        </Text>
+      ) : (
+        <Table aria-label={t("variables.secrets")} maw={640}>
+          <Table.Tbody>
+            {project.secrets.map((secret) => (
+              <SecretRow key={secret.name} projectId={project.id} secret={secret} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+      <ForManagers>
+        <form onSubmit={submit}>
+          <Group align="flex-end" mt="md" gap="sm">
+            <TextInput
+              label={t("variables.name")}
+              placeholder={exampleName}
+              required
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <PasswordInput
+              label={t("variables.value")}
+              required
+              w={220}
+              autoComplete="off"
+              value={value}
+              onChange={(event) => setValue(event.currentTarget.value)}
+            />
+            <Select
+              label={t("variables.stages")}
+              w={220}
+              allowDeselect={false}
+              data={scopeChoices()}
+              value={scope}
+              onChange={(each) => isScope(each) && setChosen(each)}
+            />
+            <Button type="submit" loading={set.isPending}>
+              {known ? t("variables.replaceSecret") : t("variables.storeSecret")}
+            </Button>
+          </Group>
+        </form>
+      </ForManagers>
+      <Text size="sm" c="dimmed" mt="sm">
+        {t("variables.stagesHint")}
+      </Text>
+    </Panel>
+  );
+}
+
+function scopeChoices(): { value: Scope; label: string }[] {
+  return [
+    { value: "all", label: t("variables.allStages") },
+    { value: "deploy", label: t("variables.deployStages") },
+  ];
+}
+
+function SecretRow({ projectId, secret }: { projectId: number; secret: Secret }) {
+  const { name, scope, isScopeChosen } = secret;
+  const remove = useAct(
+    () => answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } })),
+    { done: t("variables.secretDeleted", { name }), refresh: ["project"] },
+  );
+  const choose = useAct(
+    (chosen: Scope) =>
+      answerOf(
+        api.projects[":id"].secrets[":name"].$patch({
+          param: { id: projectId, name },
+          json: { scope: chosen },
+        }),
+      ),
+    { done: t("variables.stagesSaved", { name }), refresh: ["project"] },
+  );
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <code>{name}</code>
+      </Table.Td>
+      <Table.Td>
+        <Select
+          aria-label={t("variables.stagesOf", { name })}
+          size="xs"
+          w={220}
+          allowDeselect={false}
+          placeholder={t("variables.stagesNotChosen")}
+          data={scopeChoices().map((choice) => ({
+            ...choice,
+            // The server asks for the value again.
+            disabled: choice.value === "all" && scope === "deploy",
+          }))}
+          value={isScopeChosen ? scope : null}
+          onChange={(chosen) => isScope(chosen) && choose.mutate(chosen)}
+        />
+      </Table.Td>
+      <Table.Td ta="right">
+        <ForManagers>
+          <ConfirmButton
+            label={t("variables.deleteSecretShort")}
+            aria-label={t("variables.deleteNamed", { name })}
+            size="compact-sm"
+            title={t("variables.deleteQuestion", { name })}
+            confirm={t("variables.deleteSecret")}
+            isDanger
+            onConfirm={() => remove.mutateAsync(undefined)}
+          >
+            {t("variables.deleteHint")}
+          </ConfirmButton>
+        </ForManagers>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

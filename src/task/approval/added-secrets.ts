@@ -1,0 +1,36 @@
+import { isReservedSecret } from "../../model/sealed.ts";
+import type { OperationKeepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
+import { waitingSince } from "./waiting-since.ts";
+
+/** Names of the secrets that scripts of the project get. */
+export async function secretNamesOf(
+  { projects }: Pick<OperationKeepers, "projects">,
+  projectId: number,
+): Promise<string[]> {
+  const names = (await projects.secretNames([projectId])).map(({ name }) => name);
+  return names.filter((name) => !isReservedSecret(name));
+}
+
+/**
+ * A secret that was stored after the request could replace a variable that was approved. Null: there is none; else what
+ * changes when the approval is requested again. A new value of a known secret needs no approval.
+ */
+export async function askedForSecrets(
+  keepers: Pick<OperationKeepers, "projects" | "now">,
+  { projectId, approval, attempt }: Task,
+): Promise<Partial<Task> | null> {
+  const { secretNames: known } = approval ?? {};
+  if (!approval || known === undefined) return null;
+  const secretNames = await secretNamesOf(keepers, projectId);
+  const added = secretNames.filter((name) => !known.includes(name));
+  if (added.length === 0) return null;
+  const replacing = added.filter((name) => name in approval.pinned.env);
+  const reason =
+    replacing.length > 0
+      ? reasonText("approval_secrets_shadow", { names: replacing.join(", ") })
+      : reasonText("approval_secrets_added", { names: added.join(", ") });
+  const asked = { ...approval, secretNames, by: null, at: null, comment: "", earlierAttempts: attempt };
+  return { ...waitingSince(asked, keepers.now()), reason };
+}

@@ -1,0 +1,71 @@
+import { Fault } from "../errors.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
+import type { NewSecret, ProjectSecret, SecretScope } from "../model/project.ts";
+import { isReservedSecret } from "../model/sealed.ts";
+import { operation } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
+import { sealedBytes } from "../secrets.ts";
+
+const maxSecrets = 100;
+/** Of all secrets of a project: the kernel limits the environment of a program, and a runner searches the log for them. */
+const maxTotalBytes = 512 * 1024;
+
+interface StoredSecret extends NewSecret {
+  projectId: number;
+  /** Absent: a stored secret keeps its own. */
+  scope: SecretScope | undefined;
+  audited: NewAuditEntry;
+}
+
+/** Stores a secret for the scripts of a project, within the limits. */
+export const storeSecret = operation(
+  "storeSecret",
+  async ({ projects, audit }, stored: StoredSecret): Promise<void> => {
+    const { projectId, name, ciphertext, scope, audited } = stored;
+    if ((await projects.hold(projectId)) === null)
+      throw new Fault("not_found", reasonText("none", { noun: "project", id: projectId }));
+    const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
+    const others = held.filter((secret) => secret.name !== name);
+    if (others.length >= maxSecrets)
+      throw new Fault("conflict", reasonText("secrets_full", { count: others.length }));
+    const bytes = bytesOf(others) + sealedBytes(ciphertext);
+    // A project of an earlier version may hold more: what makes it smaller is stored.
+    if (bytes > maxTotalBytes && bytes > bytesOf(held))
+      throw new Fault(
+        "conflict",
+        reasonText("secrets_large", { kib: Math.ceil(bytes / 1024), limit: maxTotalBytes / 1024 }),
+      );
+    await projects.setSecret(projectId, name, ciphertext);
+    if (scope !== undefined) await projects.setSecretScope(projectId, name, scope);
+    await audit.add(audited);
+  },
+);
+
+interface ScopeChange {
+  projectId: number;
+  name: string;
+  scope: SecretScope;
+  audited: NewAuditEntry;
+}
+
+/**
+ * Chooses the stages that get a stored secret. More stages need its value again: otherwise a manager could have builds,
+ * which need no approval, print a secret that only deploys get.
+ */
+export const changeSecretScope = operation(
+  "changeSecretScope",
+  async ({ projects, audit }, { projectId, name, scope, audited }: ScopeChange): Promise<boolean> => {
+    await projects.hold(projectId);
+    const held = (await projects.secrets(projectId)).find((secret) => secret.name === name);
+    if (!held) return false;
+    if (scope === "all" && held.scope === "deploy")
+      throw new Fault("conflict", reasonText("secret_scope_wider", { name }));
+    await projects.setSecretScope(projectId, name, scope);
+    await audit.add(audited);
+    return true;
+  },
+);
+
+function bytesOf(secrets: ProjectSecret[]): number {
+  return secrets.reduce((sum, { ciphertext }) => sum + sealedBytes(ciphertext), 0);
+}
