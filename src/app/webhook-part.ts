@@ -64,6 +64,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     hooks,
     pipeline,
     gitUrlRules: options.gitUrlRules,
+    allowInternal: config["tasks.allowInternalNotifications"],
     temp: resolve(config["data.dir"], "poll"),
     knownHosts: runner.knownHosts,
     version,

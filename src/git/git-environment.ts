@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isTrusted } from "../model/git/git-url.ts";
+import type { CheckedAddress } from "./checked-address.ts";
 
 /** How programs of this machine reach the network. */
 export const proxyVariables = [
@@ -102,10 +103,11 @@ export function openGitEnvironment(
   repo: GitRemote,
   folders: { temp: string; knownHosts: string },
   own: Record<string, string | undefined>,
+  checked: CheckedAddress = { git: {}, ssh: {} },
 ): GitEnvironment {
   const home = mkdtempSync(join(folders.temp, "git-"));
   const isAtTrusted = !repo.allowLocal && isTrusted(repo.url, repo.trusted);
-  const settings = isAtTrusted ? { ...gitSettings, ...trustedSettings(repo) } : gitSettings;
+  const settings = { ...gitSettings, ...checked.git, ...(isAtTrusted ? trustedSettings(repo) : {}) };
   const env: Record<string, string> = {
     HOME: home,
     LC_ALL: "C.UTF-8",
@@ -117,7 +119,7 @@ export function openGitEnvironment(
       : isAtTrusted
         ? "https:ssh:http"
         : "https:ssh",
-    GIT_SSH_COMMAND: sshCommand(folders.knownHosts, null),
+    GIT_SSH_COMMAND: sshCommand(folders.knownHosts, null, checked.ssh),
     GIT_CONFIG_COUNT: String(Object.keys(settings).length),
   };
   for (const name of passedOn) {
@@ -144,7 +146,7 @@ export function openGitEnvironment(
     const lines = repo.credential.privateKey.trim().split(/\r\n?|\n/);
     writeFileSync(keyFile, `${lines.join("\n")}\n`, { mode: 0o600 });
     chmodSync(keyFile, 0o600);
-    env.GIT_SSH_COMMAND = sshCommand(folders.knownHosts, keyFile);
+    env.GIT_SSH_COMMAND = sshCommand(folders.knownHosts, keyFile, checked.ssh);
   }
   return { env, remove: () => rmSync(home, { recursive: true, force: true }) };
 }
@@ -153,8 +155,9 @@ export function openGitEnvironment(
  * A host is trusted on first sight and must then stay the same. Without a key of the project none is offered: those of
  * our own user are not the project's.
  */
-function sshCommand(knownHosts: string, keyFile: string | null): string {
+function sshCommand(knownHosts: string, keyFile: string | null, checked: CheckedAddress["ssh"]): string {
   const options = {
+    ...checked,
     BatchMode: "yes",
     StrictHostKeyChecking: "accept-new",
     UserKnownHostsFile: sshPath(knownHosts),

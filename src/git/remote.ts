@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isCommit, toShortRef } from "../model/git/git-ref.ts";
 import { reasonText } from "../reason/reason.ts";
+import { checkAddress } from "./checked-address.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
 import { lastFault } from "./last-fault.ts";
 import { type GitRun, runGit } from "./run-git.ts";
@@ -50,6 +51,8 @@ export interface Remote {
 
 export interface RemoteOptions {
   remote: GitRemote;
+  /** Whether this server may connect to internal addresses that are not trusted. */
+  allowInternal: boolean;
   /** Folder for temporary files. */
   temp: string;
   knownHosts: string;
@@ -66,13 +69,18 @@ const maxPaths = 10_000;
 const newRef = "refs/slipway/new";
 const separator = "\0";
 
-export function openRemote(options: RemoteOptions): Remote {
+/** Rejects with RemoteError if this server must not connect to the address. */
+export async function openRemote(options: RemoteOptions): Promise<Remote> {
   const { remote, temp } = options;
+  const rules = { allowInternal: options.allowInternal || remote.allowLocal, trusted: remote.trusted };
+  const checked = await checkAddress(remote.url, rules, options.env);
+  if (typeof checked === "string") throw new RemoteError(reasonText("git_repository", { why: checked }));
   const folder = mkdtempSync(join(temp, "remote-"));
   const environment = openGitEnvironment(
     remote,
     { temp: folder, knownHosts: options.knownHosts },
     options.env,
+    checked,
   );
   let clones = 0;
 

@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import { isNestedTooDeep, maxNesting } from "../json-nesting.ts";
+import { isNestedTooDeep, maxNesting } from "../json.ts";
 import { reasonText } from "../reason/reason.ts";
 
 /**

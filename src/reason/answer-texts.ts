@@ -208,6 +208,7 @@ export const answerTexts = {
   git_repository: "git could not read the repository: {why}",
   git_clone: "a temporary clone could not be made: {why}",
   git_no_commit: "it is no commit",
+  git_host_unknown: "the host {host} is not known",
   git_no_answer: "the host did not answer within {seconds} s",
   git_stopped: "the server stops",
   git_list_long: "the list is too long",

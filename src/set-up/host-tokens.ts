@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { publicHosts } from "../model/git/git-url.ts";
 import type { HostKind, HostToken } from "../model/host/host-token.ts";
 import type { GitCredential } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
@@ -23,8 +24,6 @@ const hintLength = 4;
 const minHintedLength = 16;
 const maxLoginLength = 200;
 const maxTokensPerUser = 20;
-/** Hosts that do not serve their API over http; a token must not cross the network in plain text. */
-const httpsOnly = ["github.com", "gitlab.com", "gitee.com", "gitea.com", "codeberg.org"];
 
 /** Tokens of users for the APIs of Git hosts. A token is opened only for its owner and called only at its origin. */
 export function buildHostTokens(options: HostTokensOptions) {
@@ -59,7 +58,9 @@ export function buildHostTokens(options: HostTokensOptions) {
     /** The token is stored only if the host accepts it and it has the scopes that are needed. */
     async save(userId: number, kind: HostKind, url: string, token: string): Promise<HostToken> {
       const { origin, protocol, hostname } = new URL(url);
-      if (protocol === "http:" && httpsOnly.includes(hostname)) throw refused("url", reasonText("not_https"));
+      // They have https, and a token must not cross the network in plain text.
+      if (protocol === "http:" && publicHosts.includes(hostname))
+        throw refused("url", reasonText("not_https"));
       const stored = await store.hostTokens.ofUser(userId);
       if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))
         throw new Fault("conflict", reasonText("host_tokens_full", { count: maxTokensPerUser }));

@@ -47,9 +47,10 @@ export function buildInspections(options: InspectOptions): Inspections {
   async function read(url: string, credential: GitCredential | null) {
     mkdirSync(options.temp, { recursive: true, mode: 0o700 });
     const { temp, knownHosts, env } = options;
-    const remote = openRemote({
+    const remote = await openRemote({
       remote: { url, ...gitAccessOf(url, options.gitUrlRules), credential },
       ...{ temp, knownHosts, env },
+      allowInternal: options.allowInternal,
       stop: stop.signal,
       beforeEach: async () => {},
     });

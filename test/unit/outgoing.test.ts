@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { manualClock } from "../../src/clock.ts";
+import { isInternalAddress } from "../../src/internal-address.ts";
 import type { Project } from "../../src/model/project.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
 import { ForbiddenAddress, sendGuarded } from "../../src/task/notify/guarded-request.ts";
-import { isInternalAddress } from "../../src/task/notify/internal-address.ts";
 import {
   buildOutgoingRequests,
   type OutgoingRequestParts,

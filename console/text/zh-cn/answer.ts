@@ -191,6 +191,7 @@ export const answer: Translated<typeof answerTexts> = {
   git_repository: "git 无法读取仓库：{why}",
   git_clone: "无法创建临时克隆：{why}",
   git_no_commit: "它不是提交",
+  git_host_unknown: "无法解析主机 {host}",
   git_no_answer: "主机在 {seconds} 秒内没有响应",
   git_stopped: "服务器正在停止",
   git_list_long: "列表过长",

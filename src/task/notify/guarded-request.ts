@@ -1,8 +1,8 @@
 import { type LookupAddress, lookup } from "node:dns";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
+import { isInternalAddress } from "../../internal-address.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { isInternalAddress } from "./internal-address.ts";
 
 export interface GuardedRequest {
   /** Absent: POST. */

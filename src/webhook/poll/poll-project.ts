@@ -22,6 +22,8 @@ export interface PollOptions {
   hooks: HookDirectory;
   pipeline: Pipeline;
   gitUrlRules: GitUrlRules;
+  /** As for notifications: tasks.allowInternalNotifications. */
+  allowInternal: boolean;
   /** Folder for temporary files. */
   temp: string;
   knownHosts: string;
@@ -55,8 +57,9 @@ export async function pollProject(hold: Hold, options: PollOptions): Promise<Fou
   const hook = hooks.hookOf(config, project);
   let remote: Remote | null = null;
   try {
-    remote = openRemote({
+    remote = await openRemote({
       remote: await remoteOf(project, options),
+      allowInternal: options.allowInternal,
       temp: options.temp,
       knownHosts: options.knownHosts,
       env: options.env,
