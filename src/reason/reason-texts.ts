@@ -272,6 +272,8 @@ export const reasonTexts = {
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_approval_isolation:
     "Approvals do not protect this project from other scripts: on {runners}, scripts of other projects can change its workspace between build and deploy. Set runner.scriptUsers or runner.image there, or let the project require the isolation container.",
+  warn_new_project:
+    "The branch filter of its webhook is empty: once the webhook is enabled, a push of any branch starts a task. Set the filter to {branch} if only that branch shall start one.",
   warn_merge_requests:
     "Every merge request is deployed as soon as it is opened. Choose “run other stages” for merge requests and leave only build on, unless each is meant to be deployed.",
   warn_debounce:

@@ -42,16 +42,22 @@ describe("a project", () => {
       stages: { build: none, deploy: none, start },
       ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
-      ...{ supersede: "none", rollback: "automatic", liveNoteParts: [], warningParts: [] },
+      ...{ supersede: "none", rollback: "automatic", liveNoteParts: [] },
       ...plainExecution,
-      ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null, warnings: [] },
+      ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null },
+      // An empty filter means every branch, by the specification.
+      warnings: [expect.stringContaining("Set the filter to main")],
+      warningParts: [[{ code: "warn_new_project", values: { branch: "main" } }]],
       deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },
       sample: false,
       permission: "manage",
       revision: expect.stringMatching(/^[\w-]{22}$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     } as never);
-    expect(await server.admin.expect<Project>(200, "GET", `/api/projects/${project.id}`)).toEqual(project);
+    expect(await server.admin.expect<Project>(200, "GET", `/api/projects/${project.id}`)).toEqual({
+      ...project,
+      ...{ warnings: [], warningParts: [] },
+    } as never);
   });
 
   test("changes field by field: omitted fields are unchanged", async () => {

@@ -181,6 +181,12 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await dialog.getByRole("button", { name: "Create the webhook" }).click();
   await page.getByText("The webhook is in place").waitFor();
   expect(gitea.hooks.size).toBe(1);
+  const { branchFilter } = await publicServer.admin.expect<{ branchFilter: string[] }>(
+    200,
+    "GET",
+    `/api/projects/${id}/webhook`,
+  );
+  expect(branchFilter).toEqual(["main"]);
 
   gitea.hooks.clear();
   await page.getByRole("button", { name: "Check now" }).click();

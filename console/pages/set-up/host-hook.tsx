@@ -17,6 +17,7 @@ import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
+import { safeStart } from "../webhook/safe-start.ts";
 import { isHostKind, isSshUrl, originOf, repositoryPathOf, tokenPageOf } from "./host-pages.ts";
 import { HostTokenField } from "./host-token-field.tsx";
 
@@ -66,7 +67,9 @@ export function HostHook({
     <>
       {hook !== null && <HookState hook={hook} />}
       <ForManagers>
-        {kind !== null && <Connect project={project} hook={hook} kind={kind} isWanted={isWanted} />}
+        {kind !== null && (
+          <Connect project={project} webhook={webhook} hook={hook} kind={kind} isWanted={isWanted} />
+        )}
       </ForManagers>
     </>
   );
@@ -103,11 +106,13 @@ function HookState({ hook }: { hook: Hook }) {
 
 function Connect({
   project,
+  webhook,
   hook,
   kind,
   isWanted,
 }: {
   project: Project;
+  webhook: Webhook;
   hook: Hook | null;
   kind: HostKind;
   isWanted: boolean;
@@ -124,13 +129,18 @@ function Connect({
   const [wantsKey, setWantsKey] = useState(true);
   const param = { id: project.id };
   const connect = useAct(
-    (tokenId: number) =>
-      answerOf(
+    async (tokenId: number) => {
+      // Creating it at the host enables a new webhook.
+      const { enabled: _, ...start } = safeStart(project, webhook);
+      if (webhook.url === null)
+        await answerOf(api.projects[":id"].webhook.$put({ param, header: {}, json: start }));
+      return answerOf(
         api.projects[":id"]["host-hook"].$post({
           param,
           json: { tokenId, deployKey: mayMakeKey && wantsKey, ...(isMoved ? { path } : {}) },
         }),
-      ),
+      );
+    },
     { done: t("hostHook.created"), failed: t("hostHook.notCreated"), refresh: touched },
   );
   const check = useAct(() => answerOf(api.projects[":id"]["host-hook"].check.$post({ param })), {

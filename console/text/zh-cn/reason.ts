@@ -241,6 +241,8 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
   warn_approval_isolation:
     "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，其他项目的脚本可以在构建与部署之间改动它的工作区。请在该运行器上设置 runner.scriptUsers 或 runner.image，或让项目要求 container 隔离。",
+  warn_new_project:
+    "它的 Webhook 的分支筛选为空：启用 Webhook 后，推送任何分支都会启动任务。如果只有 {branch} 应启动任务，请把筛选设为它。",
   warn_merge_requests:
     "每个合并请求一打开就会部署。除非确实需要，请为合并请求选择“运行其他阶段”并只保留 build。",
   warn_debounce:

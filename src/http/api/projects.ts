@@ -4,6 +4,7 @@ import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
 import { differencesOf } from "../../model/audit.ts";
 import { needsContainer } from "../../model/execution.ts";
+import { toShortRef } from "../../model/git/git-ref.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
 import {
@@ -92,7 +93,7 @@ function changingRoutes(rules: GitUrlRules) {
   const createProject = route("post", "/projects", {
     summary: "Add a project",
     description:
-      "Needs `name` and `git.url`. `git.ref` is `main` unless given; a stage without a script is skipped. For an admin, or with " +
+      "Needs `name` and `git.url`. `git.ref` is `main` unless given; a stage without a script is skipped. The branch filter of its webhook is empty, which means every branch; `warnings` says so. For an admin, or with " +
       "the `groupId` of a group that the caller manages.",
     access: "signed-in",
     request: { body: jsonBody(bodies.create) },
@@ -192,7 +193,10 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
       };
       const project = await createWithTargets(c, asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
-      return c.json(await written(c, project), 201);
+      const shown = await written(c, project);
+      const branch = toShortRef(project.git.ref);
+      const warnings = [...shown.warnings, reasonText("warn_new_project", { branch })];
+      return c.json({ ...shown, ...withWarnings(warnings) }, 201);
     })
     .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
