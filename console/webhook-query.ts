@@ -67,6 +67,7 @@ const ruleNames = [
   "tagFilter",
   "pathFilter",
   "skipCiKeyword",
+  "moreSkipKeywords",
   "refSource",
   "queuePolicy",
   "debounceSeconds",

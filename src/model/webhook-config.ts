@@ -60,6 +60,8 @@ export interface WebhookConfig {
   /** Null: webhook.debounceSeconds. */
   debounceSeconds: number | null;
   skipCiKeyword: string;
+  /** Further keywords with the same effect. */
+  moreSkipKeywords: string[];
   debounceScope: "project" | "ref";
   allowForks: boolean;
   /** What happens to a delivery that names another repository than the project's. */
@@ -88,6 +90,7 @@ export const webhookDefaults = {
   queuePolicy: "always",
   debounceSeconds: null,
   skipCiKeyword: "[skip ci]",
+  moreSkipKeywords: [],
   debounceScope: "project",
   allowForks: false,
   repositoryCheck: "warn",

@@ -145,6 +145,7 @@ export function defaultConfig(projectId: number, now: Date): WebhookConfig {
     branchFilter: [],
     tagFilter: [],
     pathFilter: [],
+    moreSkipKeywords: [],
     projectId,
     key: null,
     secret: null,

@@ -175,7 +175,7 @@ test("a long commit message does not push the effect of a rule out of its panel"
   const message = `${"Unbroken".repeat(60)}\n\n${"many words of a long body ".repeat(40)}`;
   await hook.deliver({ payload: { event: "push", ref: "main", commit: sha("1"), message, author: "ann" } });
   await go(`/projects/${hook.projectId}/webhook`);
-  await page.getByLabel("Skip keyword").fill("Unbroken");
+  await page.getByLabel("Skip keyword", { exact: true }).fill("Unbroken");
   const effect = page.getByLabel("Effect on past deliveries");
   await effect.getByText("would change").waitFor();
   for (const width of [1440, 390]) {

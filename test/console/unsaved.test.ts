@@ -116,7 +116,7 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
         await at.getByText("Copy the secret to your Git host now").waitFor();
       },
     ],
-    [`${path}/webhook`, (at) => at.getByLabel("Skip keyword").fill("[no]")],
+    [`${path}/webhook`, (at) => at.getByLabel("Skip keyword", { exact: true }).fill("[no]")],
     ["/account", (at) => at.locator("input[type=password]").last().fill("hush")],
   ];
   for (const [address, fill] of forms) {
@@ -199,7 +199,8 @@ test("lists and the rules of the webhook are not overwritten either", async () =
   const { second } = await race(`${path}/settings/variables`, addVariable, "Saved.");
   expect(await saved()).toMatchObject({ env: { FIRST: "" } });
   await second.close();
-  const edit = (page: Page, text: string) => page.getByLabel("Skip keyword").fill(`[${text}]`);
+  const edit = (page: Page, text: string) =>
+    page.getByLabel("Skip keyword", { exact: true }).fill(`[${text}]`);
   const other = await race(`${path}/webhook`, edit, "The rules are saved.");
   expect(await saved("/webhook")).toMatchObject({ skipCiKeyword: "[first]" });
   await other.second.close();

@@ -53,7 +53,7 @@ test("Enter saves from a text field only", async () => {
   await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");
   // A save has started before the key of the next field arrives.
-  await page.getByLabel("Skip keyword").fill("[no]");
+  await page.getByLabel("Skip keyword", { exact: true }).fill("[no]");
   await saveBar(page).getByText("2 unsaved changes").waitFor();
   expect(await stored()).toMatchObject({ events: ["push"], skipCiKeyword: "[skip ci]" });
   await page.keyboard.press("Enter");

@@ -94,7 +94,7 @@ test("saving one rule keeps the changes of other users and shows them", async ()
   const { page, go } = view;
   const path = `/api/projects/${scene.shopId}/webhook`;
   await go(`/projects/${scene.shopId}/webhook`);
-  await page.getByLabel("Skip keyword").fill("[no deploy]");
+  await page.getByLabel("Skip keyword", { exact: true }).fill("[no deploy]");
   await scene.server.admin.expect(200, "PUT", path, { tagFilter: ["v*"] });
   await saveForms(page);
   await page.getByText("The rules are saved.").first().waitFor();

@@ -110,6 +110,7 @@ export function sampleWebhookConfig(change: Partial<WebhookConfig> & { projectId
     branchFilter: [],
     tagFilter: [],
     pathFilter: [],
+    moreSkipKeywords: [],
     key: null,
     secret: null,
     secondSecret: null,

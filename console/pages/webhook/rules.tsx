@@ -11,6 +11,9 @@ import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
 import { eventChoices } from "./event-choices.ts";
 import { WhatIf } from "./what-if.tsx";
 
+/** What people write who are used to other services. */
+const usualSkipKeywords = ["[ci skip]", "[no ci]", "[skip actions]", "[actions skip]", "***NO_CI***"];
+
 /** Which deliveries start a deploy, with the effect of unsaved changes on past deliveries. */
 export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesDraft }) {
   const { value, set, refused } = draft;
@@ -44,6 +47,14 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
             label={t("webhook.skipKeyword")}
             description={t("webhook.skipKeywordHint")}
             {...draft.text("skipCiKeyword")}
+          />
+          <TagsInput
+            label={t("webhook.moreSkipKeywords")}
+            description={t("webhook.moreSkipKeywordsHint")}
+            data={usualSkipKeywords}
+            value={value.moreSkipKeywords}
+            error={refused?.fields.find((fault) => fault.field.startsWith("moreSkipKeywords"))?.message}
+            onChange={(moreSkipKeywords) => set({ moreSkipKeywords })}
           />
           <Checkbox label={t("webhook.allowForks")} {...draft.flag("allowForks")} />
           <Select
@@ -136,6 +147,7 @@ function labelsOf(): Record<keyof WebhookRules, string> {
     tagFilter: t("webhook.tags"),
     pathFilter: t("webhook.paths"),
     skipCiKeyword: t("webhook.skipKeyword"),
+    moreSkipKeywords: t("webhook.moreSkipKeywords"),
     refSource: t("webhook.refSource"),
     queuePolicy: t("webhook.queue"),
     debounceSeconds: t("webhook.debounce"),

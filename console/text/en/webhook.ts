@@ -83,6 +83,8 @@ export const webhook = {
   paths: "Changed files",
   skipKeyword: "Skip keyword",
   skipKeywordHint: "A commit whose message contains it is skipped. Empty: [skip ci].",
+  moreSkipKeywords: "Further skip keywords",
+  moreSkipKeywordsHint: "They have the same effect; other services use the suggested ones.",
   allowForks: "Also merge requests from forks (their authors can run code here)",
   refSource: "Build",
   refSourceWebhook: "what was pushed",

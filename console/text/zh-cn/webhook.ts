@@ -81,6 +81,8 @@ export const webhook: Translated<typeof english> = {
   paths: "变更的文件",
   skipKeyword: "跳过关键字",
   skipKeywordHint: "提交信息包含它时跳过。留空：[skip ci]。",
+  moreSkipKeywords: "其他跳过关键字",
+  moreSkipKeywordsHint: "作用相同；建议的关键字为其他服务所用。",
   allowForks: "也接受来自复刻仓库的合并请求（其作者可以在此运行代码）",
   refSource: "构建",
   refSourceWebhook: "推送的内容",

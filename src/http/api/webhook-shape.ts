@@ -108,6 +108,10 @@ const fields = {
   skipCiKeyword: text(100).openapi({
     description: `A commit whose message contains it is skipped. Blank: \`${webhookDefaults.skipCiKeyword}\`; answers name it.`,
   }),
+  moreSkipKeywords: z
+    .array(text(100, 1).refine((keyword) => keyword.trim() !== "", reasonText("blank")))
+    .max(20)
+    .openapi({ description: "Further keywords with the same effect, such as `[ci skip]`." }),
   debounceScope: z.enum(["project", "ref"]),
   allowForks: z.boolean(),
   repositoryCheck: z.enum(repositoryChecks).openapi({
@@ -128,6 +132,7 @@ const clearable = z
     branchFilter: true,
     tagFilter: true,
     pathFilter: true,
+    moreSkipKeywords: true,
   })
   .partial();
 

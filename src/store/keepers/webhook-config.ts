@@ -26,6 +26,7 @@ const shape = rowShape<WebhookConfig, "webhook_configs">({
   queuePolicy: plain(),
   debounceSeconds: plain(),
   skipCiKeyword: plain(),
+  moreSkipKeywords: json(),
   debounceScope: plain(),
   allowForks: flag,
   repositoryCheck: plain(),

@@ -175,11 +175,12 @@ function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: Ma
 }
 
 function matchKeyword(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
-  const keyword = rules.skipCiKeyword;
-  const isFound = event.message.toLowerCase().includes(keyword.toLowerCase());
-  const detail = reasonText(isFound ? "keyword_found" : "keyword_absent", { keyword });
-  trace.add("keyword", isFound ? "stop" : "pass", firstLineOf(event.message), keyword, detail);
-  return isFound ? { code: "skip_keyword", reason: detail } : null;
+  const message = event.message.toLowerCase();
+  const found = rules.skipKeywords.find((keyword) => message.includes(keyword.toLowerCase()));
+  const keyword = found ?? rules.skipKeywords.join(", ");
+  const detail = reasonText(found === undefined ? "keyword_absent" : "keyword_found", { keyword });
+  trace.add("keyword", found === undefined ? "pass" : "stop", firstLineOf(event.message), keyword, detail);
+  return found === undefined ? null : { code: "skip_keyword", reason: detail };
 }
 
 export function firstLineOf(message: string): string {

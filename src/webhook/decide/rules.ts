@@ -12,7 +12,7 @@ export interface Rules {
   branches: readonly Pattern[];
   tags: readonly Pattern[];
   paths: readonly Pattern[];
-  skipCiKeyword: string;
+  skipKeywords: readonly string[];
   allowForks: boolean;
   debounceSeconds: number;
 }
@@ -24,7 +24,7 @@ export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): R
     tags: config.tagFilter.map(patternOf),
     // People write /docs/** as in .gitignore; hosts send paths without the slash.
     paths: config.pathFilter.map((text) => patternOf(text.replace(/^\//, ""))),
-    skipCiKeyword: config.skipCiKeyword,
+    skipKeywords: [config.skipCiKeyword, ...config.moreSkipKeywords],
     allowForks: config.allowForks,
     debounceSeconds: config.debounceSeconds ?? globalDebounceSeconds,
   };
