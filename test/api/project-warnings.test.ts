@@ -29,3 +29,17 @@ test("a project has the warnings of its enabled webhook, for people who manage i
   await server.admin.expect(200, "PUT", `${path}/members/${viewer.id}`, { permission: "manage" });
   expect(await warningsFor(viewer.client)).toEqual(warnings);
 });
+
+test("a new project says that its webhook will take every branch", async () => {
+  const git = { url: "https://git.example.com/shop.git", ref: "release" };
+  const made = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", { name: "new", git });
+  expect(made).toMatchObject({
+    warnings: [expect.stringContaining("Set the filter to release")],
+    warningParts: [[{ code: "warn_new_project", values: { branch: "release" } }]],
+  });
+  expect(await server.admin.expect<object>(200, "GET", `/api/projects/${made.id}`)).toEqual({
+    ...{ ...made, warnings: [], warningParts: [] },
+  });
+  const read = await server.admin.expect(200, "GET", `/api/projects/${made.id}/webhook`);
+  expect(read).toMatchObject({ branchFilter: [] });
+});
