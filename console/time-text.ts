@@ -12,6 +12,9 @@ const relative = perLanguage(
 const exact = perLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" }),
 );
+const toTheMinute = perLanguage(
+  (language) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }),
+);
 const clock = perLanguage(
   (language) => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" }),
 );
@@ -65,6 +68,11 @@ function joined(
 /** Local date and time to the second, for titles of relative times. */
 export function exactText(iso: string): string {
   return exact().format(new Date(iso));
+}
+
+/** Local date and time to the minute. */
+export function minuteText(iso: string): string {
+  return toTheMinute().format(new Date(iso));
 }
 
 /** Local time of day to the minute. */

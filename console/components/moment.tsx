@@ -1,5 +1,8 @@
 import { useSyncExternalStore } from "react";
+import type { Task } from "../shapes.ts";
 import { durationText, exactText, relativeText } from "../time-text.ts";
+
+type WorkedTask = Pick<Task, "state" | "finishedAt" | "waitedMs" | "approval">;
 
 /** One clock for the page: every relative time moves together. It runs only while something shows a time. */
 const listeners = new Set<() => void>();
@@ -34,9 +37,16 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
-/** Time between two moments; while the second is missing, it counts. */
-export function Elapsed({ from, to }: { from: string; to: string | null }) {
+/** Time between two moments, without `lessMs`; while the second is missing, it counts. */
+export function Elapsed({ from, to, lessMs = 0 }: { from: string; to: string | null; lessMs?: number }) {
   const now = useNow();
   const endMs = to === null ? now : Date.parse(to);
-  return <span className="nowrap figures">{durationText(endMs - Date.parse(from))}</span>;
+  return <span className="nowrap figures">{durationText(endMs - Date.parse(from) - lessMs)}</span>;
+}
+
+/** How long a task has worked, without its wait for an approval: while it waits, as long as its build took. */
+export function Worked({ task, from }: { task: WorkedTask; from: string }) {
+  const { state, finishedAt, waitedMs, approval } = task;
+  const to = state === "waiting" ? (approval?.requestedAt ?? null) : finishedAt;
+  return <Elapsed from={from} to={to} lessMs={waitedMs} />;
 }

@@ -5,7 +5,7 @@ import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
-import { Elapsed, Moment } from "./moment.tsx";
+import { Moment, Worked } from "./moment.tsx";
 import { StateLabel } from "./state.tsx";
 import { Cause, hasRunNothing } from "./task-parts.tsx";
 
@@ -59,9 +59,10 @@ function timesOf(task: Task, isFinished: boolean): ReactNode {
       ? rich("task.created", { when })
       : rich("task.createdPlace", { when, place: task.queuePosition });
   }
-  return rich(isFinished ? "task.finished" : "task.started", {
+  const isWorking = !isFinished && task.state !== "waiting";
+  return rich(isWorking ? "task.started" : "task.finished", {
     when: <Moment at={task.startedAt} />,
-    duration: <Elapsed from={task.startedAt} to={task.finishedAt} />,
+    duration: <Worked task={task} from={task.startedAt} />,
   });
 }
 

@@ -5,7 +5,7 @@ import { reasonIn } from "../text/reason-text.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
-import { Elapsed, Moment } from "./moment.tsx";
+import { Moment, Worked } from "./moment.tsx";
 import { StageRail, StateLabel } from "./state.tsx";
 
 /** Branch, commit and the first line of its message. */
@@ -50,7 +50,7 @@ export function TaskTimes({ task }: { task: Task }) {
   }
   return (
     <span className="nowrap">
-      <Moment at={task.startedAt} /> · <Elapsed from={task.startedAt} to={task.finishedAt} />
+      <Moment at={task.startedAt} /> · <Worked task={task} from={task.startedAt} />
     </span>
   );
 }

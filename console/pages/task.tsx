@@ -71,7 +71,7 @@ function TaskView({ task }: { task: Task }) {
       </PageHead>
       <div className="stack">
         <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />
-        <Reason task={task} />
+        <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">
             {reasonIn(task.waiting, task.waitingParts ?? [])}
@@ -87,14 +87,24 @@ function TaskView({ task }: { task: Task }) {
 }
 
 /** Why the task ended as it did. */
-function Reason({ task }: { task: Task }) {
+function Reason({ task, liveTaskId }: { task: Task; liveTaskId: number | null }) {
   const isSuccess = task.state === "success";
   if (!hasRunNothing(task) && (isSuccess || task.reason === "")) return null;
   return (
     <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note" className="foreign">
-      {isSuccess ? t("task.nothingRan") : reasonIn(task.reason, task.reasonParts)}
+      {isSuccess ? t("task.nothingRan") : reasonOf(task, liveTaskId)}
     </Alert>
   );
+}
+
+/** Stored when the task ended: "abc1234 failed; def5678 is serving again. …" */
+const servedThen = /^(.+?) failed; (.+?) is (serving again|still serving)\.\s*/;
+
+function reasonOf({ reason, reasonParts, rollback }: Task, liveTaskId: number | null): string {
+  const [stored = "", failed = "", serving = "", how = ""] = servedThen.exec(reason) ?? [];
+  if (stored === "" || rollback?.taskId === liveTaskId) return reasonIn(reason, reasonParts);
+  const then = t(how === "serving again" ? "task.servedAgain" : "task.stillServed", { failed, serving });
+  return `${visible(then)} ${reasonIn(reason.slice(stored.length), reasonParts.slice(1))}`.trim();
 }
 
 /** The line that probably explains the failure, above the log. */

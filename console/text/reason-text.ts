@@ -1,3 +1,4 @@
+import { minuteText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { language } from "./text.ts";
 
@@ -15,8 +16,12 @@ export interface ReasonPart {
  */
 export function reasonIn(text: string, parts: readonly ReasonPart[] = []): string {
   const sentences = parts.map(sentenceOf);
-  return visible(sentences.length === 0 || sentences.includes(null) ? text : sentences.join(""));
+  const shown = sentences.length === 0 || sentences.includes(null) ? text : sentences.join("");
+  return visible(shown.replaceAll(utcTime, (_, day: string, time: string) => minuteText(`${day}T${time}Z`)));
 }
+
+/** Texts of the server have times in UTC; beside them, the page shows local ones. */
+const utcTime = /\b(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) UTC/g;
 
 /** Null: the catalogue does not have it. */
 function sentenceOf({ code, values }: ReasonPart): string | null {

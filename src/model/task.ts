@@ -114,17 +114,20 @@ export interface Task {
   finishedAt: Date | null;
 }
 
+type TaskTimes = Pick<Task, "startedAt" | "finishedAt" | "approval">;
+
 /** Time from the start of a task to its end, without the time in which it waited for an approval; null: not ended. */
-export function workedMs({
-  startedAt,
-  finishedAt,
-  approval,
-}: Pick<Task, "startedAt" | "finishedAt" | "approval">): number | null {
+export function workedMs(task: TaskTimes): number | null {
+  const { startedAt, finishedAt } = task;
   if (startedAt === null || finishedAt === null) return null;
-  const [from, to] = [startedAt.getTime(), finishedAt.getTime()];
-  const asked = approval?.requestedAt ? Date.parse(approval.requestedAt) : to;
-  const answered = approval?.at ? Date.parse(approval.at) : to;
-  return Math.max(0, to - from - Math.max(0, answered - Math.max(from, asked)));
+  return Math.max(0, finishedAt.getTime() - startedAt.getTime() - waitedMs(task));
+}
+
+/** Time in which a started task waited for an approval, once that is over. */
+export function waitedMs({ startedAt, finishedAt, approval }: TaskTimes): number {
+  const until = approval?.at ? Date.parse(approval.at) : finishedAt?.getTime();
+  if (startedAt === null || until === undefined || !approval?.requestedAt) return 0;
+  return Math.max(0, until - Math.max(startedAt.getTime(), Date.parse(approval.requestedAt)));
 }
 
 export interface LogLine {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Task, TaskState } from "../../src/model/task.ts";
+import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
+import { type Task, type TaskState, workedMs } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { openPlanner } from "../support/query-plans.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -83,6 +84,28 @@ describe.each(await availableDatabases())("the overview and the search on $name"
       [queued, null, false],
     ]);
     expect((await overview.runs([projectId], 2)).map(({ id }) => id)).toEqual([success, queued]);
+  });
+
+  test("the wait for an approval is no part of a duration", async () => {
+    const projectId = await addProject("approved");
+    const at = day(-3);
+    const after = (seconds: number) => new Date(at.getTime() + seconds * 1000).toISOString();
+    const cases = [
+      { requestedAt: after(20), at: after(90), expectedMs: 30_000 },
+      { requestedAt: after(20), at: null, expectedMs: 20_000 },
+      { requestedAt: after(-50), at: after(-10), expectedMs: 100_000 },
+      { requestedAt: null, at: null, expectedMs: 100_000 },
+    ];
+    for (const { requestedAt, at: answeredAt, expectedMs } of cases) {
+      const id = await addTask(projectId, "success", { at, seconds: 100 });
+      const approval = { state: "approved", requestedAt, at: answeredAt, comment: "\0" } as TaskApproval;
+      const task = await store.tasks.change(id, { whileIn: ["success"], set: { approval } });
+      expect(task && workedMs(task)).toBe(expectedMs);
+    }
+    const runs = await overview.runs([projectId], 20);
+    expect(runs.map(({ durationMs }) => durationMs)).toEqual(cases.map(({ expectedMs }) => expectedMs));
+    const [found] = await overview.statistics([projectId], day(-30), day(-60));
+    expect(found).toMatchObject({ succeeded: 4, medianMs: 65_000 });
   });
 
   test("success rate and median duration of two periods", async () => {

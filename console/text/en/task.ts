@@ -12,6 +12,8 @@ export const task = {
   rerunOf: "repeats task {id}",
   rollbackOf: "rollback to task {id}",
   supersededBy: "superseded by task {id}",
+  servedAgain: "{failed} failed; {serving} was serving again when this task ended.",
+  stillServed: "{failed} failed; {serving} was still serving when this task ended.",
   servingNow: "serving now",
   viewCommit: "Commit {commit} at the Git host",
   viewRef: "{ref} at the Git host",

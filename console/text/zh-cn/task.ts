@@ -14,6 +14,8 @@ export const task: Translated<typeof english> = {
   rerunOf: "重复任务 {id}",
   rollbackOf: "回滚到任务 {id}",
   supersededBy: "被任务 {id} 取代",
+  servedAgain: "{failed} 失败；此任务结束时 {serving} 已恢复服务。",
+  stillServed: "{failed} 失败；此任务结束时 {serving} 仍在提供服务。",
   servingNow: "正在服务",
   viewCommit: "在 Git 托管平台查看提交 {commit}",
   viewRef: "在 Git 托管平台查看 {ref}",

@@ -124,6 +124,10 @@ export const taskShape = z
     createdAt: time,
     startedAt: time.nullable(),
     finishedAt: time.nullable(),
+    waitedMs: z.number().int().openapi({
+      description:
+        "Time between `startedAt` and `finishedAt` in which it waited for an approval: not part of its duration. 0 while it still waits.",
+    }),
   })
   .openapi("Task");
 

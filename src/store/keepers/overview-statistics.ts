@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { RunStatistics } from "../../model/console/overview.ts";
 import type { Scope } from "../query/scope.ts";
+import { workedTime } from "../query/worked-time.ts";
 
 /** A project with more runs than this in both periods is judged by the newest of them. */
 const runsPerProject = 400;
@@ -28,7 +29,7 @@ export async function runStatistics(
   );
   const { rows } = await sql<StatisticsRow>`
     with recent as (
-      select project_id, state, finished_at - started_at as duration,
+      select project_id, state, ${workedTime(dialect)} as duration,
         case when created_at >= ${since.getTime()} then 1 else 0 end as is_current
       from tasks where tasks.id in (${newest}) and created_at >= ${before.getTime()}
         and state in ('success', 'failed', 'timeout', 'lost')),

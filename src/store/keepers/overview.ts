@@ -2,6 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import type { OverviewKeeper, OverviewProject, ProjectCounts } from "../../model/console/overview.ts";
 import { sliceOf } from "../query/page.ts";
 import type { Scope } from "../query/scope.ts";
+import { workedTime } from "../query/worked-time.ts";
 import { newestOfProjects } from "./asked-projects.ts";
 import { walkNewest } from "./newest-walk.ts";
 import { runStatistics } from "./overview-statistics.ts";
@@ -46,7 +47,8 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
       const rows = await newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
         db.selectFrom("tasks").where(isOfProject).select("tasks.id").orderBy("tasks.id", "desc").limit(count),
       )
-        .select(["id", "project_id", "state", "created_at", "started_at", "finished_at"])
+        .select(["id", "project_id", "state", "created_at"])
+        .select(workedTime(dialect).as("worked_ms"))
         .select(
           sql<number>`case when state = 'success' and stages not like '%"state":"success"%' then 1 else 0 end`.as(
             "nothing_ran",
@@ -54,12 +56,12 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         )
         .orderBy("id")
         .execute();
-      return rows.map(({ id, project_id, state, created_at, started_at, finished_at, nothing_ran }) => ({
+      return rows.map(({ id, project_id, state, created_at, worked_ms, nothing_ran }) => ({
         id,
         projectId: project_id,
         state,
         createdAt: new Date(created_at),
-        durationMs: started_at === null || finished_at === null ? null : finished_at - started_at,
+        durationMs: worked_ms === null ? null : Number(worked_ms),
         nothingRan: nothing_ran === 1,
       }));
     },

@@ -100,7 +100,18 @@ export const askedAgain = reasonText("approval_again");
 /** What changes when the approved workspace is lost. The pinned values stay: they are what the first request was about. */
 export function builtAgain(task: Task, approval: TaskApproval): Partial<Task> {
   return {
-    approval: { ...approval, state: "building", by: null, at: null, comment: "", built: null },
+    approval: {
+      ...approval,
+      ...{
+        state: "building",
+        requestedAt: null,
+        expiresAt: null,
+        by: null,
+        at: null,
+        comment: "",
+        built: null,
+      },
+    },
     stages: resetStages(task.stages),
   };
 }

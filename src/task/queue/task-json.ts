@@ -1,4 +1,4 @@
-import type { LogLine, Task } from "../../model/task.ts";
+import { type LogLine, type Task, waitedMs } from "../../model/task.ts";
 import { reasonParts } from "../../reason/reason.ts";
 
 /** A task as the API, live messages and notifications write it. */
@@ -40,8 +40,10 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     createdAt: task.createdAt.toISOString(),
     startedAt: timeJson(task.startedAt),
     finishedAt: timeJson(task.finishedAt),
+    waitedMs: waitedMs(task),
   };
 }
+
 /** Without what is pinned, which is long, and what only the server needs. */
 function approvalJson({ approval }: Task) {
   if (approval === null) return null;
