@@ -11,6 +11,15 @@ export function releasesQuery(projectId: number) {
   });
 }
 
+/** Settings that a rollback to the release of a task brings back, where the project has others now. */
+export function releaseSettingsQuery(projectId: number, taskId: number) {
+  const param = { id: projectId, taskId };
+  return queryOptions({
+    queryKey: ["releases", projectId, "settings", taskId],
+    queryFn: () => answerOf(api.projects[":id"].releases[":taskId"].settings.$get({ param })),
+  });
+}
+
 export function outputQuery(taskId: number) {
   return queryOptions({
     queryKey: ["output", taskId],

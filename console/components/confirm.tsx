@@ -14,6 +14,7 @@ export function ConfirmButton({
   confirm,
   onConfirm,
   isDanger = false,
+  isWide = false,
   typed,
   "aria-label": name,
   ...button
@@ -25,6 +26,8 @@ export function ConfirmButton({
   confirm: string;
   onConfirm: () => Promise<unknown>;
   isDanger?: boolean;
+  /** The question has a table. */
+  isWide?: boolean;
   /** Text that the user types to confirm. */
   typed?: string;
   "aria-label"?: string;
@@ -41,7 +44,12 @@ export function ConfirmButton({
       >
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{visible(title)}</Text>}>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={<Text fw={620}>{visible(title)}</Text>}
+        size={isWide ? "xl" : "md"}
+      >
         <Question {...{ confirm, onConfirm, isDanger, typed }} onClose={close}>
           {children}
         </Question>

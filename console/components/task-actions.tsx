@@ -8,6 +8,7 @@ import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { canNotify, stopWatching, useIsWatched, watchTask } from "../watched-tasks.ts";
 import { ApprovalAnswer } from "./approval-answer.tsx";
+import { ReturningSettings } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -45,6 +46,7 @@ function Cancel({ task }: { task: Task }) {
 function Repeat({ task, isServing }: { task: Task; isServing: boolean }) {
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
+  const releaseOf = task.rollbackTo ?? task.id;
   return (
     <>
       <ConfirmButton
@@ -61,9 +63,11 @@ function Repeat({ task, isServing }: { task: Task; isServing: boolean }) {
           label={t("task.redeploy")}
           title={t("task.redeployTitle", { commit: visible(shortCommit(task.commit)) })}
           confirm={t("task.redeploySubmit")}
-          onConfirm={() => rollback.mutateAsync(task.rollbackTo ?? task.id)}
+          isWide
+          onConfirm={() => rollback.mutateAsync(releaseOf)}
         >
-          {t("task.redeployAbout")}
+          <p>{t("task.redeployAbout")}</p>
+          <ReturningSettings projectId={task.projectId} taskId={releaseOf} />
         </ConfirmButton>
       )}
     </>

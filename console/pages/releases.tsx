@@ -1,6 +1,7 @@
 import { Group, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { ReturningSettings } from "../components/changed-settings.tsx";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, Panel } from "../components/page.tsx";
@@ -93,10 +94,12 @@ function RollbackButton({ project, release }: { project: Project; release: Relea
       label={t("project.rollback")}
       aria-label={t("project.rollbackTo", { commit })}
       title={t("project.rollbackTitle", { commit })}
+      isWide
       confirm={t("project.rollbackSubmit")}
       onConfirm={() => rollback.mutateAsync(release.taskId)}
     >
-      {t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}
+      <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>
+      <ReturningSettings projectId={project.id} taskId={release.taskId} />
     </ConfirmButton>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { plainText } from "../ansi.ts";
+import { UsedSettings } from "../components/changed-settings.tsx";
 import { LogView } from "../components/log-view.tsx";
 import { Elapsed } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
@@ -72,6 +73,7 @@ function TaskView({ task }: { task: Task }) {
       <div className="stack">
         <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />
         <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
+        {task.rollbackTo !== null && <UsedSettings projectId={task.projectId} taskId={task.rollbackTo} />}
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">
             {reasonIn(task.waiting, task.waitingParts ?? [])}

@@ -16,6 +16,7 @@ import { notify } from "./en/notify.ts";
 import { overview } from "./en/overview.ts";
 import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
+import { release } from "./en/release.ts";
 import { replay } from "./en/replay.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
@@ -56,6 +57,7 @@ export const en = {
   notify,
   overview,
   project,
+  release,
   push,
   replay,
   runners,

@@ -22,6 +22,7 @@ import { overview } from "./zh-cn/overview.ts";
 import { project } from "./zh-cn/project.ts";
 import { push } from "./zh-cn/push.ts";
 import { reason } from "./zh-cn/reason.ts";
+import { release } from "./zh-cn/release.ts";
 import { replay } from "./zh-cn/replay.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { search } from "./zh-cn/search.ts";
@@ -65,6 +66,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   notify,
   overview,
   project,
+  release,
   push,
   reason: { ...reason, ...field, ...answer },
   replay,

@@ -81,10 +81,14 @@ const keptRelease = z.object({
 });
 export type KeptRelease = z.infer<typeof keptRelease>;
 
+/** A line for the log: which settings a release that comes back runs with. Absent: it says nothing of them. */
+const releaseSettings = z.string().optional();
+
 /** A kept release with what is needed to run it again. */
 const restorable = keptRelease.extend({
   stages: z.array(taskStage),
   env: z.record(z.string(), z.string()),
+  settings: releaseSettings,
 });
 export type RestorableRelease = z.infer<typeof restorable>;
 
@@ -163,6 +167,7 @@ export const runTask = z.object({
       isKept: z.boolean(),
       /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
       from: keptRelease.nullable(),
+      settings: releaseSettings,
       /** Runs again if deploy, start or the health check fails. */
       previous: restorable.nullable(),
       /** Run again instead of `previous`, the first one first, if that has ended by itself meanwhile. Absent: none. */

@@ -76,6 +76,7 @@ export const apiAccess: Record<string, string> = {
   "GET /api/tasks/{id}/log": "project view",
   "GET /api/tasks/{id}/output": "project view",
   "GET /api/projects/{id}/releases": "project view",
+  "GET /api/projects/{id}/releases/{taskId}/settings": "project view",
   "POST /api/projects/{id}/rollback": "project manage",
   "POST /api/projects/{id}/move": "project manage",
   "POST /api/tasks/{id}/cancel": "project manage",

@@ -1,9 +1,10 @@
-import type { Project } from "../../model/project.ts";
+import { type Project, stageNames } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
+import { changedSettings } from "../../task/release/changed-settings.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
 import { isUsable } from "../../task/release/rollback-order.ts";
 import { auditEntry, audited, projectChange, projectOf } from "./context.ts";
@@ -42,6 +43,26 @@ const listReleases = route("get", "/projects/{id}/releases", {
   request: { params: idParams("id") },
   responses: {
     200: json("The releases.", z.object({ items: z.array(releaseShape) }).openapi("ReleaseList")),
+  },
+});
+
+const changedSetting = z
+  .object({
+    setting: z.string().openapi({ example: "env.PORT" }),
+    release: z.string().nullable().openapi({ description: "With the release; null: not set." }),
+    project: z.string().nullable().openapi({ description: "In the project; null: not set." }),
+  })
+  .openapi("ChangedSetting");
+
+const listSettings = route("get", "/projects/{id}/releases/{taskId}/settings", {
+  summary: "Settings that return with a release",
+  description:
+    "The variables and the settings of stages that a rollback to the release of `taskId` uses, as far as they differ from those of the project. " +
+    "Empty for a task without a release: its commit is built with the settings of the project.",
+  access: { project: "view" },
+  request: { params: idParams("id", "taskId") },
+  responses: {
+    200: json("What differs.", z.object({ items: z.array(changedSetting) }).openapi("ChangedSettings")),
   },
 });
 
@@ -89,6 +110,13 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
       const liveId = await liveReleaseId(store, project);
       const releases = await store.releases.ofProject(project.id, maxReleases);
       return c.json({ items: releases.map((release) => written(release, project, liveId)) }, 200);
+    })
+    .openapi(listSettings, async (c) => {
+      const project = projectOf(c);
+      const release = await store.releases.ofTask(c.req.valid("param").taskId);
+      if (release?.projectId !== project.id) return c.json({ items: [] }, 200);
+      const stages = stageNames.filter((name) => name !== "build" || !isUsable(release, project));
+      return c.json({ items: changedSettings(release, project, stages) }, 200);
     })
     .openapi(rollBack, async (c) => {
       const { taskId = null } = c.req.valid("json");

@@ -49,6 +49,7 @@ export async function rollBack(
     return;
   }
   log.say("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
+  if (previous.settings !== undefined) log.say("system", `[${previous.settings}]`);
   if ((await held.rollback({ toTaskId, state: "running", reason: "" })) === null) return;
   const restored = await runPrevious(instruction, previous, parts).catch(messageOf);
   if (typeof restored === "string") {

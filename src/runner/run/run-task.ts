@@ -238,6 +238,8 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   }
   if (release)
     stream.say("checkout", `commit ${release.commit} from the kept workspace of task ${release.taskId}`);
+  const settings = instruction.release?.settings;
+  if (settings !== undefined) stream.say("checkout", settings);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);

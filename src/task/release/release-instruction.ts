@@ -5,6 +5,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { KeptRelease, RunTask } from "../../runner/protocol.ts";
 import { isSideEffect } from "../queue/stages.ts";
+import { changedSettings } from "./changed-settings.ts";
 
 type WireStage = RunTask["stages"][number];
 
@@ -67,7 +68,15 @@ export async function releaseInstruction(
       endedAt: null,
     });
   const before = deploys ? await releasesBefore(task, project, from, parts) : { previous: null };
-  return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), ...before } };
+  return {
+    ...run,
+    release: {
+      isKept: deploys || !canDeploy,
+      from: from && wireRelease(from),
+      ...(back === null ? {} : { settings: settingsLine(back, project, names) }),
+      ...before,
+    },
+  };
 }
 
 /** The stages that the task was handed out with, as far as they are stored: the project's may have been changed since. */
@@ -108,11 +117,23 @@ async function releasesBefore(
       (name) => isSideEffect(name) && release.stages[name].script.trim() !== "",
     );
     const stages = names.map((name) => stageOf(release.stages, name));
-    return { ...wireRelease(release), stages, env: release.env };
+    const settings = settingsLine(release, project, names);
+    return { ...wireRelease(release), stages, env: release.env, settings };
   };
   const earlier = usable.filter((release) => release !== previous).slice(0, maxEarlier);
   const isDown = live === null && kept[0] !== undefined && kept[0].endedAt !== null;
   return { previous: restorable(previous), earlier: earlier.map(restorable), isDown };
+}
+
+function settingsLine(release: Release, project: Project, stages: StageName[]): string {
+  const changed = changedSettings(release, project, stages).map(({ setting }) =>
+    setting.replace(/^(env|stages)\./, ""),
+  );
+  const differs = changed.length === 0 ? "the same as today's" : `today's differ: ${changed.join(", ")}`;
+  return `variables, scripts and checks of task ${release.taskId}, secrets of today (${differs})`.slice(
+    0,
+    2000,
+  );
 }
 
 /** More than any runner keeps. */

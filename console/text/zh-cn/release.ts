@@ -1,0 +1,15 @@
+import type { release as english } from "../en/release.ts";
+import type { Translated } from "../message.ts";
+
+export const release: Translated<typeof english> = {
+  settings: "不同的设置",
+  setting: "设置",
+  settingThen: "此发布使用",
+  settingNow: "项目当前",
+  settingNone: "未设置",
+  networkOf: "{stage} 的网络",
+  settingsSame: "其变量、脚本和检查与项目当前的相同。密钥使用当前的值。",
+  settingsReturn: "以下设置会随此发布恢复，不使用项目当前的设置。",
+  settingsKeep: "密钥使用当前的值。要用项目当前的设置部署此提交，请在其任务上使用“重新运行”。",
+  settingsUsed: "此回滚使用任务 {id} 的变量、脚本和检查，以及当前的密钥。项目现在的设置有所不同：",
+};

@@ -1,0 +1,128 @@
+import { afterAll, expect, test } from "bun:test";
+import { guardedProject } from "../support/approval-scene.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { makeRepository } from "../support/git-repository.ts";
+
+const { browser, server } = await setUpConsole();
+const repository = await makeRepository();
+await repository.push({ "readme.md": "hello" });
+afterAll(() => repository.remove());
+
+async function deploy(projectId: number, state: "success" | "failed") {
+  const commit = await repository.push({}, { message: "a change" });
+  const task = await server.reach((await server.run(projectId)).id, state);
+  return { task, short: commit.slice(0, 7) };
+}
+
+test("the question before a rollback, and its page, show the settings that return with the release", async () => {
+  const scripts = { deploy: "echo $COLOR" };
+  const projectId = await server.project(repository.url, scripts, { env: { COLOR: "red" } });
+  const first = await deploy(projectId, "success");
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+    env: { COLOR: "blue" },
+    stages: { deploy: { script: "echo in $COLOR" } },
+  });
+  await deploy(projectId, "success");
+  for (const [locale, button, confirm, value] of [
+    ["zh-CN", /^回滚到/, null, "项目当前"],
+    ["en-US", /^Roll back to/, "Start the rollback", "In the project now"],
+  ] as const) {
+    const { page, go, faults, close } = await openConsole(browser, server.url, { ...wide, locale });
+    await go(`/projects/${projectId}/releases`);
+    await page.getByRole("button", { name: button }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("columnheader", { name: value }).waitFor();
+    const rows = await dialog.locator("tbody tr").allInnerTexts();
+    expect(rows.map((row) => row.split("\t").map((cell) => cell.trim()))).toEqual([
+      ["COLOR", "red", "blue"],
+      [expect.stringContaining("deploy"), "echo $COLOR", "echo in $COLOR"],
+    ]);
+    if (confirm !== null) {
+      await dialog.getByRole("button", { name: confirm }).click();
+      await page.waitForURL("**/tasks/*");
+      await page.locator('.task-facts .state[data-state="success"]').waitFor();
+      await page.getByText(`uses the variables, scripts and checks of task ${first.task.id}`).waitFor();
+    }
+    expect(faults).toEqual([]);
+    await close();
+  }
+}, 60_000);
+
+test("a task that was rolled back says what serves only while that serves", async () => {
+  const projectId = await server.project(
+    repository.url,
+    {},
+    {
+      stages: { start: { script: "sleep 300 &", settleSeconds: 1 } },
+    },
+  );
+  const startWith = (script: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  const first = await deploy(projectId, "success");
+  await startWith("exit 1");
+  const second = await deploy(projectId, "failed");
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${second.task.id}`);
+  await page.getByText(`${second.short} failed; ${first.short} is serving again.`).waitFor();
+  await startWith("sleep 300 &");
+  await deploy(projectId, "success");
+  await go(`/tasks/${second.task.id}`);
+  await page
+    .getByText(`${second.short} failed; ${first.short} was serving again when this task ended. start failed`)
+    .waitFor();
+  expect(await page.getByText("is serving again.", { exact: false }).count()).toBe(0);
+  await startWith("true");
+  await deploy(projectId, "success");
+  await close();
+}, 60_000);
+
+/** A task that waits for an approval, on a page in another time zone. */
+async function waitingTask() {
+  const { id } = await guardedProject(server, { url: repository.url, dataDir: server.dataDir });
+  const waiting = await server.reach((await server.run(id)).id, "waiting");
+  const zone = { ...wide, locale: "en-US", timezoneId: "Asia/Shanghai" };
+  const { page, go, close } = await openConsole(browser, server.url, zone);
+  await go(`/tasks/${waiting.id}`);
+  return { projectId: id, waiting, page, go, close };
+}
+
+test("the end of a request for approval is in local time, as all times of the page", async () => {
+  const { waiting, page, close } = await waitingTask();
+  const until = new Intl.DateTimeFormat("en-US", {
+    ...{ dateStyle: "medium", timeStyle: "short", timeZone: "Asia/Shanghai" },
+  }).format(new Date(waiting.approval?.expiresAt ?? 0));
+  const said = await page
+    .getByText(/^Waiting for approval until/)
+    .first()
+    .textContent();
+  expect(said?.replaceAll(/\s/g, " ")).toBe(`Waiting for approval until ${until.replaceAll(/\s/g, " ")}.`);
+  await close();
+}, 60_000);
+
+test("the wait for an approval is no part of the duration of a task", async () => {
+  const { projectId, waiting, page, go, close } = await waitingTask();
+  const took = page.locator(".task-facts .figures").first();
+  const built = await took.textContent();
+  await Bun.sleep(12_000);
+  expect(await took.textContent()).toBe(built);
+  await server.admin.expect(200, "POST", `/api/tasks/${waiting.id}/approve`, {});
+  expect((await server.reach(waiting.id, "success")).waitedMs).toBeGreaterThan(11_000);
+  await page.locator('.task-facts .state[data-state="success"]').waitFor();
+  expect(Number.parseFloat((await took.textContent()) ?? "")).toBeLessThan(11);
+  await go(`/tasks?projectId=${projectId}`);
+  const listed = page.locator(`tr:has(a[href="/tasks/${waiting.id}"]) .figures`).first();
+  expect(Number.parseFloat((await listed.textContent()) ?? "")).toBeLessThan(11);
+  await close();
+}, 90_000);
+
+test("a stage has one duration: that of the list of stages", async () => {
+  const projectId = await server.project(repository.url, { build: "echo begins; sleep 1; echo ends" });
+  const { task } = await deploy(projectId, "success");
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${task.id}`);
+  await page.locator(".log-head", { hasText: "build" }).waitFor();
+  expect(await page.locator(".stage", { hasText: "build" }).textContent()).toContain("sec");
+  expect(await page.locator(".log-head", { hasText: "build" }).textContent()).toBe("build2 lines");
+  await close();
+}, 60_000);
