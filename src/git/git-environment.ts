@@ -26,6 +26,8 @@ export interface GitRemote {
 /** The environment in which git talks to a project's repository, and the files it needs for that. */
 export interface GitEnvironment {
   env: Record<string, string>;
+  /** The same without the credential. */
+  anonymous: Record<string, string>;
   remove(): void;
 }
 
@@ -130,6 +132,7 @@ export function openGitEnvironment(
     env[`GIT_CONFIG_KEY_${index}`] = key;
     env[`GIT_CONFIG_VALUE_${index}`] = value;
   }
+  const anonymous = { ...env };
   if (repo.credential?.type === "token") {
     const helper = join(home, "askpass");
     writeFileSync(helper, askpass, { mode: 0o700 });
@@ -148,7 +151,7 @@ export function openGitEnvironment(
     chmodSync(keyFile, 0o600);
     env.GIT_SSH_COMMAND = sshCommand(folders.knownHosts, keyFile, checked.ssh);
   }
-  return { env, remove: () => rmSync(home, { recursive: true, force: true }) };
+  return { env, anonymous, remove: () => rmSync(home, { recursive: true, force: true }) };
 }
 
 /**

@@ -105,7 +105,8 @@ export interface Project extends ExecutionSettings {
   id: number;
   name: string;
   groupId: number | null;
-  git: { url: string; ref: string; submodules: boolean };
+  /** `lfs`: whether the files of Git LFS are fetched; absent: no. */
+  git: { url: string; ref: string; submodules: boolean; lfs?: boolean };
   stages: Stages;
   env: Record<string, string>;
   notify: NotifyTarget[];

@@ -59,8 +59,15 @@ export function hasReleases({ stages }: Pick<Project, "stages">): boolean {
   return stages.start.previous !== undefined;
 }
 
-/** What a runner must be able to do; an older one would start the service beside the previous one. */
-export function needsOf({ stages: { start }, deploy }: Pick<Project, "stages" | "deploy">): string[] {
+/**
+ * What a runner must be able to do; an older one would start the service beside the previous one, or leave pointers in the
+ * place of files.
+ */
+export function needsOf({
+  stages: { start },
+  deploy,
+  git,
+}: Pick<Project, "stages" | "deploy" | "git">): string[] {
   const needsRules = start.previous !== undefined && start.previous !== "keep" && start.script.trim() !== "";
   const { healthCheck: check } = start;
   const needsCheck =
@@ -69,5 +76,6 @@ export function needsOf({ stages: { start }, deploy }: Pick<Project, "stages" | 
   return [
     ...(needsRules || needsCheck ? ["releases"] : []),
     ...(deploy.approval === "required" ? ["approvals"] : []),
+    ...(git.lfs ? ["lfs"] : []),
   ];
 }

@@ -206,6 +206,10 @@ export const reasonTexts = {
   branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",
   fetch_failed: "git could not fetch {ref}: {why}",
   checkout_failed: "The commit could not be checked out: {why}",
+  submodules_fork: "The submodules of a fork, which gets no clone credential, could not be fetched: {why}",
+  lfs_missing:
+    "The runner does not have git-lfs, which the setting for Git LFS of this project needs: install the package git-lfs on it",
+  lfs_failed: "The files of Git LFS could not be fetched: {why}",
   submodules_failed: "The submodules could not be fetched: {why}",
   ssh_host_key:
     "the SSH host key of {host} differs from the key in this {program}'s known_hosts: either the host has a new key, or the connection is intercepted; if the new key is the host's own, remove the old key from known_hosts on the {program}'s machine (the log shows the command)",

@@ -42,7 +42,7 @@ export const healthCheck = z.discriminatedUnion("type", [
 export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
 
 /** Capabilities that a runner of this version has and earlier ones lack. */
-export const runnerFeatures = ["releases", "approvals", "deploy-secrets"];
+export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs"];
 /** Scripts of different projects run as different users. */
 export const projectUsersFeature = "project-users";
 
@@ -101,6 +101,10 @@ export const runTask = z.object({
   repo: z.object({
     url: z.string(),
     submodules: z.boolean(),
+    /** Whether the files of Git LFS are fetched. Absent: no. */
+    lfs: z.boolean().optional(),
+    /** The code of a fork: its submodules are fetched without the credential. Absent: no. */
+    isFork: z.boolean().optional(),
     credential: z
       .discriminatedUnion("type", [
         z.object({ type: z.literal("token"), username: z.string(), token: z.string() }),

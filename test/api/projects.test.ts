@@ -39,7 +39,7 @@ describe("a project", () => {
       id: expect.any(Number),
       name: "bare",
       groupId: null,
-      git: { url: git.url, ref: "main", submodules: false, credentialSet: false },
+      git: { url: git.url, ref: "main", submodules: false, lfs: false, credentialSet: false },
       stages: { build: none, deploy: none, start },
       ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },

@@ -10,15 +10,15 @@ import { t } from "../../text/text.ts";
 import { Credential } from "./credential.tsx";
 
 function repositoryOf({ name, groupId, git, supersede, labels }: Project) {
-  const { url, ref, submodules } = git;
-  return { name, groupId, url, ref, submodules, supersede, labels };
+  const { url, ref, submodules, lfs } = git;
+  return { name, groupId, url, ref, submodules, lfs, supersede, labels };
 }
 
 /** Name, group and repository of a project, and which runners it uses. */
 export function RepositorySettings({ project }: { project: Project }) {
-  const draft = useProjectDraft(project, repositoryOf, ({ url, ref, submodules, ...rest }) => {
-    const isGitChanged = [url, ref, submodules].some((change) => change !== undefined);
-    return { ...rest, ...(isGitChanged ? { git: { url, ref, submodules } } : {}) };
+  const draft = useProjectDraft(project, repositoryOf, ({ url, ref, submodules, lfs, ...rest }) => {
+    const isGitChanged = [url, ref, submodules, lfs].some((change) => change !== undefined);
+    return { ...rest, ...(isGitChanged ? { git: { url, ref, submodules, lfs } } : {}) };
   });
   const { value, set, text, refused } = draft;
   return (
@@ -37,6 +37,7 @@ export function RepositorySettings({ project }: { project: Project }) {
           {...text("ref", "git.ref")}
         />
         <Checkbox label={t("settings.submodules")} {...draft.flag("submodules")} />
+        <Checkbox label={t("settings.lfs")} description={t("settings.lfsHint")} {...draft.flag("lfs")} />
         <Select
           label={t("settings.supersede")}
           description={t("settings.supersedeHint")}
@@ -73,6 +74,7 @@ export function RepositorySettings({ project }: { project: Project }) {
             url: t("settings.cloneUrl"),
             ref: t("settings.ref"),
             submodules: t("settings.submodules"),
+            lfs: t("settings.lfs"),
             supersede: t("settings.supersede"),
             labels: t("settings.labels"),
           }}

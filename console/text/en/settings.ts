@@ -23,6 +23,8 @@ export const settings = {
   ref: "Branch or tag",
   refHint: "Used by manual deploys, and by webhooks that build the project's own branch.",
   submodules: "Clone submodules too",
+  lfs: "Fetch the files of Git LFS",
+  lfsHint: "Uses the clone credential. The runner needs the package git-lfs.",
   supersede: "A new task cancels",
   supersedeHint: "Only tasks of the same branch or tag.",
   supersedeNone: "no other task",

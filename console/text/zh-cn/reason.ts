@@ -186,6 +186,9 @@ export const reason: Translated<typeof reasonTexts> = {
   branch_missing: "{url} 中没有名为 {ref} 的分支；标签请写作 refs/tags/{tag}。",
   fetch_failed: "git 无法获取 {ref}：{why}",
   checkout_failed: "无法检出该提交：{why}",
+  submodules_fork: "无法获取分叉仓库（它得不到克隆凭据）的子模块：{why}",
+  lfs_missing: "运行器没有 git-lfs，而此项目的 Git LFS 设置需要它：请在其上安装软件包 git-lfs",
+  lfs_failed: "无法获取 Git LFS 的文件：{why}",
   submodules_failed: "无法获取子模块：{why}",
   ssh_host_key:
     "{host} 的 SSH 主机密钥与 {program} 的 known_hosts 中的不一致：可能是主机更换了密钥，也可能是连接被劫持；如果新密钥确实属于该主机，请在 {program} 所在机器的 known_hosts 中删除旧密钥（日志中有相应命令）",

@@ -24,6 +24,8 @@ export const settings: Translated<typeof english> = {
   ref: "分支或标签",
   refHint: "用于手动部署，以及构建项目自身分支的 Webhook。",
   submodules: "同时克隆子模块",
+  lfs: "获取 Git LFS 的文件",
+  lfsHint: "使用克隆凭据。运行器需要软件包 git-lfs。",
   supersede: "新任务会取消",
   supersedeHint: "仅限同一分支或标签的任务。",
   supersedeNone: "不取消任何任务",

@@ -120,6 +120,11 @@ const rollback = z.enum(["automatic", "off"]).openapi({
     "Whether the previous release comes back by itself when deploy, start or the health check fails.",
 });
 
+const lfs = z.boolean().openapi({
+  description:
+    "Whether the files of Git LFS are fetched, with the clone credential. The runner needs git-lfs.",
+});
+
 /** The bodies of create and update; `rules` come from the settings. */
 export function projectBodies(rules: GitUrlRules) {
   const url = z
@@ -129,7 +134,7 @@ export function projectBodies(rules: GitUrlRules) {
       if (fault) context.addIssue({ code: "custom", message: fault });
     })
     .openapi({ example: "https://git.example.com/shop.git" });
-  const git = { url, ref: gitRef.optional(), submodules: z.boolean().optional() };
+  const git = { url, ref: gitRef.optional(), submodules: z.boolean().optional(), lfs: lfs.optional() };
   const rest = {
     groupId: id.nullable().optional(),
     stages: strict({
@@ -204,6 +209,7 @@ export const projectShape = z
       url: z.string(),
       ref: z.string(),
       submodules: z.boolean(),
+      lfs,
       credentialSet: z.boolean().openapi({ description: "The credential itself is never returned." }),
     }),
     stages: z.object({
@@ -297,7 +303,11 @@ export function projectJson(
   const forScripts = secrets.filter(({ name }) => !isReservedSecret(name));
   return jsonOf(projectShape, {
     ...project,
-    git: { ...project.git, credentialSet: names.includes(reservedSecrets.credential) },
+    git: {
+      ...project.git,
+      lfs: project.git.lfs ?? false,
+      credentialSet: names.includes(reservedSecrets.credential),
+    },
     stages: {
       build: stage(build),
       deploy: stage(deploy),

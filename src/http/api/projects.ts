@@ -177,7 +177,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
       const asked: NewProject = {
         name: body.name,
         groupId: body.groupId ?? null,
-        git: { url: body.git.url, ref: body.git.ref ?? "main", submodules: body.git.submodules ?? false },
+        git: { ref: "main", submodules: false, ...onlyGiven(body.git) },
         stages,
         ...mergeExecution(null, body),
         needsContainer: needsContainer(body.image ?? "", stages),

@@ -32,6 +32,8 @@ export interface CheckoutOptions {
   repo: Pick<GitUrlRules, "allowLocal" | "trusted"> & {
     url: string;
     submodules: boolean;
+    lfs?: boolean | undefined;
+    isFork?: boolean | undefined;
     credential: { type: string } | null;
   };
   ref: string;
@@ -42,8 +44,8 @@ export interface CheckoutOptions {
   borrowers: string[] | null;
   /** Destination folder; must not exist. */
   target: string;
-  /** Runs git in the project's environment; throws if it is stopped. */
-  git(args: string[]): Promise<GitResult>;
+  /** Runs git in the project's environment, or in one without its credential; throws if it is stopped. */
+  git(args: string[], isAnonymous?: boolean): Promise<GitResult>;
   say(text: string): void;
 }
 
@@ -88,11 +90,47 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   );
   if (repo.submodules)
     await must(
-      git(["-C", target, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1"]),
-      "The submodules could not be fetched",
+      git(
+        ["-C", target, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1"],
+        repo.isFork,
+      ),
+      // The author of a fork chooses the addresses: the credential would read other repositories for them.
+      repo.isFork && repo.credential
+        ? "The submodules of a fork, which gets no clone credential, could not be fetched"
+        : "The submodules could not be fetched",
     );
+  if (repo.lfs) await fetchLfsFiles(options);
   say(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
   return checkedOut;
+}
+
+/**
+ * The address is given, because a file of the repository (.lfsconfig) could name another repository for the credential.
+ * Other commits that a script checks out keep their pointers: it has no credential to fetch them.
+ */
+async function fetchLfsFiles({ repo, target, git, say }: CheckoutOptions): Promise<void> {
+  const { exitCode } = await git(["lfs", "version"]);
+  if (exitCode !== 0) throw new CheckoutError(reasonText("lfs_missing"));
+  say("fetching the files of Git LFS");
+  const steps = [
+    ["lfs", "install", "--local", "--skip-smudge", "--skip-repo"],
+    ["-c", `lfs.url=${lfsUrlOf(repo.url)}`, "lfs", "pull"],
+  ];
+  for (const step of steps) {
+    const { exitCode, output } = await git(["-C", target, ...step]);
+    if (exitCode === 0) continue;
+    // The last line only says that something failed.
+    const why = output.split("\n").findLast((line) => line.trim() !== "" && !/failed to fetch/i.test(line));
+    throw new CheckoutError("The files of Git LFS could not be fetched", output, why ?? null);
+  }
+}
+
+/** Where a repository has its files, as git-lfs derives it from the address of a remote. */
+function lfsUrlOf(url: string): string {
+  if (url.startsWith("/")) return `file://${url}`;
+  if (!/^https?:/i.test(url)) return url;
+  const repository = url.replace(/\/+$/, "");
+  return `${repository}${repository.endsWith(".git") ? "" : ".git"}/info/lfs`;
 }
 
 /** The current commit of the ref at its host. */

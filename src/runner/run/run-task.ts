@@ -1,15 +1,11 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import { openGitEnvironment } from "../../git/git-environment.ts";
 import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
-import { keepEnd } from "../log/kept-end.ts";
+import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { buildMasker, type Masker } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
-import { runProcess } from "../process/process.ts";
-import { survivorsText } from "../process/process-tree.ts";
 import { livingMembers } from "../process/started-service.ts";
 import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
@@ -23,6 +19,7 @@ import { diskUseOf } from "../workspace/disk-use.ts";
 import { trustOf } from "../workspace/trust.ts";
 import type { Workspace, Workspaces } from "../workspace/workspace.ts";
 import { type BuiltParts, leaveCaches, sealBuilt, verifyBuilt } from "./built-workspace.ts";
+import { checkOut } from "./check-out.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
 
@@ -210,9 +207,6 @@ function secretsOf(instruction: RunTask): string[] {
   return [...Object.values(secrets), ...Object.values(deploySecrets), ...ofCredential];
 }
 
-/** Enough for all output of git itself; a host may send more. */
-const gitOutputMaxBytes = 256 * 1024;
-
 interface Work extends RunTaskParts {
   held: HeldTask;
   guard: TaskGuard;
@@ -293,56 +287,4 @@ function instructionOf(instruction: RunTask, release: KeptRelease | null): RunTa
   const { taskId, attempt, ref } = release;
   const stages = instruction.stages.filter(({ name }) => name !== "build");
   return { ...instruction, taskId, attempt, ref, stages };
-}
-
-/** The folder with the checked-out commit, or the failure. */
-async function checkOut(
-  instruction: RunTask,
-  parts: Work & { workspace: Workspace },
-): Promise<CheckedOut | StageEnd> {
-  const { held, stream, workspace, workspaces, guard } = parts;
-  const { limits, repo } = instruction;
-  const environment = openGitEnvironment(repo, workspaces, parts.env);
-  const endsAt = performance.now() + limits.checkoutTimeoutMs;
-  let state: "failed" | "timeout" = "failed";
-  try {
-    return await checkout({
-      repo,
-      ref: instruction.ref,
-      commit: instruction.commit,
-      cache: workspaces.cacheOf(instruction.projectId),
-      borrowers: workspaces.sourcesOf(instruction.projectId),
-      target: workspace.source,
-      say: (text) => stream.say("checkout", text),
-      async git(args) {
-        const output = keepEnd(gitOutputMaxBytes);
-        const result = await runProcess({
-          command: ["git", ...args],
-          cwd: workspace.scripts,
-          env: environment.env,
-          onOutput: output.push,
-          stop: held.stopped,
-          timeoutMs: Math.max(1, endsAt - performance.now()),
-          killAt: held.killAt,
-          mayLeaveProcesses: false,
-          mark: parts.newMark(),
-          watch: guard.watch,
-        });
-        guard.release(result.tree);
-        if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
-        if (result.end === "timeout") {
-          state = "timeout";
-          throw new CheckoutError(reasonText("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
-        }
-        return { exitCode: result.exitCode ?? 1, output: output.text() };
-      },
-    });
-  } catch (error) {
-    if (held.stopped.aborted) return stoppedEnd("checkout", held);
-    if (!(error instanceof CheckoutError)) throw error;
-    for (const line of error.details) stream.say("checkout", line);
-    return { state, exitCode: null, reason: error.message };
-  } finally {
-    environment.remove();
-  }
 }

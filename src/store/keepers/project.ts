@@ -76,7 +76,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
-      const before = change.stages || change.deploy ? await this.byId(id) : null;
+      const before = change.stages || change.deploy || change.git ? await this.byId(id) : null;
       const needs = before && { needs: JSON.stringify(needsOf({ ...before, ...change })) };
       const set = { ...projectShape.update(change), ...needs };
       if (Object.keys(set).length === 0) return this.byId(id);

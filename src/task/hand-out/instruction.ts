@@ -83,6 +83,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     repo: {
       url: project.git.url,
       submodules: project.git.submodules,
+      lfs: project.git.lfs === true,
+      isFork: isFork(task),
       credential: isMoved ? null : credential,
       ...{ allowLocal, trusted: [...trusted] },
     },

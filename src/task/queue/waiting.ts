@@ -21,7 +21,7 @@ type Readers = Pick<Keepers, "runners" | "groups">;
 
 type Wanted = Pick<
   Project,
-  "labels" | "groupId" | "isolation" | "needsContainer" | "stages" | "homeRunnerId" | "deploy"
+  "labels" | "groupId" | "isolation" | "needsContainer" | "stages" | "homeRunnerId" | "deploy" | "git"
 >;
 
 /** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
@@ -141,7 +141,7 @@ function fitOf(project: Wanted, group: Group | null, runners: Runner[]): Runner[
     return lasting(
       reasonText(equipped.length > 1 ? "wait_old_runners" : "wait_old_runner", {
         runners: equipped.map(({ name }) => name).join(", "),
-        setting: needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check",
+        setting: settingOf(needs, equipped),
       }),
     );
   return fit;
@@ -156,6 +156,13 @@ function homeFault(homeId: number, runners: Runner[], fit: Runner[], now: Date):
   if (!fit.includes(home)) return lasting(reasonText("wait_home_unfit", named));
   if (isSeen(home, now)) return null;
   return waiting(reasonText("wait_home_away", named));
+}
+
+/** A setting that asks for more than these runners can do. */
+function settingOf(needs: string[], runners: Runner[]): string {
+  const lacking = needs.filter((need) => runners.some(({ features }) => !features.includes(need)));
+  if (lacking.includes("approvals")) return "deploy.approval";
+  return lacking.includes("releases") ? "start.previous or the health check" : "git.lfs";
 }
 
 function waiting(why: string): Waiting {

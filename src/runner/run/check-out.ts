@@ -1,0 +1,75 @@
+import { openGitEnvironment } from "../../git/git-environment.ts";
+import { reasonText } from "../../reason/reason.ts";
+import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
+import { keepEnd } from "../log/kept-end.ts";
+import type { LogStream } from "../log/log-stream.ts";
+import type { TaskGuard } from "../process/lifeline.ts";
+import { runProcess } from "../process/process.ts";
+import { survivorsText } from "../process/process-tree.ts";
+import type { RunTask } from "../protocol.ts";
+import type { HeldTask } from "../server/held-task.ts";
+import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import type { Workspace, Workspaces } from "../workspace/workspace.ts";
+
+interface CheckOutParts {
+  held: HeldTask;
+  stream: LogStream;
+  workspace: Workspace;
+  workspaces: Workspaces;
+  guard: TaskGuard;
+  /** The runner's own environment. */
+  env: Record<string, string | undefined>;
+  newMark(): string;
+}
+
+/** Enough for all output of git itself; a host may send more. */
+const gitOutputMaxBytes = 256 * 1024;
+
+/** The folder with the checked-out commit, or the failure. */
+export async function checkOut(instruction: RunTask, parts: CheckOutParts): Promise<CheckedOut | StageEnd> {
+  const { held, stream, workspace, workspaces, guard } = parts;
+  const { limits, repo } = instruction;
+  const environment = openGitEnvironment(repo, workspaces, parts.env);
+  const endsAt = performance.now() + limits.checkoutTimeoutMs;
+  let state: "failed" | "timeout" = "failed";
+  try {
+    return await checkout({
+      repo,
+      ref: instruction.ref,
+      commit: instruction.commit,
+      cache: workspaces.cacheOf(instruction.projectId),
+      borrowers: workspaces.sourcesOf(instruction.projectId),
+      target: workspace.source,
+      say: (text) => stream.say("checkout", text),
+      async git(args, isAnonymous = false) {
+        const output = keepEnd(gitOutputMaxBytes);
+        const result = await runProcess({
+          command: ["git", ...args],
+          cwd: workspace.scripts,
+          env: isAnonymous ? environment.anonymous : environment.env,
+          onOutput: output.push,
+          stop: held.stopped,
+          timeoutMs: Math.max(1, endsAt - performance.now()),
+          killAt: held.killAt,
+          mayLeaveProcesses: false,
+          mark: parts.newMark(),
+          watch: guard.watch,
+        });
+        guard.release(result.tree);
+        if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
+        if (result.end === "timeout") {
+          state = "timeout";
+          throw new CheckoutError(reasonText("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
+        }
+        return { exitCode: result.exitCode ?? 1, output: output.text() };
+      },
+    });
+  } catch (error) {
+    if (held.stopped.aborted) return stoppedEnd("checkout", held);
+    if (!(error instanceof CheckoutError)) throw error;
+    for (const line of error.details) stream.say("checkout", line);
+    return { state, exitCode: null, reason: error.message };
+  } finally {
+    environment.remove();
+  }
+}
