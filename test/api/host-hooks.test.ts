@@ -211,7 +211,7 @@ test("a self-hosted Git host is recognised by its API, which is not called where
     });
     host.requests.length = 0;
     expect(await inspect(guarded, host.cloneUrl)).toMatchObject({ provider: null });
-    expect(host.requests.filter((request) => request.includes("/api/"))).toEqual([]);
+    expect(host.requests).toEqual([]);
     host.stop();
     // A host that is down is unknown, no credential helps, and the answer still names the repository.
     expect(await inspect(open, host.cloneUrl)).toMatchObject({

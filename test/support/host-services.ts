@@ -18,10 +18,11 @@ export interface HostService extends Held {
   cloneUrl: string;
   /** Answers every call like this, as an outage, a revoked token or a rate limit does. */
   failWith: number | Failure | null;
-  /** Called with each request before it is answered. */
+  /** Called with each call of its API before it is answered. */
   onRequest: ((request: string) => void | Promise<void>) | null;
   /** Origin of a server for requests of git; null: the host has no repositories to clone. */
   gitServer: string | null;
+  /** The calls of its API. Requests of git are not among them: the server polls a repository at any time. */
   requests: string[];
   stop(): void;
 }
@@ -58,8 +59,11 @@ export function startHostService(kind: HostKind): HostService {
     port: 0,
     async fetch(request): Promise<Response> {
       const { pathname, searchParams, search } = new URL(request.url);
-      requests.push(`${request.method} ${pathname}`);
-      await service.onRequest?.(`${request.method} ${pathname}`);
+      const isGit = pathname.includes(".git/");
+      if (!isGit) {
+        requests.push(`${request.method} ${pathname}`);
+        await service.onRequest?.(`${request.method} ${pathname}`);
+      }
       if (service.failWith !== null) {
         const { failWith } = service;
         const {
@@ -71,7 +75,7 @@ export function startHostService(kind: HostKind): HostService {
       }
       const open = openAnswers[kind]?.[pathname];
       if (open) return open();
-      if (service.gitServer !== null && pathname.includes(".git/"))
+      if (service.gitServer !== null && isGit)
         return fetch(`${service.gitServer}${pathname.replace(/^\/ann/, "")}${search}`, request);
       const text = await request.text();
       const body = text === "" ? {} : (JSON.parse(text) as Json);
