@@ -32,7 +32,7 @@ import { shortAuthors } from "./0022-short-authors.ts";
 import { secretScopes } from "./0024-secret-scopes.ts";
 import { endedReleases } from "./0025-ended-releases.ts";
 import { forgottenTips } from "./0026-forgotten-tips.ts";
-import { skipKeywords } from "./0026-skip-keywords.ts";
+import { skipKeywords } from "./0027-skip-keywords.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -60,7 +60,7 @@ const migrations = {
   "0024-secret-scopes": () => secretScopes,
   "0025-ended-releases": () => endedReleases,
   "0026-forgotten-tips": () => forgottenTips,
-  "0026-skip-keywords": () => skipKeywords,
+  "0027-skip-keywords": () => skipKeywords,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
