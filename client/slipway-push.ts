@@ -1,6 +1,6 @@
 /**
  * Client of the Slipway push gateway for browsers, Bun and Node 22 or later. One file, no dependencies. It uses the
- * subprotocol `slipway.v1`, in which messages have ids and a reconnect can resume.
+ * subprotocol `slipway.v1`, in which messages have positions and a reconnect can resume.
  */
 
 /** connecting: a handshake is running · waiting: the next attempt is scheduled · closed: no attempt before `open()`. */
@@ -19,8 +19,7 @@ export interface PushStatus {
   state: PushState;
   /** Why the client waits or is closed, as a readable text. */
   reason: string;
-  /** Close code of the last connection; null before the first close. */
-  closeCode: number | null;
+  closeCode: number | null; // Of the last connection; null before the first close.
   /** When the next attempt starts, in milliseconds since the epoch; only while waiting. */
   retryAt: number | null;
 }
@@ -46,6 +45,8 @@ export interface PushEvents {
   message: PushMessage;
   joined: string;
   left: string;
+  /** In channels whose names start with `presence-`. */
+  member: { type: "joined" | "left"; channel: string; userId: string };
   problem: PushProblem;
 }
 
@@ -69,8 +70,6 @@ export interface PushOptions {
 }
 
 const protocol = "slipway.v1";
-/** Ids for dropping duplicates: more than the 10,000 messages that a resume in a cluster may repeat. */
-const keptIds = 12_000;
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
 /** After a connection of this length the pauses start with the shortest again. */
@@ -90,21 +89,19 @@ export class SlipwayPush {
   readonly #options: Required<Omit<PushOptions, "channels">>;
   readonly #listeners = new Map<keyof PushEvents, Set<(event: never) => void>>();
   readonly #channels = new Set<string>();
-  #seenIds = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #socket: WebSocket | null = null;
   #attempt = 0; // Events of older attempts are ignored.
   #failures = 0;
   #refusedCodes = 0;
   #acceptsMessages = true;
-  #lastId: string | null = null;
+  #position: string | null = null;
   #wasOpen = false;
   #openedAt = 0;
   /** Timer of the handshake, of the pause or of the heartbeat, depending on the state. */
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the browser comes back online, the pause ends. */
   readonly #retryNow = () => {
-    if (this.#status.state === "waiting") void this.#connect();
+    if (this.#status.state === "waiting") void this.#connect(); // The browser is back online.
   };
 
   constructor(options: PushOptions) {
@@ -209,7 +206,7 @@ export class SlipwayPush {
     url.searchParams.set("code", code);
     if (this.#options.temporary) url.searchParams.set("temp", "1");
     for (const channel of channels) url.searchParams.append("channel", channel);
-    if (this.#lastId !== null) url.searchParams.set("resume", this.#lastId);
+    if (this.#position !== null) url.searchParams.set("resume", this.#position);
     return url.href;
   }
 
@@ -218,8 +215,9 @@ export class SlipwayPush {
     const frame = parseFrame(text);
     if (frame.type === "welcome") this.#welcome(frame, requested);
     else if (frame.type === "message") this.#deliver(frame);
-    else if (frame.type === "position") this.#lastId = textOf(frame.lastId);
+    else if (frame.type === "position") this.#position = textOf(frame.lastId);
     else if (frame.type === "joined" || frame.type === "left") this.#emit(frame.type, textOf(frame.channel));
+    else if (frame.type === "memberJoined" || frame.type === "memberLeft") this.#member(frame);
     else if (frame.type === "error") this.#refused(frame);
   }
 
@@ -230,7 +228,7 @@ export class SlipwayPush {
     this.#refusedCodes = 0;
     this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
-    if (frame.recovered !== true && typeof frame.lastId === "string") this.#lastId = frame.lastId;
+    if (frame.recovered !== true && typeof frame.lastId === "string") this.#position = frame.lastId;
     this.#setStatus("open", "connected");
     // Channels that were joined or left during the handshake, or did not fit into its query.
     for (const channel of unrequested) this.#write({ type: "join", channel });
@@ -242,14 +240,15 @@ export class SlipwayPush {
   }
 
   #deliver(frame: Frame): void {
-    const id = textOf(frame.id);
-    if (this.#seenIds.has(id)) return;
-    this.#seenIds.add(id);
-    // Half of them are dropped at once: finding the oldest id of a large set is slow.
-    if (this.#seenIds.size > 2 * keptIds) this.#seenIds = new Set([...this.#seenIds].slice(-keptIds));
-    this.#lastId = id;
-    const { targetType, target, data, ts } = frame as unknown as PushMessage;
-    this.#emit("message", { id, targetType, target: textOf(target), data: textOf(data), ts: Number(ts) });
+    const { id, targetType, target, data, ts } = frame as unknown as PushMessage;
+    this.#position = textOf(frame.position ?? id); // Earlier gateways send no position and resume with the id.
+    const texts = { id: textOf(id), target: textOf(target), data: textOf(data) };
+    this.#emit("message", { ...texts, targetType, ts: Number(ts) });
+  }
+
+  #member({ type, channel, userId }: Frame): void {
+    const change = type === "memberJoined" ? "joined" : "left";
+    this.#emit("member", { type: change, channel: textOf(channel), userId: textOf(userId) });
   }
 
   #refused(frame: Frame): void {

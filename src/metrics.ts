@@ -48,6 +48,18 @@ export function metricGroup(registry: Metrics, prefix: string) {
         },
       });
     },
+    /** A gauge with one value per value of `label`. */
+    labelledGauge(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void {
+      new Gauge({
+        name: prefix + name,
+        help,
+        registers,
+        labelNames: [label],
+        collect() {
+          for (const [value, figure] of read()) this.set({ [label]: value }, figure);
+        },
+      });
+    },
     counter(name: string, help: string, read: () => number): void {
       new Counter({
         name: prefix + name,

@@ -1,4 +1,4 @@
-import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
+import { Admin, Consumer, Producer, stringSerializers } from "@platformatic/kafka";
 import { Connection } from "rabbitmq-client";
 
 /** A client library alone, used as its documentation shows, with the same durability as ours. */
@@ -24,7 +24,8 @@ export async function bareRabbitmq(url: string, name: string): Promise<BareClien
   const consumer = connection.createConsumer(
     {
       queue: `${name}.bare`,
-      queueOptions: { durable: true, arguments: { "x-expires": 60_000 } },
+      queueOptions: { durable: true, arguments: { "x-queue-type": "stream" } },
+      arguments: { "x-stream-offset": "next" },
       exchanges: [{ exchange: name, type: "fanout", durable: true }],
       queueBindings: [{ exchange: name }],
       qos: { prefetchCount: 2_000 },
@@ -51,12 +52,10 @@ export async function bareRabbitmq(url: string, name: string): Promise<BareClien
 
 export async function bareKafka(url: string, topic: string): Promise<BareClient> {
   const base = { clientId: "bare", bootstrapBrokers: [url.slice("kafka://".length)] };
-  const producer = new Producer({
-    ...base,
-    serializers: stringSerializers,
-    idempotent: true,
-    autocreateTopics: true,
-  });
+  const admin = new Admin(base);
+  await admin.createTopics({ topics: [topic], partitions: 1, replicas: 1 });
+  await admin.close();
+  const producer = new Producer({ ...base, serializers: stringSerializers, idempotent: true });
   const send = (ids: string[]) =>
     producer.send({
       messages: ids.map((id) => ({ topic, key: id, value: JSON.stringify({ id, padding }) })),

@@ -1,20 +1,25 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Broker, BrokerBus } from "../bus/broker-bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { type KafkaSasl, parseKafkaAddress } from "../bus/kafka/kafka-address.ts";
-import { localBus } from "../bus/local.ts";
-import { steadyClock } from "../clock.ts";
+import { type LogFiles, localBus } from "../bus/local.ts";
+import type { LogName } from "../bus/log.ts";
+import { LogFile } from "../bus/log-file.ts";
+import { type Clock, machineClock, steadyClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError, type ConfigFault } from "../config/config-load.ts";
 import { messageOf } from "../errors.ts";
-import { workerName } from "../push/presence/worker-name.ts";
+import { oncePerSecond } from "../once-per-second.ts";
+import { presenceWindowMs } from "../push/presence/presence.ts";
+import { idempotencyDefaults } from "../push/publish/idempotency.ts";
 import { randomToken } from "../secrets.ts";
 import { WorkerBus } from "../workers/worker/worker-bus.ts";
 import { stableInstanceId } from "./instance-id.ts";
 import type { AppContext } from "./part.ts";
 
 export interface Buses {
-  /** Carries `broadcast` and `control`. */
+  /** The logs `broadcast` and `control`. */
   bus: Bus;
   /** Carries `client` and `events` to other services; null: there is no queue. */
   outbound: Bus | null;
@@ -38,14 +43,18 @@ export async function instanceName(config: Config): Promise<string> {
 
 /**
  * A single instance uses the local bus, or the bus of its workers. A cluster, or an instance that forwards client messages,
- * uses the queue; each worker is a consumer of its own there.
+ * uses the queue; each worker is a reader of its own there.
  */
-export async function openBuses({ config, log, metrics, worker }: AppContext): Promise<Buses> {
-  const ownBus = () => (worker ? new WorkerBus(worker.link, { log, clock: steadyClock }) : localBus());
+export async function openBuses(context: AppContext, steady: Clock): Promise<Buses> {
+  const { config, log, metrics, clock, worker } = context;
+  const ownBus = () =>
+    worker
+      ? new WorkerBus(worker.link, { log, clock: steadyClock })
+      : localBus(clock, logFilesOf(context, steady));
   const instance = worker?.node ?? (await instanceName(config));
   const url = config["push.queue.url"];
   if (!url || !usesQueue(config)) return { bus: ownBus(), outbound: null, node: instance };
-  const node = worker ? workerName(instance, worker.worker) : instance;
+  const node = worker ? `${instance}.w${worker.worker}` : instance;
   const queue = new BrokerBus(await brokerOf(url, node, config), {
     prefix: config["push.queue.prefix"],
     log,
@@ -110,4 +119,52 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
   }
   const { kafkaBroker } = await import("../bus/kafka/kafka.ts");
   return kafkaBroker({ ...options, sasl: config["push.queue.sasl"] });
+}
+
+/** Of each of the two files; the log of the supervisor keeps as much in memory. */
+export const logFileMaxBytes = 64 * 1024 * 1024;
+
+/** How much of each log is read after a restart: for idempotency keys, clients that resume, and presence. */
+export function logWindowsMs(config: AppContext["config"]): Record<LogName, number> {
+  const broadcast = Math.max(idempotencyDefaults.windowMs, config["push.resume.age"]);
+  return { broadcast, control: presenceWindowMs };
+}
+
+/** The files of an instance without a queue. */
+export function logFilesOf(context: LogFileContext, steady: Clock): LogFiles {
+  if (!context.config["push.log-file"]) return { broadcast: null, control: null };
+  const fileOf = (name: LogName) => logFileOf(name, context, steady);
+  return { broadcast: fileOf("broadcast"), control: fileOf("control") };
+}
+
+type LogFileContext = Pick<AppContext, "config" | "log" | "clock">;
+
+function logFileOf(name: LogName, { config, log, clock }: LogFileContext, steady: Clock): LogFile {
+  // With the port, so that gateways with the same data folder have separate files.
+  const file = join(config["data.dir"], `push-${name}-${config["server.listen"].port}`);
+  let reason = "";
+  const warnFault = oncePerSecond(steady, (failed) =>
+    log.error(
+      { failed, file, reason },
+      "the last messages could not be written; after a restart now, clients would not resume",
+    ),
+  );
+  return new LogFile({
+    file,
+    windowMs: logWindowsMs(config)[name],
+    maxBytes: logFileMaxBytes,
+    clock,
+    steady,
+    machine: machineClock(),
+    onFault(why) {
+      reason = why;
+      warnFault();
+    },
+    onCut(windowMs) {
+      log.warn(
+        { file, seconds: Math.round(windowMs / 1000) },
+        "so much is published that only the messages of this time survive a restart",
+      );
+    },
+  });
 }

@@ -1,5 +1,4 @@
-import { join } from "node:path";
-import { type Clock, machineClock, steadyClock, systemClock } from "../clock.ts";
+import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-load.ts";
 import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
@@ -14,9 +13,7 @@ import { oncePerSecond } from "../once-per-second.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { verifyByUri } from "../push/admission/verify-uri.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
-import { KeyFile } from "../push/publish/key-file.ts";
 import { randomToken } from "../secrets.ts";
-import { WorkerBus } from "../workers/worker/worker-bus.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
 import { openBuses } from "./buses.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
@@ -30,36 +27,28 @@ export interface PushPart extends Part {
 
 const verifyTimeoutMs = 3000;
 const maxPendingVerifications = 1000;
-/** Instances see the messages of different publishers in slightly different order. */
-const clusterOverlapMs = 2000;
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
   const { config, log, metrics, clock, worker } = context;
   const verifyUri = config["push.verify-uri"];
   if (!ownCodes) checkVerifyUri(config);
-  const { bus, outbound, node } = await openBuses(context);
+  const steady = clock === systemClock ? steadyClock : clock;
+  const { bus, outbound, node } = await openBuses(context, steady);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
-  const steady = clock === systemClock ? steadyClock : clock;
-  const sharesKeys = bus.name === "workers";
-  // Workers without a broker leave the keys to their supervisor.
-  const keyFile = sharesKeys ? null : keyFileOf(context, steady, worker?.worker);
-  const bootTag = randomToken(6, "hex");
   const gateway = new Gateway(
     {
       ...gatewayOptions(config, Math.min(maxConnections, socketLimit()), ownCodes === null),
       node,
-      bootTag,
-      originId: sharesKeys && worker ? worker.bootTag : bootTag,
+      bootTag: randomToken(6, "hex"),
     },
     {
       bus,
       outbound,
-      workers: worker ? workerShare(worker.link, worker, sharesKeys) : null,
+      workers: worker ? workerShare(worker.link, worker) : null,
       queuesClientMessages: config["push.queue-client-messages"],
       codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
-      keyFile,
       clock,
       steady,
       random: Math.random,
@@ -75,13 +64,14 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     routes: pushRoutes(gateway, routeOptions),
     websocket: pushSocketHandler(gateway, routeOptions) as never,
     async prepare() {
-      if (!(bus instanceof WorkerBus)) return;
+      // A cluster is reached later: until then the server listens and refuses connections.
+      if (bus.isCluster) return;
       bus.start();
-      await bus.isCaughtUp;
+      await gateway.caughtUp;
     },
     started(server) {
       gateway.start(server);
-      for (const one of opened) one.start();
+      for (const one of opened) if (one !== bus || bus.isCluster) one.start();
     },
     async missing() {
       if (gateway.drain.isDraining) return "draining";
@@ -97,7 +87,6 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     },
     async close() {
       gateway.stop();
-      keyFile?.close();
       await gateway.presence.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },
@@ -121,38 +110,11 @@ export function instanceMaxConnections(config: Config, workers: number): number 
   return Math.min(config["push.max-connections"], workers * socketLimit());
 }
 
-/** The name contains the port, so that gateways with the same data folder have separate keys; so have workers. */
-export function keyFileOf(
-  { config, log, clock }: Pick<AppContext, "config" | "log" | "clock">,
-  steady: Clock,
-  worker?: number,
-): KeyFile {
-  const { port } = config["server.listen"];
-  const file = join(
-    config["data.dir"],
-    worker === undefined ? `push-keys-${port}.jsonl` : `push-keys-${port}-${worker}.jsonl`,
-  );
-  const complain = oncePerSecond(steady, (failed) =>
-    log.error({ failed, file, reason }, "idempotency keys could not be written; a restart will forget them"),
-  );
-  let reason = "";
-  return new KeyFile({
-    file,
-    clock,
-    steady,
-    machine: machineClock(),
-    onFault(why) {
-      reason = why;
-      complain();
-    },
-  });
-}
-
 function gatewayOptions(
   config: Config,
   maxConnections: number,
   isAlone: boolean,
-): Omit<GatewayOptions, "node" | "bootTag" | "originId"> {
+): Omit<GatewayOptions, "node" | "bootTag"> {
   return {
     admission: {
       maxConnections,
@@ -182,7 +144,6 @@ function gatewayOptions(
       maxMessages: config["push.resume.messages"],
       maxBytes: config["push.resume.bytes"],
       maxAgeMs: config["push.resume.age"],
-      overlapMs: config["push.cluster-enabled"] ? clusterOverlapMs : 0,
     },
     drain: {
       drainDelayMs: config["push.drain-delay"],

@@ -13,13 +13,12 @@ import { randomToken } from "../secrets.ts";
 import { type PortLock, takePortLock } from "../workers/port-lock.ts";
 import type { WorkerAnswers, WorkerServing, WorkerStart } from "../workers/protocol.ts";
 import { InstanceLimits } from "../workers/supervisor/instance-limits.ts";
-import { KeyClaims } from "../workers/supervisor/key-claims.ts";
-import { MessageOrder } from "../workers/supervisor/message-order.ts";
 import { MetricsSum, type ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
+import { SharedLog } from "../workers/supervisor/shared-log.ts";
 import { Switchboard } from "../workers/supervisor/switchboard.ts";
 import { WorkerProcesses } from "../workers/supervisor/worker-processes.ts";
-import { instanceName } from "./buses.ts";
-import { checkVerifyUri, instanceMaxConnections, keyFileOf } from "./push-part.ts";
+import { instanceName, logFileMaxBytes, logFilesOf, logWindowsMs } from "./buses.ts";
+import { checkVerifyUri, instanceMaxConnections } from "./push-part.ts";
 import { workerCommand } from "./worker-count.ts";
 
 /** A running supervisor with its workers. */
@@ -102,8 +101,7 @@ class Supervisor {
   readonly #log: Logger;
   readonly #bootTag = randomToken(6, "hex");
   readonly #socket: string;
-  readonly #keys: KeyClaims;
-  readonly #order: MessageOrder;
+  readonly #logs: SharedLog;
   readonly #switchboard: Switchboard;
   readonly #processes: WorkerProcesses;
   readonly #metrics = buildMetrics();
@@ -123,16 +121,19 @@ class Supervisor {
     this.#lock = lock;
     this.#log = log;
     this.#socket = join(lock.folder, "workers.sock");
-    this.#keys = new KeyClaims(keyFileOf({ config, log, clock: systemClock }, steadyClock), steadyClock);
-    this.#order = new MessageOrder({
-      maxMessages: config["push.resume.messages"],
-      // The workers count the data alone, without the rest of a message.
-      maxBytes: 2 * config["push.resume.bytes"],
-      maxAgeMs: config["push.resume.age"],
-      clock: steadyClock,
+    const isCluster = config["push.cluster-enabled"];
+    this.#logs = new SharedLog({
+      windowsMs: logWindowsMs(config),
+      maxBytes: logFileMaxBytes,
+      // In a cluster the broker has the logs.
+      files: isCluster
+        ? { broadcast: null, control: null }
+        : logFilesOf({ config, log, clock: systemClock }, steadyClock),
+      clock: systemClock,
+      steady: steadyClock,
     });
     this.#switchboard = new Switchboard({
-      order: this.#order,
+      logs: this.#logs,
       limits: new InstanceLimits(
         {
           maxConnections: instanceMaxConnections(config, workers),
@@ -141,7 +142,6 @@ class Supervisor {
         },
         steadyClock,
       ),
-      keys: this.#keys,
       metrics: (answers) => this.#metricsText(answers),
       workers,
       isDraining: () => this.#isDraining,
@@ -218,9 +218,8 @@ class Supervisor {
     const nowMs = steadyClock.now();
     const hasSlept = nowMs - this.#tickedAtMs > sleptMs;
     this.#tickedAtMs = nowMs;
-    this.#order.dropOld();
-    this.#order.finishOverdue();
-    this.#keys.dropOld();
+    this.#logs.dropOld();
+    this.#logs.finishOverdue();
     for (const peer of this.#switchboard.peers) {
       if (hasSlept) peer.answeredAtMs = nowMs;
       if (nowMs - peer.answeredAtMs > silentMs) {
@@ -258,6 +257,7 @@ class Supervisor {
     this.#processes.stopping();
     this.#processes.killAll();
     this.#switchboard.close();
+    this.#logs.close();
     this.#lock.release();
   }
 

@@ -1,58 +1,36 @@
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
-import type {
-  Bus,
-  BusHandler,
-  BusMessage,
-  BusState,
-  ExternalTopic,
-  Recall,
-  SharedTopic,
-  Topic,
-} from "./bus.ts";
-import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
-import { reasonOf } from "./failure-reason.ts";
+import { BrokerLog } from "./broker-log.ts";
+import type { Bus, BusState, ExternalTopic } from "./bus.ts";
+import { newBusCounters, registerBusMetrics, registerLogMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
-import { type BrokerRecord, Inbox } from "./inbox.ts";
+import type { LogName, MarkerRecord } from "./log.ts";
+import { keepMarking } from "./log-markers.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
 import { TopicRefusals } from "./topic-refusals.ts";
 
-/** A connection to a broker, from "declared and consuming" until it breaks. */
+/** A connection to a broker, from "declared and reading" until it breaks. */
 export interface BrokerSession {
   /** Resolves once the broker has confirmed. Called in order, without waiting for earlier calls. */
-  send(topic: Topic, key: string, message: BusMessage, body: string): Promise<void>;
+  append(log: LogName, id: string, body: string): Promise<void>;
+  publish(topic: ExternalTopic, key: string, id: string, body: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /** What a session needs from the bus, and reports to it. */
 export interface BrokerLink extends SessionEvents {
-  /** Topics to consume. */
-  topics: SharedTopic[];
-  /** Passes on messages that arrived together. The session acknowledges them, and sends more, once it returns. */
-  receive(topic: SharedTopic, records: BrokerRecord[]): void | Promise<void>;
-  /** Called when the start position is known; the recall is completed before reading starts. Null: no recall is needed. */
-  recallRequest(topic: SharedTopic): RecallRequest | null;
-  /** The broker does not keep messages for a recall. The session continues without recalls. */
-  recallRefused(cause: unknown): void;
-  /** Messages since the last one may be lost. Called before later messages are passed on. */
-  reportLoss(topic: SharedTopic): void;
-  /** No message is missing, but later ones arrive in another order than on other instances. Called before them. */
-  reportReordered(topic: SharedTopic): void;
+  /** The logs to read. */
+  logs: BrokerLog[];
   /** The broker refuses a topic for other services. The session continues. */
   topicRefused(topic: ExternalTopic, cause: unknown): void;
-}
-
-/** Receives earlier messages in any number of parts, then `end`. */
-export interface RecallRequest {
-  windowMs: number;
-  take(records: BrokerRecord[]): void;
-  end(): void;
 }
 
 /** Opens sessions with RabbitMQ or Kafka. */
 export interface Broker {
   readonly name: string;
+  /** See `BrokerLogOptions`. */
+  readonly isContiguous: boolean;
   open(link: BrokerLink): Promise<BrokerSession>;
 }
 
@@ -65,6 +43,9 @@ export interface BrokerBusOptions {
   metrics?: Metrics;
 }
 
+/** Pause of a session whose broker accepts no records of anyone. */
+export const blocked = "blocked";
+
 /** Below the documented 5 s, so that the caller is answered by then. */
 const publishDeadlineMs = 4_000;
 const openTimeoutMs = 10_000;
@@ -74,25 +55,37 @@ const maxDelayMs = 2_000;
 const maxInFlight = 10_000;
 const maxInFlightBytes = 64 * 1024 * 1024;
 
-/** The bus over a broker: one supervised session, bounded publishes, duplicates dropped. */
+/** The bus over a broker: one supervised session, two logs that survive sessions, bounded publishes. */
 export class BrokerBus implements Bus {
   readonly name: string;
-  readonly #inboxes = new Map<SharedTopic, Inbox>();
+  readonly isCluster = true;
+  readonly broadcast: BrokerLog;
+  readonly control: BrokerLog;
   readonly #supervisor: Supervisor<BrokerSession>;
   readonly #inFlight: InFlight;
-  readonly #log: Logger;
   readonly #counters = newBusCounters();
   readonly #refusals: TopicRefusals;
   #isClosing = false;
 
-  constructor(broker: Broker, { prefix, log, clock, random, metrics }: BrokerBusOptions) {
+  constructor(broker: Broker, { prefix, log: parent, clock, random, metrics }: BrokerBusOptions) {
+    const log = parent.child({ bus: broker.name });
     this.name = broker.name;
-    this.#log = log.child({ bus: broker.name });
-    this.#refusals = new TopicRefusals(this.#log, clock);
+    const open = (name: LogName) =>
+      new BrokerLog({
+        name,
+        append: (_, value) =>
+          this.#send(name, value, (session, body) => session.append(name, value.id, body)),
+        isContiguous: broker.isContiguous,
+        clock,
+        log,
+      });
+    this.broadcast = open("broadcast");
+    this.control = open("control");
+    this.#refusals = new TopicRefusals(log, clock);
     this.#supervisor = new Supervisor<BrokerSession>({
-      open: (events) => broker.open(this.#link(events)),
-      readyDetail: `consuming from ${broker.name}, prefix ${prefix}`,
-      log: this.#log,
+      open: (events) => this.#open(broker, events),
+      readyDetail: `reading from ${broker.name}, prefix ${prefix}`,
+      log,
       clock,
       random,
       openTimeoutMs,
@@ -105,8 +98,9 @@ export class BrokerBus implements Bus {
       deadlineMs: publishDeadlineMs,
       clock,
       onSilence: () => {
-        // A broker that paused publishing itself is not gone.
-        if (this.#supervisor.session()) this.#supervisor.break(new Error("the broker stopped confirming"));
+        // A broker that accepts no records of anyone is not gone.
+        if (!this.#supervisor.isPaused(blocked))
+          this.#supervisor.break(new Error("the broker stopped confirming"));
       },
     });
     // A broker that resumes first confirms the earlier messages.
@@ -116,39 +110,13 @@ export class BrokerBus implements Bus {
       counters: this.#counters,
       isReady: () => this.state().ready,
       inFlight: () => this.#inFlight.count,
+      received: () => this.broadcast.arrived + this.control.arrived,
     });
+    registerLogMetrics(metrics, () => this.#logs());
   }
 
-  async publish(topic: Topic, key: string, message: BusMessage): Promise<void> {
-    try {
-      await this.#send(topic, key, message);
-      this.#counters.confirmed[topic]++;
-    } catch (error) {
-      this.#counters.refused++;
-      throw error;
-    }
-  }
-
-  accepts(topic: Topic): boolean {
-    const isOpen = !this.#isClosing && this.#supervisor.session() !== undefined;
-    return isOpen && !this.#inFlight.isFull && this.#refusals.of(topic) === undefined;
-  }
-
-  #send(topic: Topic, key: string, message: BusMessage): Promise<void> {
-    const session = this.#supervisor.session();
-    if (!session || this.#isClosing) return Promise.reject(queueUnavailable(this.#supervisor.state().detail));
-    const refusal = this.#refusals.of(topic);
-    if (refusal) return Promise.reject(refusal);
-    const body = JSON.stringify(message);
-    return this.#inFlight.run(body.length, () => session.send(topic, key, message, body));
-  }
-
-  subscribe(topic: SharedTopic, handle: BusHandler, onLoss = () => {}, recall?: Recall): void {
-    const counted: BusHandler = (messages) => {
-      this.#counters.received += messages.length;
-      return handle(messages);
-    };
-    this.#inboxes.set(topic, new Inbox(counted, onLoss, recall, this.#log));
+  publish(topic: ExternalTopic, key: string, message: { id: string }): Promise<void> {
+    return this.#send(topic, message, (session, body) => session.publish(topic, key, message.id, body));
   }
 
   start(): void {
@@ -170,41 +138,60 @@ export class BrokerBus implements Bus {
     this.#inFlight.stop();
   }
 
-  #link(events: SessionEvents): BrokerLink {
-    this.#counters.sessions++;
-    events.signal.addEventListener("abort", () => this.#inFlight.rejectAll("the connection to it was lost"), {
-      once: true,
-    });
-    return {
-      ...events,
-      topics: [...this.#inboxes.keys()],
-      receive: (topic, records) => this.#inboxes.get(topic)?.receive(records),
-      recallRequest: (topic) => this.#recallRequest(topic, events),
-      recallRefused: (cause) =>
-        this.#log.warn(
-          { error: reasonOf(cause) },
-          "the broker does not keep messages with an idempotency key; an instance that starts does not know earlier keys",
-        ),
-      reportLoss: (topic) => this.#inboxes.get(topic)?.reportLoss(),
-      reportReordered: (topic) => this.#inboxes.get(topic)?.reportReordered(),
-      topicRefused: (topic, cause) => {
-        // A closing session closes its channels, which is not a refusal.
-        if (!this.#isClosing && !events.signal.aborted) this.#refusals.add(topic, cause);
-      },
-    };
+  /** Those that are read: a bus may carry only the topics for other services. */
+  #logs(): BrokerLog[] {
+    return [this.broadcast, this.control].filter(({ isRead }) => isRead);
   }
 
-  #recallRequest(topic: SharedTopic, events: SessionEvents): RecallRequest | null {
-    const inbox = this.#inboxes.get(topic);
-    const windowMs = inbox?.recallWindowMs ?? null;
-    if (!inbox || windowMs === null) return null;
-    return {
-      windowMs,
-      take(records) {
-        events.progressed();
-        inbox.receiveRecalled(records);
+  async #send(
+    to: LogName | ExternalTopic,
+    value: { id: string },
+    send: (session: BrokerSession, body: string) => Promise<void>,
+  ): Promise<void> {
+    try {
+      const session = this.#supervisor.session();
+      if (!session || this.#isClosing) throw queueUnavailable(this.#supervisor.state().detail);
+      const refusal = this.#refusals.of(to);
+      if (refusal) throw refusal;
+      const body = JSON.stringify(value);
+      await this.#inFlight.run(body.length, () => send(session, body));
+      this.#counters.confirmed[to]++;
+    } catch (error) {
+      this.#counters.refused++;
+      throw error;
+    }
+  }
+
+  async #open(broker: Broker, events: SessionEvents): Promise<BrokerSession> {
+    const { signal } = events;
+    this.#counters.sessions++;
+    signal.addEventListener("abort", () => this.#inFlight.rejectAll("the connection to it was lost"), {
+      once: true,
+    });
+    const logs = this.#logs();
+    const session = await broker.open({
+      ...events,
+      logs,
+      topicRefused: (topic, cause) => {
+        // A closing session closes its channels, which is not a refusal.
+        if (!this.#isClosing && !signal.aborted) this.#refusals.add(topic, cause);
       },
-      end: () => inbox.endRecall(),
-    };
+    });
+    for (const log of logs)
+      void keepMarking({
+        log,
+        events,
+        send: (marker) => this.#sendMarker(session, log.name, marker),
+        isBlocked: () => this.#supervisor.isPaused(blocked),
+      });
+    return session;
+  }
+
+  /** Not bounded in time, but a broker that is silent ends the session. */
+  #sendMarker(session: BrokerSession, name: LogName, marker: MarkerRecord): Promise<void> {
+    const body = JSON.stringify(marker);
+    const confirmed = session.append(name, marker.id, body);
+    this.#inFlight.run(body.length, () => confirmed).catch(() => {});
+    return confirmed;
   }
 }

@@ -1,12 +1,15 @@
 import { type Metrics, metricGroup } from "../metrics.ts";
-import type { Topic } from "./bus.ts";
+import type { ExternalTopic } from "./bus.ts";
+import type { Log, LogFigures, LogName } from "./log.ts";
 
 /** Plain numbers, because hot paths increment them; the metrics registry reads them for each scrape. */
 export function newBusCounters() {
   return {
-    confirmed: { broadcast: 0, control: 0, client: 0, events: 0 } satisfies Record<Topic, number>,
+    confirmed: { broadcast: 0, control: 0, client: 0, events: 0 } satisfies Record<
+      LogName | ExternalTopic,
+      number
+    >,
     refused: 0,
-    received: 0,
     /** Opened sessions: each one after the first follows a lost connection. */
     sessions: 0,
   };
@@ -17,19 +20,32 @@ export interface BusMetricsParts {
   counters: BusCounters;
   isReady: () => boolean;
   inFlight: () => number;
+  received: () => number;
 }
 
 export function registerBusMetrics(
   registry: Metrics,
-  { counters, isReady, inFlight }: BusMetricsParts,
+  { counters, isReady, inFlight, received }: BusMetricsParts,
 ): void {
   const { gauge, counter, labelledCounter } = metricGroup(registry, "slipway_queue_");
-  gauge("ready", "1 while consuming from the message queue and able to publish.", () => (isReady() ? 1 : 0));
+  gauge("ready", "1 while reading from the message queue and able to publish.", () => (isReady() ? 1 : 0));
   gauge("in_flight", "Messages that wait for the confirmation of the broker.", inFlight);
   counter("refused_total", "Publishes that were refused or not confirmed in time.", () => counters.refused);
-  counter("received_total", "Messages received from the queue, without duplicates.", () => counters.received);
+  counter("received_total", "Records received from the queue.", received);
   counter("sessions_total", "Sessions opened with the broker.", () => counters.sessions);
   labelledCounter("confirmed_total", "Messages that the broker confirmed, by topic.", "topic", () =>
     Object.entries(counters.confirmed),
   );
+}
+
+/** Figures of the logs that this instance reads. */
+export function registerLogMetrics(registry: Metrics, logs: () => (Log & { name: LogName })[]): void {
+  const { labelledGauge } = metricGroup(registry, "slipway_log_");
+  const add = (name: string, help: string, figure: keyof LogFigures) =>
+    labelledGauge(name, help, "log", () => logs().map((log) => [log.name, log.figures()[figure]]));
+  add("offset", "Offset of the last record that was handled; -1: none.", "offset");
+  add("oldest_offset", "The oldest offset that can still be read; -1: unknown.", "oldestOffset");
+  add("lag_records", "Records that are known and not handled yet.", "lagRecords");
+  add("lag_seconds", "Age of the oldest known record that is not handled.", "lagSeconds");
+  add("starting_read_seconds", "How long the last starting read took.", "startingReadSeconds");
 }

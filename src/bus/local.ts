@@ -1,21 +1,30 @@
-import { alreadyPublished, type Bus, type BusHandler, type SharedTopic } from "./bus.ts";
+import type { Clock } from "../clock.ts";
+import type { Bus } from "./bus.ts";
+import type { LogName } from "./log.ts";
+import type { LogFile } from "./log-file.ts";
+import { MemoryLog } from "./memory-log.ts";
 
-/**
- * The bus of a single instance. A publish calls the subscriber in the same turn of the event loop, so that the runtime
- * combines messages that arrive together into one write per socket. `client` and `events` are dropped.
- */
-export function localBus(): Bus {
-  const handlers = new Map<string, BusHandler>();
+/** Null: the log ends with the process. */
+export type LogFiles = Record<LogName, LogFile | null>;
+
+/** The bus of a single instance. There are no other services: `client` and `events` are dropped. */
+export function localBus(clock: Clock, files: LogFiles): Bus {
+  const broadcast = new MemoryLog({ file: files.broadcast, clock });
+  const control = new MemoryLog({ file: files.control, clock });
   return {
     name: "local",
-    publish: (topic, _key, message) => handlers.get(topic)?.([message]) ?? alreadyPublished,
-    accepts: () => true,
-    subscribe(topic: SharedTopic, handle) {
-      handlers.set(topic, handle);
+    isCluster: false,
+    broadcast,
+    control,
+    async publish() {},
+    start() {
+      broadcast.start();
+      control.start();
     },
-    start() {},
     state: () => ({ ready: true, detail: "one instance, no queue" }),
     onStateChange() {},
-    async close() {},
+    async close() {
+      await Promise.all([broadcast.close(), control.close()]);
+    },
   };
 }

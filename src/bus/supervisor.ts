@@ -13,8 +13,6 @@ export interface SessionEvents {
   /** Connected but not usable, until `resumed` is called for every reason given. `scope` is `all` if not given. */
   paused(reason: string, detail: string, scope?: PauseScope): void;
   resumed(reason: string): void;
-  /** Opening makes progress: its time limit starts again. */
-  progressed(): void;
   /** Aborted when the session must end, also while it is being opened. */
   signal: AbortSignal;
 }
@@ -51,6 +49,7 @@ export class Supervisor<Session extends Closeable> {
   #state: BusState = { ready: false, detail: "not started" };
   #session: Session | undefined;
   #current: AbortController | undefined;
+  #pauses = new Map<string, Pause>();
   #wake: (() => void) | undefined;
   #isClosed = false;
   #loop: Promise<void> | undefined;
@@ -75,6 +74,11 @@ export class Supervisor<Session extends Closeable> {
   /** Undefined unless a session is open and usable. */
   session(): Session | undefined {
     return this.#state.ready ? this.#session : undefined;
+  }
+
+  /** Whether the session is paused for this reason. */
+  isPaused(reason: string): boolean {
+    return this.#pauses.has(reason);
   }
 
   /** Ends the session as broken, for example when the broker stopped answering. */
@@ -116,6 +120,7 @@ export class Supervisor<Session extends Closeable> {
     const tooLong = setTimeout(giveUp, this.#options.openTimeoutMs);
     // Before `open`, because a session may pause while it is being opened.
     const pauses = new Map<string, Pause>();
+    this.#pauses = pauses;
     const isOver = () => abort.signal.aborted || this.#isClosed;
     const updateState = () => {
       if (isOver() || !this.#session) return;
@@ -132,9 +137,6 @@ export class Supervisor<Session extends Closeable> {
         pauses.delete(reason);
         pauses.set(reason, { detail, scope });
         updateState();
-      },
-      progressed: () => {
-        if (!this.#session && !isOver()) tooLong.refresh();
       },
       resumed: (reason) => {
         if (pauses.delete(reason)) updateState();

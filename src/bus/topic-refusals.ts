@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Fault } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import type { Topic } from "./bus.ts";
+import type { ExternalTopic } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
 import { queueUnavailable } from "./in-flight.ts";
 
@@ -19,14 +19,14 @@ const logAgainMs = 60_000;
 export class TopicRefusals {
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #refusals = new Map<Topic, Refusal>();
+  readonly #refusals = new Map<string, Refusal>();
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
     this.#clock = clock;
   }
 
-  add(topic: Topic, cause: unknown): void {
+  add(topic: ExternalTopic, cause: unknown): void {
     const atMs = this.#clock.now();
     const loggedAtMs = this.#refusals.get(topic)?.loggedAtMs ?? Number.NEGATIVE_INFINITY;
     const isLogged = atMs - loggedAtMs >= logAgainMs;
@@ -39,7 +39,7 @@ export class TopicRefusals {
   }
 
   /** The fault of a recent refusal; undefined: ask the broker. */
-  of(topic: Topic): Fault | undefined {
+  of(topic: string): Fault | undefined {
     const refusal = this.#refusals.get(topic);
     return refusal && this.#clock.now() - refusal.atMs < retryAfterMs ? refusal.fault : undefined;
   }

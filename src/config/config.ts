@@ -192,6 +192,11 @@ export const settings = {
   "push.resume.messages": setting(integer(0), 10_000, "Messages kept for clients that resume."),
   "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
   "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
+  "push.log-file": setting(
+    boolean,
+    true,
+    "Without a queue: keeps the messages of the last minutes in data.dir, so that clients resume and idempotency keys are known after a restart.",
+  ),
   "push.api-keys": secret(
     listOf(accessKey),
     [],

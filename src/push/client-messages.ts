@@ -31,7 +31,7 @@ export interface ClientMessageParts {
   /** Null: there are no other workers. */
   remote: RemoteListeners | null;
   channels: Channels;
-  ring: Pick<ResumeRing, "lastId">;
+  ring: Pick<ResumeRing, "position">;
   sendBuffers: SendBuffers;
   counters: PushCounters;
   /** Receives accepted messages; null: they are not queued. */
@@ -108,12 +108,12 @@ export class ClientMessages {
     else this.#accept(socket, frame);
   }
 
-  /** Also sends the newest id: without it, a client with no messages for a while could not resume. */
+  /** Also sends the newest position: without it, a client with no messages for a while could not resume. */
   #echo(socket: Socket, heartbeat: string): void {
     const { ring } = this.#parts;
     this.#reply(socket, heartbeat);
     const isCatchingUp = socket.data.catchUpPosition >= 0;
-    if (socket.data.isV1 && !isCatchingUp) this.#reply(socket, positionFrame(ring.lastId));
+    if (socket.data.isV1 && !isCatchingUp) this.#reply(socket, positionFrame(ring.position));
   }
 
   /** Counts every frame, whatever its content. Over the limit the connection is closed. */

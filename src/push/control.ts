@@ -1,11 +1,18 @@
-import type { Bus } from "../bus/bus.ts";
+import { isMarker, type Log, type LogReader, type LogRecord, type Receipts } from "../bus/log.ts";
 import { isConsoleUser } from "../model/console-names.ts";
 import type { Channels } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
 import { type ChannelGrants, grantsOf } from "./connection/grants.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
-import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message/message.ts";
+import {
+  type ControlAction,
+  type ControlMessage,
+  joinedFrame,
+  leftFrame,
+  readControl,
+} from "./message/message.ts";
+import { RepeatedAppends } from "./publish/repeated-appends.ts";
 
 /**
  * Selects all connections of a user, or one connection. `exceptConsole`: not one of the console. Only the instance that has
@@ -16,22 +23,29 @@ export type ConnectionSelector = { userId: string } | { connectionId: string; ex
 export interface ControlParts {
   /** The other workers of this instance; null: this process is the whole instance. */
   workers: { countConnections(selector: ConnectionSelector): Promise<number> } | null;
-  bus: Bus;
+  control: Log;
+  /** Whether other instances read the log too. Then it does not count connections. */
+  isCluster: boolean;
   connections: Connections;
   channels: Channels;
   sendBuffers: SendBuffers;
   node: string;
   newId: () => string;
-  /** Handles presence messages of other instances. */
-  presence: (message: ControlMessage & { type: "presence" }) => void;
+  /** Handles the presence records of all instances. */
+  presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
+  onUnreadable: () => void;
+  onCaughtUp: () => void;
+  /** Called when actions may have been lost. */
+  onLost: () => void;
 }
 
 /**
- * Actions of other services on connections. Each action is published on the bus, and every instance applies it. The
- * returned numbers count connections of this instance, on all of its workers.
+ * Actions of other services on connections. Each action is appended to the log `control`, and every instance applies it.
+ * The returned numbers count connections of this instance, on all of its workers.
  */
-export class Control {
+export class Control implements LogReader {
   readonly #parts: ControlParts;
+  readonly #repeatedAppends = new RepeatedAppends();
 
   constructor(parts: ControlParts) {
     this.#parts = parts;
@@ -43,30 +57,23 @@ export class Control {
     code: number = closeCodes.kicked,
     reason = "disconnected by the service",
   ): Promise<number> {
-    const before = this.#count(selector);
-    // Without other workers the connections are counted and closed in one turn of the event loop.
-    const affected = before instanceof Promise ? await before : before;
-    return (await this.#publish({ type: "kick", ...selector, code, reason })) ?? affected;
+    // Counted before they are closed.
+    const before = this.#parts.isCluster ? await this.#count(selector) : 0;
+    return (await this.#append({ type: "kick", ...selector, code, reason })) ?? before;
   }
 
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
   async join(userId: string, channel: string): Promise<number> {
-    const { bus, connections } = this.#parts;
-    const counted = await this.#publish({ type: "join", userId, channel });
-    if (counted !== undefined) return counted;
-    if (bus.name !== "local") return this.#count({ userId });
-    return connections.ofUser(userId).filter(({ data }) => data.channels?.has(channel)).length;
+    return (await this.#append({ type: "join", userId, channel })) ?? this.#count({ userId });
   }
 
   async leave(userId: string, channel: string): Promise<number> {
-    const counted = await this.#publish({ type: "leave", userId, channel, revoke: false });
-    return counted ?? this.#count({ userId });
+    return (await this.#append({ type: "leave", userId, channel, revoke: false })) ?? this.#count({ userId });
   }
 
   /** Replaces the user's grants by these names and globs. */
   async grant(userId: string, channels: string[]): Promise<number> {
-    const counted = await this.#publish({ type: "grant", userId, channels });
-    return counted ?? this.#count({ userId });
+    return (await this.#append({ type: "grant", userId, channels })) ?? this.#count({ userId });
   }
 
   /** Connections of this process. */
@@ -74,18 +81,32 @@ export class Control {
     return this.#affected(selector).length;
   }
 
-  /** Connections of this instance. A bus that counts by itself makes this unnecessary. */
-  #count(selector: ConnectionSelector): number | Promise<number> {
-    const { workers, bus } = this.#parts;
-    return workers && !bus.receipts ? workers.countConnections(selector) : this.countHere(selector);
+  receive(records: LogRecord[]): Receipts {
+    return records.map((record) => this.#read(record));
   }
 
-  apply(message: ControlMessage): void {
-    if (message.type === "presence") this.#parts.presence(message);
-    else {
-      const affected = this.#applyTo(message);
-      this.#parts.bus.receipts?.note(message.id, affected);
-    }
+  caughtUp(): void {
+    this.#parts.onCaughtUp();
+  }
+
+  lost(): void {
+    this.#parts.onLost();
+  }
+
+  /** Connections of this instance. */
+  #count(selector: ConnectionSelector): number | Promise<number> {
+    return this.#parts.workers?.countConnections(selector) ?? this.countHere(selector);
+  }
+
+  /** Returns how many connections of this process are affected. */
+  #read({ offset, value }: LogRecord): number {
+    if (isMarker(value)) return 0;
+    const message = readControl(value);
+    if (!message) this.#parts.onUnreadable();
+    if (!message || this.#repeatedAppends.isRepeated(message.id)) return 0;
+    if (message.type !== "presence") return this.#applyTo(message);
+    this.#parts.presence(offset, message);
+    return 0;
   }
 
   /** Returns how many connections of this process are affected. */
@@ -98,13 +119,11 @@ export class Control {
     return sockets.filter(({ data }) => data.channels?.has(message.channel)).length;
   }
 
-  /** Undefined: the bus does not count the affected connections. */
-  async #publish(action: ControlAction): Promise<number | undefined> {
-    const { bus, node, newId } = this.#parts;
+  /** Null: the log does not count the affected connections. */
+  #append(action: ControlAction): Promise<number | null> {
+    const { control, node, newId } = this.#parts;
     const message: ControlMessage = { v: 1, id: newId(), node, ...action };
-    const key = "userId" in action && typeof action.userId === "string" ? action.userId : "";
-    await bus.publish("control", key, message);
-    return bus.receipts?.take(message.id);
+    return control.append(message);
   }
 
   #kick(message: Extract<ControlMessage, { type: "kick" }>): number {

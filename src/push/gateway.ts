@@ -19,15 +19,13 @@ import { ResumeRing, type ResumeRingOptions } from "./fanout/resume-ring.ts";
 import { type SendBufferOptions, SendBuffers } from "./fanout/send-buffer.ts";
 import { newPushCounters } from "./message/counters.ts";
 import { idGenerator } from "./message/ids.ts";
-import { type PresenceEvent, presenceEventId } from "./message/message.ts";
-import { ClusterPresence, presenceBeatMs } from "./presence/cluster-presence.ts";
-import { InstancePresence } from "./presence/instance-presence.ts";
-import { presenceGraceMs } from "./presence/reporter.ts";
-import { distribute } from "./publish/distributor.ts";
-import { Idempotency, idempotencyDefaults } from "./publish/idempotency.ts";
-import type { KeyFile } from "./publish/key-file.ts";
-import { LossDetector } from "./publish/loss-detector.ts";
-import { type InstanceKeys, Publisher } from "./publish/publisher.ts";
+import { memberFrame, type PresenceEvent, presenceEventId } from "./message/message.ts";
+import { ChannelMembers } from "./presence/channel-members.ts";
+import { Presence, presenceWindowMs } from "./presence/presence.ts";
+import type { PresenceReport } from "./presence/presence-record.ts";
+import { BroadcastReader } from "./publish/broadcast-reader.ts";
+import { Idempotency } from "./publish/idempotency.ts";
+import { Publisher } from "./publish/publisher.ts";
 import { registerPushMetrics } from "./push-metrics.ts";
 import { SocketEvents } from "./socket-events.ts";
 
@@ -36,8 +34,6 @@ export interface GatewayOptions {
   node: string;
   /** Random prefix of ids, new for each process. */
   bootTag: string;
-  /** Identifies the positions in the resume ring, which workers without a broker have in common. */
-  originId: string;
   admission: AdmissionOptions;
   connectRate: number;
   maxMessageBytes: number;
@@ -50,12 +46,12 @@ export interface GatewayOptions {
   pongTimeoutMs: number;
   clientMessages: ClientMessageOptions;
   sendBuffer: SendBufferOptions;
-  resume: Omit<ResumeRingOptions, "originId">;
+  resume: ResumeRingOptions;
   drain: Omit<DrainOptions, "random">;
 }
 
 export interface GatewayParts {
-  /** Carries `broadcast` and `control`. */
+  /** The logs `broadcast` and `control`. */
   bus: Bus;
   /** Carries `client` and `events` to other services; null: they are not written. */
   outbound: Bus | null;
@@ -64,8 +60,6 @@ export interface GatewayParts {
   /** The other workers of this instance; null: this process is the whole instance. */
   workers: GatewayWorkers | null;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
-  /** Keeps idempotency keys across a restart; null: only the bus recalls them. */
-  keyFile: KeyFile | null;
   /** The time of messages and events. */
   clock: Clock;
   /** For deadlines. */
@@ -78,13 +72,11 @@ export interface GatewayParts {
 /** What the workers of one instance have in common. */
 export interface GatewayWorkers {
   limits: InstanceLimits;
-  /** Null: the broker carries the messages, with their keys. */
-  keys: InstanceKeys | null;
   names: NameWatch;
   countConnections(selector: ConnectionSelector): Promise<number>;
   clientMessages: RemoteListeners;
-  /** Name of this worker among the instances that announce their users. */
-  presenceNode: string;
+  /** Name of the instance. */
+  instance: string;
 }
 
 /** The push gateway of one process: its parts, and the timer that drives them. */
@@ -96,22 +88,21 @@ export class Gateway {
   readonly drain: Drain;
   readonly hub: Hub;
   readonly newConnections: NewConnections;
-  /** Presence on the other instances; null in local mode. */
-  readonly cluster: ClusterPresence | null;
-  readonly presence: InstancePresence | ClusterPresence;
+  readonly presence: Presence;
   readonly publisher: Publisher;
   readonly ring: ResumeRing;
   readonly sendBuffers: SendBuffers;
   readonly sockets: SocketEvents;
   readonly node: string;
+  /** Whether other instances share the logs. */
+  readonly isCluster: boolean;
   readonly #clock: Clock;
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
   readonly #idempotency: Idempotency;
   readonly #counters = newPushCounters();
-  readonly #losses: LossDetector;
   readonly #tickMs: number;
-  readonly #isClusterBus: boolean;
+  readonly #caughtUp = Promise.withResolvers<void>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #tickedAtMs = 0;
 
@@ -125,14 +116,11 @@ export class Gateway {
     this.node = node;
     this.#clock = clock;
     this.#steady = steady;
-    const isShared = bus.name !== "local";
-    this.#isClusterBus = isShared && bus.name !== "workers";
-    this.#idempotency = new Idempotency({ ...idempotencyDefaults, isShared }, parts.keyFile);
-    // A message whose acknowledgement was lost with the process arrives once more, and is then delivered.
-    for (const [key, record] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
-      this.#idempotency.recall(key, { ...record, isRecalled: isShared }, steady.now());
+    const { isCluster } = bus;
+    this.isCluster = isCluster;
+    this.#idempotency = new Idempotency();
     this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
-    this.ring = new ResumeRing({ ...options.resume, originId: options.originId });
+    this.ring = new ResumeRing(options.resume);
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
     this.#tickMs = tickMsOf(options.pingIntervalMs);
@@ -143,16 +131,14 @@ export class Gateway {
       sendBuffers,
       counters,
       clock: steady,
-      isShared,
-      onSent: bus.receipts ? (id, receivers) => bus.receipts?.note(id, receivers) : null,
+      isShared: isCluster || workers !== null,
     });
-    const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {
       counters,
       connections,
       sendBuffers,
       ring,
-      cluster: () => this.cluster,
+      presence: () => this.presence,
       placesTaken: () => this.admission.placesTaken,
       verificationsPending: () => this.admission.pending,
     });
@@ -160,17 +146,18 @@ export class Gateway {
       log.error({ count }, "codes could not be verified"),
     );
     this.hub = hub;
-    const reachesBus = ({ ready, isReceiving }: BusState) => ready || isReceiving === true;
-    let hasReachedBus = reachesBus(bus.state());
-    bus.onStateChange((state) => {
-      hasReachedBus ||= reachesBus(state);
-      // The others must know of this instance before a rolling restart goes on to the next one.
-      if (state.ready) this.cluster?.tick(steady.now());
-    });
+    const isReading = () => isReadingIn(bus.state());
+    // The others must know of this instance before a rolling restart goes on to the next one.
+    bus.onStateChange(({ ready }) => ready && this.presence.tick(steady.now()));
+    let toCatchUp = 2;
+    const onCaughtUp = () => {
+      toCatchUp--;
+      if (toCatchUp === 0) this.#caughtUp.resolve();
+    };
     this.admission = new Admission(options.admission, {
       instance: workers?.limits ?? null,
       isRefusing: () => drain.isRefusing,
-      hasReachedBus: () => hasReachedBus,
+      hasReachedBus: () => toCatchUp === 0,
       isAllowedOrigin: originCheck(options.allowedOrigins),
       connectRate: new ConnectRate(options.connectRate, steady),
       verifier: new CodeVerifier({
@@ -185,41 +172,39 @@ export class Gateway {
     const warnEventsLost = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
-    const publishEvent = async (type: PresenceEvent["type"], userId: string, occasion: number) => {
-      const id = presenceEventId(type, userId, occasion);
-      const event: PresenceEvent = { v: 1, id, ts: clock.now(), node, type, userId };
-      await outbound?.publish("events", userId, event);
-    };
-    const isOnlineHere = (userId: string) => connections.isOnline(userId);
-    // Workers without a queue have nobody to report presence to.
-    const isAlone = bus.name === "local" || (bus.name === "workers" && outbound === null);
-    this.cluster = isAlone
-      ? null
-      : new ClusterPresence({
-          bus,
-          node: workers?.presenceNode ?? node,
-          boot: bootTag,
-          newId,
-          isOnlineHere,
-          clock,
-          steady,
-          beatMs: presenceBeatMs,
-          graceMs: presenceGraceMs,
-          publishEvent,
-          onEventsLost: warnEventsLost,
-        });
-    this.presence =
-      this.cluster ??
-      new InstancePresence({
-        isOnline: isOnlineHere,
-        clock,
-        steady,
-        graceMs: presenceGraceMs,
-        publishEvent,
-        onEventsLost: warnEventsLost,
+    const writeEvents = async (reports: readonly PresenceReport[]) => {
+      const writing = reports.map(({ type, userId, cause, at }) => {
+        const event: PresenceEvent = {
+          v: 1,
+          id: presenceEventId(type, userId, cause),
+          ts: at,
+          node,
+          type,
+          userId,
+        };
+        return outbound?.publish("events", userId, event);
       });
-    const losses = new LossDetector({ bus, ring, connections, counters, steady });
-    this.#losses = losses;
+      await Promise.all(writing);
+    };
+    this.presence = new Presence({
+      control: bus.control,
+      isReady: () => bus.state().ready && toCatchUp === 0,
+      process: bootTag,
+      instance: workers?.instance ?? node,
+      node,
+      newId,
+      steady,
+      writeEvents: outbound && writeEvents,
+      onNotices(notices) {
+        for (const { type, channel, userId } of notices)
+          hub.notifyChannel(channel, memberFrame(type, channel, userId));
+      },
+      onEventsLost: warnEventsLost,
+    });
+    const members = new ChannelMembers(this.presence);
+    const channels = new Channels(connections, options.reservesConsoleNames, (socket, channel, isMember) =>
+      members.changed(socket, channel, isMember),
+    );
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
       ring,
@@ -243,20 +228,34 @@ export class Gateway {
       },
       steady.now(),
     );
+    const warnUnreadable = oncePerSecond(steady, (skipped) =>
+      log.warn({ skipped }, "skipped records of the queue that are not valid messages"),
+    );
+    const onUnreadable = () => {
+      counters.unreadable++;
+      warnUnreadable();
+    };
     this.control = new Control({
       workers,
-      bus,
+      control: bus.control,
+      isCluster,
       connections,
       channels,
       sendBuffers,
       node,
       newId,
-      presence: (message) => this.cluster?.receive(message),
+      presence: (offset, message) => this.presence.receive(offset, message),
+      onUnreadable,
+      onCaughtUp: () => {
+        this.presence.caughtUp();
+        onCaughtUp();
+      },
+      onLost: () => this.presence.lost(),
     });
     const { maxMessageBytes } = options;
     this.publisher = new Publisher({
-      instanceKeys: workers?.keys ?? null,
-      bus,
+      broadcast: bus.broadcast,
+      isCluster,
       hub,
       idempotency: this.#idempotency,
       clock,
@@ -277,29 +276,31 @@ export class Gateway {
       presence: this.presence,
       ring,
       sendBuffers,
-      losses,
+      isReading,
       counters,
       log,
       clock: steady,
       wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
       pingIntervalMs: options.pingIntervalMs,
     });
-    distribute({
-      bus,
+    const broadcastReader = new BroadcastReader({
       hub,
-      keptRing: bus.name === "workers" ? ring : null,
+      connections,
       idempotency: this.#idempotency,
       counters,
-      losses,
-      clock,
+      rules: { maxMessageBytes, reservesConsoleNames: options.reservesConsoleNames, clock },
       steady,
-      log,
-      newId,
-      maxMessageBytes,
-      reservesConsoleNames: options.reservesConsoleNames,
-      control: (message) => this.control.apply(message),
-      controlLost: () => this.cluster?.reportLoss(),
+      onUnreadable,
+      onCaughtUp,
+      onAdvanced: () => this.sockets.resumeEarly(),
     });
+    bus.broadcast.read(Math.max(this.#idempotency.windowMs, ring.maxAgeMs), broadcastReader);
+    bus.control.read(presenceWindowMs, this.control);
+  }
+
+  /** Resolves when both logs were read to their end once. */
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise;
   }
 
   /** Messages distributed here since the start. */
@@ -324,7 +325,7 @@ export class Gateway {
     this.#heartbeat.tick(nowMs);
     this.hub.tick();
     this.presence.tick(nowMs);
-    this.#losses.tick(nowMs);
+    this.sockets.resumeEarly();
     this.drain.tick(nowMs);
     this.ring.dropOld(nowMs);
     this.#idempotency.dropOld(nowMs);
@@ -335,13 +336,12 @@ export class Gateway {
     return Math.round(this.#clock.now() + steadyMs - this.#steady.now());
   }
 
-  /** Whether `onlineUsersOfCluster` includes users of other instances. */
-  get isCluster(): boolean {
-    return this.cluster !== null && this.#isClusterBus;
-  }
-
   /** Users online on all instances, from what this instance has received; it never waits for others. */
   onlineUsersOfCluster(): string[] {
-    return this.cluster?.onlineUsers() ?? this.connections.onlineUsers();
+    return this.presence.users();
   }
+}
+
+function isReadingIn({ ready, isReceiving }: BusState): boolean {
+  return ready || isReceiving === true;
 }

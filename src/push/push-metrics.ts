@@ -4,6 +4,7 @@ import type { Connections } from "./connection/connections.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
+import type { Presence } from "./presence/presence.ts";
 
 export interface PushMetricsParts {
   counters: PushCounters;
@@ -11,7 +12,7 @@ export interface PushMetricsParts {
   sendBuffers: SendBuffers;
   ring: ResumeRing;
   /** Null in local mode. */
-  cluster: () => { instanceCount: number; userCount: number } | null;
+  presence: () => Pick<Presence, "instanceCount" | "userCount">;
   /** Includes pending verifications. */
   placesTaken: () => number;
   verificationsPending: () => number;
@@ -43,16 +44,8 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => sendBuffers.bufferedBytes,
   );
   gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
-  gauge(
-    "cluster_instances",
-    "Known instances, including this one.",
-    () => parts.cluster()?.instanceCount ?? 1,
-  );
-  gauge(
-    "cluster_users",
-    "Users online on all instances.",
-    () => parts.cluster()?.userCount ?? connections.onlineUsers().length,
-  );
+  gauge("cluster_instances", "Known instances, including this one.", () => parts.presence().instanceCount);
+  gauge("cluster_users", "Users online on all instances.", () => parts.presence().userCount());
   gauge("resume_messages", "Messages kept for clients that resume.", () => ring.size);
   gauge("resume_bytes", "Bytes of messages kept for clients that resume.", () => ring.bytes);
   gauge("loop_lag_seconds", "Largest delay of the event loop since the last reading.", () => {
@@ -70,12 +63,7 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
   );
   counter("deliveries_total", "Messages sent to connections.", () => counters.deliveries);
   counter("dropped_total", "Messages that the runtime dropped for a connection.", () => counters.dropped);
-  counter("unreadable_total", "Values on the bus that are not valid messages.", () => counters.unreadable);
-  counter(
-    "missing_total",
-    "Messages that never arrived here, by the sequence numbers of their publishers.",
-    () => counters.missing,
-  );
+  counter("unreadable_total", "Records of the logs that are not valid messages.", () => counters.unreadable);
   counter(
     "losses_total",
     "Times that messages for open connections may have been lost between the queue and this instance.",

@@ -12,8 +12,8 @@ import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { countAdmission, countClose, type PushCounters } from "./message/counters.ts";
 import { errorFrame, welcomeFrame } from "./message/message.ts";
-import type { InstancePresence } from "./presence/instance-presence.ts";
-import type { LossDetector } from "./publish/loss-detector.ts";
+import type { Presence } from "./presence/presence.ts";
+import { presentName } from "./presence/presence-record.ts";
 
 export interface SocketEventParts {
   admission: Admission;
@@ -23,10 +23,11 @@ export interface SocketEventParts {
   drain: Drain;
   heartbeat: Heartbeat;
   hub: Hub;
-  presence: Pick<InstancePresence, "opened" | "closed">;
+  presence: Pick<Presence, "changed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
-  losses: Pick<LossDetector, "hasNoGaps">;
+  /** Whether all messages that are stored now will be read here. */
+  isReading: () => boolean;
   counters: PushCounters;
   log: Logger;
   clock: Clock;
@@ -34,10 +35,22 @@ export interface SocketEventParts {
   pingIntervalMs: number;
 }
 
+type RefusedChannels = [channel: string, refusal: keyof typeof joinRefusalTexts][];
+
+/** A client whose position this instance has not read yet. */
+interface Early {
+  refused: RefusedChannels;
+  untilMs: number;
+}
+
+/** How long a client waits until this instance has read as far as the client has. */
+const maxEarlyMs = 3_000;
+
 /** Handles the events of a socket, from its upgrade to its close. */
 export class SocketEvents {
   readonly #parts: SocketEventParts;
   readonly #isDebug: boolean;
+  readonly #early = new Map<Socket, Early>();
 
   constructor(parts: SocketEventParts) {
     this.#parts = parts;
@@ -50,13 +63,13 @@ export class SocketEvents {
       socket.close(data.rejection.closeCode, data.rejection.reason);
       return;
     }
-    const { connections, drain, counters, heartbeat, hub, presence, clock } = this.#parts;
+    const { connections, drain, counters, heartbeat, presence, clock } = this.#parts;
     connections.add(socket);
     countAdmission(counters, data.kind);
     heartbeat.watch(socket, clock.now());
-    if (data.kind === "normal") presence.opened(data.userId);
+    if (data.kind === "normal") presence.changed(presentName("", data.userId), true);
     const refusedChannels = this.#joinFirstChannels(socket);
-    hub.add(socket, this.#welcome(socket, refusedChannels));
+    this.#resume(socket, { refused: refusedChannels, untilMs: clock.now() + maxEarlyMs });
     if (this.#isDebug) this.#logOpened(socket);
     if (drain.isRefusing) socket.close(closeCodes.restart, "the server is restarting");
   }
@@ -76,13 +89,16 @@ export class SocketEvents {
 
   closed(socket: Socket, code: number): void {
     const { data } = socket;
-    const { admission, connections, counters, hub, presence } = this.#parts;
+    const { admission, channels, connections, counters, hub, presence } = this.#parts;
     if (data.rejection || !connections.remove(socket)) return;
     admission.release(data.userId);
+    this.#early.delete(socket);
     hub.remove(socket);
     countClose(counters, code);
     if (this.#isDebug) this.#logClosed(data, code);
-    if (data.kind === "normal") presence.closed(data.userId);
+    channels.closed(socket);
+    if (data.kind === "normal" && !connections.isOnline(data.userId))
+      presence.changed(presentName("", data.userId), false);
   }
 
   #logOpened({ data, remoteAddress }: Socket): void {
@@ -101,9 +117,9 @@ export class SocketEvents {
   }
 
   /** Joins the channels of the verify response and of the handshake; returns the refused ones. */
-  #joinFirstChannels(socket: Socket): [channel: string, refusal: keyof typeof joinRefusalTexts][] {
+  #joinFirstChannels(socket: Socket): RefusedChannels {
     const { data } = socket;
-    const refused: [string, keyof typeof joinRefusalTexts][] = [];
+    const refused: RefusedChannels = [];
     for (const channel of data.firstChannels) {
       const refusal = this.#parts.channels.join(socket, channel);
       if (refusal) refused.push([channel, refusal]);
@@ -112,13 +128,38 @@ export class SocketEvents {
     return refused;
   }
 
-  /** Sends `welcome` to a `slipway.v1` client. Returns the ring position from which the connection gets messages. */
-  #welcome(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
-    const { ring, losses, clientMessages, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
+  /** Call when this instance has read further, and regularly. */
+  resumeEarly(): void {
+    for (const [socket, early] of this.#early) this.#resume(socket, early);
+  }
+
+  /** The connection gets the messages after its position, then all later ones. */
+  #resume(socket: Socket, early: Early): void {
+    const { ring, hub, clock, isReading } = this.#parts;
     const { data } = socket;
-    if (!data.isV1) return ring.end;
-    const resume = data.resumeId === null ? null : ring.find(data.resumeId, clock.now());
+    if (!data.isV1 || data.resumeId === null) {
+      this.#welcome(socket, early.refused, false);
+      hub.add(socket, ring.end);
+      return;
+    }
+    const point = ring.find(data.resumeId, clock.now());
+    if (point === null && clock.now() < early.untilMs) {
+      // Not live: it must not get later messages before those that it missed.
+      data.catchUpPosition = ring.end;
+      this.#early.set(socket, early);
+      return;
+    }
+    this.#early.delete(socket);
     data.resumeId = null;
+    this.#welcome(socket, early.refused, (point?.isComplete ?? false) && isReading());
+    hub.add(socket, point?.from ?? ring.end);
+  }
+
+  /** Sends `welcome` to a `slipway.v1` client. */
+  #welcome(socket: Socket, refused: RefusedChannels, recovered: boolean): void {
+    const { ring, clientMessages, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
+    const { data } = socket;
+    if (!data.isV1) return;
     sendBuffers.send(
       socket,
       welcomeFrame({
@@ -129,12 +170,11 @@ export class SocketEvents {
         acceptsMessages: clientMessages.isAccepting,
         pingIntervalMs,
         expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
-        recovered: (resume?.isComplete ?? false) && losses.hasNoGaps,
-        lastId: ring.lastId,
+        recovered,
+        lastId: ring.position,
       }),
     );
     for (const [channel, refusal] of refused)
       sendBuffers.send(socket, errorFrame(refusal, joinRefusalTexts[refusal], channel));
-    return resume?.from ?? ring.end;
   }
 }

@@ -1,4 +1,4 @@
-import type { SharedTopic } from "../bus/bus.ts";
+import type { LogName } from "../bus/log.ts";
 import type { Config } from "../config/config.ts";
 import type { ConnectionSelector } from "../push/control.ts";
 
@@ -24,8 +24,6 @@ export interface Calls {
   enter: { args: { rateKey: string; takesPlace: boolean }; result: "connect_rate" | "full" | null };
   /** Counts a connection of the user; false: the user has too many. */
   confirm: { args: { userId: string }; result: boolean };
-  /** The first publish with the key, or null: this worker is the first and must publish it. */
-  claim: { args: { key: string; fingerprint: string }; result: ClaimedKey | null };
   /** Asks every worker the same question. */
   askAll: { args: { question: Question }; result: WorkerAnswers };
   metrics: { args: null; result: { text: string; contentType: string } };
@@ -33,12 +31,6 @@ export interface Calls {
   missing: { args: null; result: string | null };
 }
 export type CallName = keyof Calls;
-
-export interface ClaimedKey {
-  id: string;
-  fingerprint: string;
-  receivers: number | null;
-}
 
 export type Question =
   | { about: "online" }
@@ -50,7 +42,7 @@ export type Question =
 export interface WorkerAnswers {
   answers: unknown[];
   names: InstanceNames;
-  /** Messages that the supervisor has ordered; 0 with a broker. */
+  /** Messages in the log of the supervisor; 0 with a broker. */
   published: number;
 }
 
@@ -70,8 +62,6 @@ export interface WorkerNote {
   channels?: NameChange[];
   /** Places that became free, each with the user that it was confirmed for, or null. */
   left?: (string | null)[];
-  /** Keys whose publish failed, so that a repeat may publish. */
-  unclaimed?: string[];
   /** Open streams of client messages on this worker. */
   listeners?: number;
 }
@@ -87,12 +77,12 @@ export interface WorkerServing {
 
 export type FromWorker =
   | { type: "hello"; secret: string }
-  /** Asks for the kept messages and for all messages from now on. */
-  | { type: "subscribe" }
-  /** The body is the message. A key was claimed before. */
-  | { type: "publish"; call: number; topic: SharedTopic; id: string; key?: string }
-  /** All messages up to `seq` were handled; `counts` has pairs of a number and its affected connections. */
-  | { type: "handled"; seq: number; counts: number[] }
+  /** Asks for the kept records and for all records from now on. */
+  | { type: "read" }
+  /** The body is the record. */
+  | { type: "append"; call: number; topic: LogName }
+  /** All records up to `offset` were handled; `counts` has pairs of an offset and its affected connections. */
+  | { type: "handled"; offset: number; counts: number[] }
   | { type: "call"; call: number; name: CallName; args: unknown }
   | { type: "answer"; query: number; answer: unknown }
   | { type: "note"; note: WorkerNote }
@@ -103,13 +93,12 @@ export type FromWorker =
   | { type: "pong" };
 
 export type ToWorker =
-  /** A kept message; the body is the message. */
-  | { type: "kept"; position: number; ageMs: number }
-  /** No more kept messages. `position` counts the broadcasts so far. */
-  | { type: "live"; position: number }
-  | { type: "message"; seq: number; topic: SharedTopic }
+  /** The body is the record. */
+  | { type: "record"; topic: LogName; offset: number; ageMs: number }
+  /** The starting read is over. */
+  | { type: "caughtUp" }
   | { type: "result"; call: number; result: unknown }
-  /** The call or the publish failed. */
+  /** The call or the append failed. */
   | { type: "failed"; call: number; reason: string }
   | { type: "query"; query: number; question: Question }
   | { type: "client" }

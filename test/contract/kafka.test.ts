@@ -1,16 +1,24 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
+import {
+  AclOperations,
+  AclPermissionTypes,
+  Admin,
+  Producer,
+  ResourcePatternTypes,
+  ResourceTypes,
+  stringSerializers,
+} from "@platformatic/kafka";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
-import type { Bus, BusMessage, BusState } from "../../src/bus/bus.ts";
+import type { Bus, BusState } from "../../src/bus/bus.ts";
 import { type KafkaOptions, kafkaBroker } from "../../src/bus/kafka/kafka.ts";
 import { parseKafkaAddress } from "../../src/bus/kafka/kafka-address.ts";
-import { startOffset } from "../../src/bus/kafka/kafka-reader.ts";
 import { systemClock } from "../../src/clock.ts";
 import { freshPrefix, kafkaUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { startKafka } from "../support/kafka.ts";
+import { type BusReader, isTaken, readBus, readyBus } from "../support/log-reader.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const kafkaUrl = await serviceUrl("kafka");
@@ -20,14 +28,14 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((bus) => bus.close()));
 });
 
-async function collect(bus: Bus): Promise<{ id: string }[]> {
-  const received: { id: string }[] = [];
-  bus.subscribe("broadcast", (messages) => {
-    received.push(...(messages as { id: string }[]));
-  });
-  bus.start();
+function start(bus: Bus): BusReader {
   opened.push(bus);
-  return received;
+  return readBus(bus);
+}
+
+async function startReady(bus: Bus): Promise<BusReader> {
+  opened.push(bus);
+  return readyBus(bus);
 }
 
 test("a list of brokers, credentials and TLS are read from push.queue.url", () => {
@@ -48,83 +56,98 @@ test("a list of brokers, credentials and TLS are read from push.queue.url", () =
   expect(() => parseKafkaAddress("kafka://host/path", "none")).toThrow("without a path");
 });
 
-test("reading starts at the end, continues where it stopped, within what the broker still has", () => {
-  const bounds = { earliest: 10n, latest: 20n };
-  expect(startOffset(undefined, false, bounds)).toBe(20n);
-  expect(startOffset(undefined, true, bounds)).toBe(10n);
-  expect(startOffset(15n, false, bounds)).toBe(15n);
-  expect(startOffset(5n, false, bounds)).toBe(10n);
-  expect(startOffset(25n, false, bounds)).toBe(20n);
-});
-
 describe.if(kafkaUrl !== undefined)("Kafka", () => {
   const url = kafkaUrl ?? "";
   const bootstrapBrokers = [url.slice("kafka://".length)];
 
-  test("topics are created when missing, with partitions, retention and the cluster's replication", async () => {
+  const admin = new Admin({ clientId: "test", bootstrapBrokers });
+  afterAll(() => admin.close());
+
+  test("topics are created when missing, with one partition for a log and a short retention", async () => {
     const prefix = freshPrefix();
-    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
-    await collect(bus);
-    await eventually("the bus is ready", () => bus.state().ready);
-    const admin = new Admin({ clientId: "test", bootstrapBrokers });
-    const name = `${prefix}.broadcast`;
-    const metadata = await admin.metadata({ topics: [name] });
-    expect(metadata.topics.get(name)?.partitionsCount).toBe(6);
+    const { bus } = await startReady(kafkaUnderTest(url).bus({ prefix, instanceId: "one" }));
+    for (const topic of ["client", "events"] as const)
+      await eventually(`${topic} is written`, () => isTaken(bus.publish(topic, "user:1", { id: topic })));
+    const names = ["broadcast", "control", "events", "client"].map((topic) => `${prefix}.${topic}`);
+    const { topics } = await admin.metadata({ topics: [...names] });
+    expect(names.map((name) => topics.get(name)?.partitionsCount)).toEqual([1, 1, 1, 6]);
     const [described] = await admin.describeConfigs({
-      resources: [{ resourceType: 2, resourceName: name, configurationKeys: ["retention.ms"] }],
+      resources: [
+        {
+          resourceType: 2,
+          resourceName: `${prefix}.broadcast`,
+          configurationKeys: [
+            "max.message.bytes",
+            "message.timestamp.type",
+            "retention.ms",
+            "unclean.leader.election.enable",
+          ],
+        },
+      ],
     });
-    expect(described?.configs?.[0]?.value).toBe("3600000");
-    await admin.close();
+    const values = Object.fromEntries((described?.configs ?? []).map(({ name, value }) => [name, value]));
+    expect(values).toEqual({
+      "max.message.bytes": "8388608",
+      "message.timestamp.type": "LogAppendTime",
+      "retention.ms": "3600000",
+      "unclean.leader.election.enable": "false",
+    });
   });
 
-  test("a loss is reported when reading begins, and when the broker no longer has the next records", async () => {
+  test("a topic with several partitions is refused with the command that removes it", async () => {
     const prefix = freshPrefix();
-    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
+    const topic = `${prefix}.broadcast`;
+    await admin.createTopics({ topics: [topic], partitions: 6, replicas: 1 });
+    const { bus, isReady } = start(kafkaUnderTest(url).bus({ prefix, instanceId: "one" }));
+    await eventually("it is refused", () => bus.state().detail.includes("6 partitions"));
+    expect(bus.state().detail).toContain(
+      `has 6 partitions and must have one: remove it with \`kafka-topics.sh --bootstrap-server ${bootstrapBrokers[0]} --delete --topic ${topic}\`, or set push.queue.prefix to another name`,
+    );
+    await admin.deleteTopics({ topics: [topic] });
+    await eventually("it is ready", isReady);
+    await admin.createPartitions({ topics: [{ name: topic, count: 2 }] });
+    await eventually("added partitions are refused too", () => bus.state().detail.includes("2 partitions"));
+    expect(isReady()).toBe(false);
+  });
+
+  test("records that the broker dropped before they were read are a loss before the next", async () => {
+    const prefix = freshPrefix();
     const gate = Promise.withResolvers<void>();
-    const heard: string[] = [];
-    const handle = async (messages: unknown[]) => {
-      heard.push(...(messages as { id: string }[]).map(({ id }) => id));
-      await gate.promise;
-    };
-    bus.subscribe("broadcast", handle, () => heard.push("loss"));
-    bus.start();
+    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
     opened.push(bus);
-    await eventually("the bus is ready", () => bus.state().ready);
-    const send = (id: string) => bus.publish("broadcast", "user:1", { id });
-    await send("first");
-    await eventually("it is being handled", () => heard.includes("first"));
-    await send("too old");
-    const admin = new Admin({ clientId: "test", bootstrapBrokers });
-    const partitions = Array.from({ length: 6 }, (_, partition) => ({ partition, offset: -1n }));
+    const { events } = await readyBus(bus, () => gate.promise);
+    await bus.broadcast.append({ id: "first" });
+    await eventually("it is being handled", () => events.includes("first"));
+    await bus.broadcast.append({ id: "too old" });
+    const partitions = [{ partition: 0, offset: -1n }];
     await admin.deleteRecords({ topics: [{ name: `${prefix}.broadcast`, partitions }] });
     gate.resolve();
-    await eventually("it is noticed", () => heard.at(-1) === "loss");
-    await eventually("the bus is ready again", () => bus.state().ready);
-    await send("last");
-    await eventually("it arrived", () => heard.includes("last"));
-    expect(heard).toEqual(["loss", "first", "loss", "last"]);
-    await admin.close();
+    await eventually("it is noticed", () => events.at(-1) === "lost");
+    await eventually("it is ready again", () => bus.state().ready);
+    await bus.broadcast.append({ id: "last" });
+    await eventually("it arrived", () => events.at(-1) === "last");
+    expect(events).toEqual(["caught up", "first", "lost", "last"]);
   });
 
-  test("new partitions are read from their beginning", async () => {
+  test("markers of transactions are no records, and the offsets that they use are no loss", async () => {
     const prefix = freshPrefix();
-    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
-    const received = await collect(bus);
-    await eventually("the bus is ready", () => bus.state().ready);
-    const admin = new Admin({ clientId: "test", bootstrapBrokers });
-    const topic = `${prefix}.broadcast`;
-    await admin.createPartitions({ topics: [{ name: topic, count: 8 }] });
-    const producer = new Producer({ clientId: "test", bootstrapBrokers, serializers: stringSerializers });
-    await eventually("the new partition is there", async () => {
-      const metadata = await producer.metadata({ topics: [topic], forceUpdate: true });
-      return metadata.topics.get(topic)?.partitions[7]?.leader === 1;
+    const { bus, events } = await startReady(kafkaUnderTest(url).bus({ prefix, instanceId: "one" }));
+    const producer = new Producer({
+      clientId: "test",
+      bootstrapBrokers,
+      serializers: stringSerializers,
+      idempotent: true,
+      transactionalId: prefix,
     });
-    await producer.send({
-      messages: [{ topic, partition: 7, value: JSON.stringify({ id: "in the new one" }) }],
+    const transaction = await producer.beginTransaction();
+    await transaction.send({
+      messages: [{ topic: `${prefix}.broadcast`, key: "", value: JSON.stringify({ id: "inside" }) }],
     });
-    await eventually("it arrived", () => received.length === 1);
-    expect(bus.state().ready).toBe(true);
-    await Promise.all([admin.close(), producer.close()]);
+    await transaction.commit();
+    await producer.close();
+    await bus.broadcast.append({ id: "after" });
+    await eventually("it arrived", () => events.at(-1) === "after");
+    expect(events).toEqual(["caught up", "inside", "after"]);
   });
 });
 
@@ -134,51 +157,63 @@ describe.if(kafkaUrl !== undefined)("Kafka that refuses", () => {
   afterAll(() => admin.close());
 
   async function open(prefix: string) {
-    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
-    const received = await collect(bus);
-    await eventually("the bus is ready", () => bus.state().ready);
+    const { bus, events } = await startReady(kafkaUnderTest(url).bus({ prefix, instanceId: "one" }));
     const states: BusState[] = [];
     bus.onStateChange((state) => states.push(state));
-    return { bus, received, states };
+    return { bus, events, states };
   }
 
   test("a message that is too large is refused, and all others arrive in order", async () => {
     const prefix = freshPrefix();
     const configs = [{ name: "max.message.bytes", value: "200000" }];
     await admin.createTopics({ topics: [`${prefix}.broadcast`], partitions: 1, replicas: 1, configs });
-    const { bus, received, states } = await open(prefix);
+    const { bus, events, states } = await open(prefix);
     const text = "x".repeat(50_000);
+    const note = (id: string, text: string) => ({ id, text });
     const ids = Array.from({ length: 20 }, (_, number) => `together-${number}`);
     // More than the topic accepts in one batch, with one message that it never accepts.
-    const publishing = ids.map((id) => bus.publish("broadcast", "user:1", { id, text } as BusMessage));
-    const large = { id: "large", text: text.repeat(5) } as BusMessage;
-    publishing.splice(5, 0, bus.publish("broadcast", "user:1", large));
+    const publishing = ids.map((id) => bus.broadcast.append(note(id, text)));
+    publishing.splice(5, 0, bus.broadcast.append(note("large", text.repeat(5))));
     const outcomes = await Promise.allSettled(publishing);
     const refused = outcomes.filter((outcome) => outcome.status === "rejected");
     expect(refused.map(({ reason }) => reason.code)).toEqual(["too_large"]);
-    await bus.publish("broadcast", "user:1", { id: "last" });
-    await eventually("the last arrived", () => received.at(-1)?.id === "last");
-    expect(received.map(({ id }) => id)).toEqual([...ids, "last"]);
+    await bus.broadcast.append({ id: "last" });
+    await eventually("the last arrived", () => events.at(-1) === "last");
+    expect([...new Set(events)]).toEqual(["caught up", ...ids, "last"]);
     expect(states).toEqual([]);
   });
 
   test("a topic of other services that cannot be written does not stop the instances", async () => {
     const prefix = freshPrefix();
-    const { bus, received, states } = await open(prefix);
-    const isTaken = () =>
-      bus.publish("events", "user:1", { id: crypto.randomUUID() }).then(
-        () => true,
-        () => false,
-      );
-    await eventually("an event is taken", isTaken);
+    const { bus, events, states } = await open(prefix);
+    const isEventTaken = () => isTaken(bus.publish("events", "user:1", { id: crypto.randomUUID() }));
+    await eventually("an event is taken", isEventTaken);
     await admin.deleteTopics({ topics: [`${prefix}.events`] });
-    await eventually("an event is refused", async () => !(await isTaken()));
-    await bus.publish("broadcast", "user:1", { id: "still talking" });
-    await eventually("it arrived", () => received.length === 1);
-    await eventually("events are taken again", isTaken);
+    await eventually("an event is refused", async () => !(await isEventTaken()));
+    await bus.broadcast.append({ id: "still talking" });
+    await eventually("it arrived", () => events.at(-1) === "still talking");
+    await eventually("events are taken again", isEventTaken);
     expect(states).toEqual([]);
   });
 });
+
+/** What docs/operations.md names, on the topics whose names start with the prefix. */
+async function permit(user: string, prefix: string, url: string): Promise<void> {
+  const admin = new Admin({ clientId: "operator", bootstrapBrokers: [url.slice("kafka://".length)] });
+  const operations = ["CREATE", "DESCRIBE", "READ", "WRITE", "ALTER_CONFIGS"] as const;
+  await admin.createAcls({
+    creations: operations.map((operation) => ({
+      resourceType: ResourceTypes.TOPIC,
+      resourceName: `${prefix}.`,
+      resourcePatternType: ResourcePatternTypes.PREFIXED,
+      principal: `User:${user}`,
+      host: "*",
+      operation: AclOperations[operation],
+      permissionType: AclPermissionTypes.ALLOW,
+    })),
+  });
+  await admin.close();
+}
 
 describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
   const stops: (() => Promise<void>)[] = [];
@@ -186,13 +221,14 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
     for (const stop of stops) await stop();
   });
 
-  test("PLAIN and SCRAM work over TLS with a checked certificate; a wrong password or authority is reported", async () => {
+  test("the documented permissions are enough, with PLAIN and SCRAM over TLS; a wrong password or authority is reported", async () => {
     const { certificate, key } = await makeCertificate();
     const port = freePort();
     const service = await startKafka({ port, certificate, key, user: "alice", password: "let-me-in" });
     stops.push(() => service.stop());
+    const prefix = freshPrefix();
+    await permit("alice", prefix, service.url);
     const open = (options: Partial<KafkaOptions>) => {
-      const prefix = freshPrefix();
       const bus = new BrokerBus(
         kafkaBroker({
           url: `kafkas://alice:let-me-in@localhost:${port}`,
@@ -205,14 +241,20 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
         }),
         { prefix, log: silentLog, clock: systemClock, random: Math.random },
       );
-      return { bus, received: collect(bus) };
+      return start(bus);
     };
     for (const sasl of ["plain", "scram-sha-256", "scram-sha-512"] as const) {
-      const { bus, received } = open({ sasl });
+      const { bus, events } = open({ sasl });
       await eventually(`ready with ${sasl}`, () => bus.state().ready);
-      await bus.publish("broadcast", "user:1", { id: sasl });
-      await eventually("it arrived", async () => (await received).length === 1);
+      await bus.broadcast.append({ id: sasl });
+      await eventually("it arrived", () => events.at(-1) === sasl);
+      for (const topic of ["client", "events"] as const)
+        await eventually(`${topic} is written`, () => isTaken(bus.publish(topic, "user:1", { id: topic })));
     }
+    const stranger = open({ prefix: "another" });
+    await eventually("another prefix is refused", () =>
+      /another\.broadcast is missing and cannot be created/.test(stranger.bus.state().detail),
+    );
     const wrongPassword = open({ url: `kafkas://alice:wrong@localhost:${port}` });
     await eventually("the password is refused", () =>
       /authentication failed/i.test(wrongPassword.bus.state().detail),

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { BusState } from "../../src/bus/bus.ts";
 import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
+import { type BusReader, isTaken, readBus } from "../support/log-reader.ts";
 import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { memoryLimits, type RunningRabbitmq, startRabbitmq } from "../support/rabbitmq.ts";
@@ -25,49 +27,71 @@ describe.if(isAvailable)("RabbitMQ with an alarm", () => {
 
   const clearAlarm = () => service.control("set_vm_memory_high_watermark", memoryLimits.ease);
 
-  async function start(prefix: string, instanceId: string) {
-    const bus = broker.bus({ prefix, instanceId });
-    const received: string[] = [];
-    bus.subscribe("broadcast", (messages) => {
-      received.push(...messages.map((message) => (message as { id: string }).id));
-    });
-    bus.start();
-    stops.push(() => bus.close());
-    return { bus, received };
+  function start(prefix: string, instanceId: string, handle?: () => Promise<void>): BusReader {
+    const reader = readBus(broker.bus({ prefix, instanceId }), handle);
+    stops.push(() => reader.bus.close());
+    return reader;
   }
 
-  async function raiseAlarm() {
-    const { bus } = await start(freshPrefix(), "witness");
-    await eventually("the witness is ready", () => bus.state().ready);
+  /** RabbitMQ blocks only connections that publish. */
+  async function raiseAlarm(witness = start(freshPrefix(), "witness")): Promise<void> {
+    await eventually("the witness is ready", witness.isReady);
     await service.control("set_vm_memory_high_watermark", memoryLimits.alarm);
-    await eventually("a publish is refused", () =>
-      bus.publish("broadcast", "", { id: crypto.randomUUID() }).then(
-        () => false,
-        () => true,
-      ),
+    await eventually(
+      "a record is refused",
+      async () => !(await isTaken(witness.bus.control.append({ id: crypto.randomUUID() }))),
     );
   }
 
-  test("a bus that starts meanwhile receives, names the alarm, and is ready when it ends", async () => {
+  test("reading continues, records are refused at once, and it is ready when the alarm ends", async () => {
     const prefix = freshPrefix();
-    const before = await start(prefix, "one");
-    const sender = await start(prefix, "sender");
-    await eventually("both are ready", () => before.bus.state().ready && sender.bus.state().ready);
-    await before.bus.close();
-    const ids = Array.from({ length: 10 }, (_, number) => `while-away-${number}`);
-    for (const id of ids) await sender.bus.publish("broadcast", "", { id });
+    const sender = start(prefix, "sender");
+    let held = Promise.resolve();
+    const one = start(prefix, "one", () => held);
+    await eventually("both are ready", () => sender.isReady() && one.isReady());
+    const gate = Promise.withResolvers<void>();
+    held = gate.promise;
+    const ids = Array.from({ length: 1_000 }, (_, number) => `held-${number}`);
+    await Promise.all(ids.map((id) => sender.bus.broadcast.append({ id })));
+    await raiseAlarm(one);
+    const states: BusState[] = [];
+    one.bus.onStateChange((state) => states.push(state));
+    expect(one.bus.state()).toEqual({
+      ready: false,
+      isReceiving: true,
+      detail: expect.stringContaining("RabbitMQ accepts no messages"),
+    });
+    await expect(one.bus.control.append({ id: "at once" })).rejects.toThrow("accepts no messages");
+    gate.resolve();
+    await eventually("all that waited arrived", () => one.records.length === 1_000);
+    // Longer than a silent broker is waited for.
+    await Bun.sleep(6_000);
+    expect(states).toEqual([]);
+    await clearAlarm();
+    await eventually("it is ready again", one.isReady);
+    await one.bus.control.append({ id: "after" });
+    expect(states.map(({ ready }) => ready)).toEqual([true]);
+    expect(one.events).toEqual(["caught up", ...ids]);
+  });
+
+  test("a bus that starts meanwhile reads what exists, names the alarm, and is ready when it ends", async () => {
+    const prefix = freshPrefix();
+    const sender = start(prefix, "sender");
+    await eventually("it is ready", sender.isReady);
+    const ids = Array.from({ length: 10 }, (_, number) => `before-${number}`);
+    for (const id of ids) await sender.bus.broadcast.append({ id });
     await raiseAlarm();
-    const { bus, received } = await start(prefix, "one");
+    const { bus, events } = start(prefix, "one");
     await eventually("it receives", () => bus.state().isReceiving === true);
-    expect(received).toEqual(ids);
+    expect(events).toEqual([...ids, "caught up"]);
     expect(bus.state()).toMatchObject({
       ready: false,
       detail: expect.stringContaining("RabbitMQ accepts no messages"),
     });
     await clearAlarm();
     await eventually("it is ready", () => bus.state().ready);
-    await bus.publish("broadcast", "", { id: "after" });
-    await eventually("it arrived", () => received.at(-1) === "after");
+    await bus.broadcast.append({ id: "after" });
+    await eventually("it arrived", () => events.at(-1) === "after");
   });
 
   test("an instance that starts meanwhile admits clients and names the alarm", async () => {
@@ -82,6 +106,8 @@ describe.if(isAvailable)("RabbitMQ with an alarm", () => {
     await eventually("it names the alarm", async () =>
       (await (await app.get("/readyz")).text()).startsWith("queue: RabbitMQ accepts no messages"),
     );
+    // Clients are admitted after the starting read, which ends after some seconds of silence.
+    await Bun.sleep(6_000);
     const client = await PushClient.open(`${app.wsUrl}?code=anna`, ["slipway.v1"]);
     stops.push(() => client.close());
     await client.receivedType("welcome");

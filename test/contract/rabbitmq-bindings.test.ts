@@ -3,6 +3,7 @@ import type { Connection } from "rabbitmq-client";
 import type { Bus } from "../../src/bus/bus.ts";
 import { type BrokerUnderTest, connectTo, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
+import { type BusReader, isTaken, readBus, readyBus } from "../support/log-reader.ts";
 import { type RunningRabbitmq, startRabbitmq } from "../support/rabbitmq.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -27,73 +28,65 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     await service?.stop();
   });
 
-  async function start(prefix: string, instanceId: string) {
+  async function start(prefix: string, instanceId: string, handle?: () => Promise<void>): Promise<BusReader> {
     const bus = broker.bus({ prefix, instanceId });
-    const received: unknown[] = [];
-    const topics = ["broadcast", "control"] as const;
-    for (const topic of topics)
-      bus.subscribe(
-        topic,
-        (messages) => void received.push(...messages.map((message) => (message as { id: string }).id)),
-        () => received.push(`${topic} lost`),
-      );
-    bus.start();
     opened.push(bus);
-    await eventually(`${instanceId} is ready`, () => bus.state().ready);
-    received.splice(0);
-    return { bus, received };
+    return readyBus(bus, handle);
   }
 
-  const others = { broadcast: "control", control: "broadcast" };
-  for (const topic of ["broadcast", "control"] as const) {
-    test(`the exchange ${topic} is deleted: all instances receive again, and have reported a loss`, async () => {
-      const prefix = freshPrefix();
-      const one = await start(prefix, "one");
-      const two = await start(prefix, "two");
-      await operator.exchangeDelete({ exchange: `${prefix}.${topic}` });
-      // Ends the session of the first instance, which declares the exchange again and binds its own queue only.
-      await one.bus.publish(topic, "", { id: "lost" }).catch(() => {});
-      await eventually("the second has reported a loss", () => two.received.includes(`${topic} lost`));
-      await eventually("both are ready", () => one.bus.state().ready && two.bus.state().ready);
-      await one.bus.publish(topic, "", { id: "after" });
-      await eventually("it arrived", () => two.received.includes("after"));
-      // The probe of the other topic may have met the missing exchange too.
-      expect(two.received.filter((each) => each !== `${others[topic]} lost`)).toEqual([
-        `${topic} lost`,
-        "after",
-      ]);
-      expect(one.received).toContain(`${topic} lost`);
-    });
-  }
-
-  test("a queue is unbound: the instance receives again, and has reported a loss", async () => {
+  test("an exchange is deleted: records are stored again, and the loss is reported", async () => {
     const prefix = freshPrefix();
-    const { bus, received } = await start(prefix, "one");
-    await operator.queueUnbind({ queue: `${prefix}.broadcast.one`, exchange: `${prefix}.broadcast` });
-    await bus.publish("broadcast", "", { id: "lost" });
-    await eventually("it has reported a loss", () => received.length > 0);
-    await eventually("it is ready", () => bus.state().ready);
-    await bus.publish("broadcast", "", { id: "after" });
-    await eventually("it arrived", () => received.includes("after"));
-    expect(received).toEqual(["broadcast lost", "after"]);
+    const one = await start(prefix, "one");
+    const two = await start(prefix, "two");
+    await operator.exchangeDelete({ exchange: `${prefix}.broadcast` });
+    expect(await isTaken(one.bus.broadcast.append({ id: "refused" }))).toBe(false);
+    await eventually("both are ready", () => one.isReady() && two.isReady());
+    await eventually("a record is stored", () => isTaken(one.bus.broadcast.append({ id: "after" })));
+    await eventually("it arrived", () => two.events.at(-1) === "after");
+    await eventually("it arrived", () => one.events.at(-1) === "after");
+    expect(new Set(one.events)).toEqual(new Set(["caught up", "lost", "after"]));
   });
 
-  test("an instance that handles slowly is not taken for unbound", async () => {
+  test("a stream is unbound: no record is confirmed that is not stored", async () => {
+    const prefix = freshPrefix();
+    const { bus, events, isReady } = await start(prefix, "one");
+    await operator.queueUnbind({ queue: `${prefix}.broadcast`, exchange: `${prefix}.broadcast` });
+    expect(await isTaken(bus.broadcast.append({ id: "refused" }))).toBe(false);
+    await eventually("it has reported a loss", () => events.includes("lost"));
+    await eventually("it is ready", isReady);
+    await bus.broadcast.append({ id: "after" });
+    await eventually("it arrived", () => events.at(-1) === "after");
+    expect(events).toEqual(["caught up", "lost", "after"]);
+  });
+
+  test("a stream is unbound, and another queue is bound: a missing marker shows it", async () => {
+    const prefix = freshPrefix();
+    const { bus, events, isReady } = await start(prefix, "one");
+    const queue = `${prefix}.foreign`;
+    await operator.queueDeclare({ queue, exclusive: true });
+    await operator.queueBind({ queue, exchange: `${prefix}.broadcast` });
+    await operator.queueUnbind({ queue: `${prefix}.broadcast`, exchange: `${prefix}.broadcast` });
+    await eventually("it has reported a loss", () => events.includes("lost"));
+    await eventually("it is ready", isReady);
+    await bus.broadcast.append({ id: "after" });
+    await eventually("it arrived", () => events.at(-1) === "after");
+    expect(events).toEqual(["caught up", "lost", "after"]);
+  });
+
+  test("an instance that handles slowly is not taken for deaf", async () => {
     const prefix = freshPrefix();
     const { bus } = await start(prefix, "fast");
-    const slow = broker.bus({ prefix, instanceId: "slow" });
     const gate = Promise.withResolvers<void>();
-    slow.subscribe("broadcast", () => gate.promise);
+    const slow = await start(prefix, "slow", () => gate.promise);
     const states: string[] = [];
-    slow.start();
-    opened.push(slow);
-    await eventually("it is ready", () => slow.state().ready);
-    slow.onStateChange(({ detail }) => states.push(detail));
+    slow.bus.onStateChange(({ detail }) => states.push(detail));
     const ids = Array.from({ length: 1_000 }, () => crypto.randomUUID());
-    await Promise.all(ids.map((id) => bus.publish("broadcast", "", { id })));
-    await Bun.sleep(10_000);
+    await Promise.all(ids.map((id) => bus.broadcast.append({ id })));
+    await Bun.sleep(12_000);
     gate.resolve();
+    await eventually("all arrived", () => slow.records.length === 1_000);
     expect(states).toEqual([]);
+    expect(slow.events).toEqual(["caught up", ...ids]);
   });
 
   test("a full queue of another service that refuses messages is named by an instance that starts", async () => {
@@ -106,17 +99,17 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     });
     await operator.queueBind({ queue, exchange: `${prefix}.broadcast` });
     const bus = broker.bus({ prefix, instanceId: "two" });
-    bus.subscribe("broadcast", () => {});
     opened.push(bus);
     await eventually("the queue is full", async () => {
       const { messageCount } = await operator.queueDeclare({ queue, passive: true });
       return messageCount > 0;
     });
-    bus.start();
+    readBus(bus);
     await eventually("it is named", () =>
       bus.state().detail.includes(`a queue bound to ${prefix}.broadcast`),
     );
-    expect(bus.state()).toMatchObject({ ready: false, isReceiving: true });
+    await eventually("it receives", () => bus.state().isReceiving === true);
+    expect(bus.state().ready).toBe(false);
     await operator.queueDelete(queue);
     await eventually("it is ready", () => bus.state().ready);
   });
@@ -130,7 +123,7 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     await eventually("a publish is refused", async () => {
       // RabbitMQ checks the permission of a channel again after the channel was idle for a second.
       await Bun.sleep(2_000);
-      await bus.publish("broadcast", "", { id: crypto.randomUUID() }).catch((fault) => {
+      await bus.broadcast.append({ id: crypto.randomUUID() }).catch((fault) => {
         refusal = fault.message;
       });
       return refusal.includes("access to exchange");
@@ -139,6 +132,6 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     expect(states).not.toContain(true);
     await service.control("set_permissions", "guest", ".*", ".*", ".*");
     await eventually("it is ready", () => bus.state().ready);
-    await bus.publish("broadcast", "", { id: "accepted" });
+    await bus.broadcast.append({ id: "accepted" });
   });
 });

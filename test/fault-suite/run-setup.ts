@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { unreadableDuring } from "./kinds/fault-kind.ts";
 import { Api } from "./load/api.ts";
 import { makeCommits } from "./load/commits.ts";
 import { DeployLoad } from "./load/deploy-load.ts";
@@ -184,7 +185,14 @@ class Rounds {
     windows: FaultWindow[],
   ): Promise<Violation[]> {
     this.#timeline.add(`${kind.name}: ${target}`);
-    const window: FaultWindow = { kind: kind.name, target, from: elapsedMs(), to: Number.POSITIVE_INFINITY };
+    const window: FaultWindow = {
+      kind: kind.name,
+      target,
+      from: elapsedMs(),
+      to: Number.POSITIVE_INFINITY,
+      unreadable: unreadableDuring(this.#world, kind, target),
+      breaksLogFile: kind.breaksLogFile ?? false,
+    };
     windows.push(window);
     const found: Violation[] = this.#world.parts
       .filter((part) => !part.isRunning() && part.name !== "local runner")
@@ -261,6 +269,11 @@ function loadOf({ messages, clients, deliveries, tasks, notifications }: History
     ),
     connections: clients.reduce(
       (sum, { events }) => sum + events.filter(({ type }) => type === "open").length,
+      0,
+    ),
+    "recovered resumes": clients.reduce(
+      (sum, { events }) =>
+        sum + events.filter((event) => event.type === "open" && event.resumedFrom && event.recovered).length,
       0,
     ),
     deliveries: deliveries.length,

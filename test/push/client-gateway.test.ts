@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type PushMessage, type PushOptions, SlipwayPush } from "../../client/slipway-push.ts";
 import { manualClock } from "../../src/clock.ts";
 import { eventually } from "../support/eventually.ts";
@@ -142,18 +145,28 @@ test("a client without messages for longer than resume.age still gets the missed
   await server.stop();
 });
 
-test("a gateway that was restarted is found again, and says that messages may be missing", async () => {
-  const listen = { "server.listen": { host: "127.0.0.1", port: freePort() } };
-  const first = await gateway(listen);
-  const ann = connect(first, "ann");
-  await eventually("ann is connected", ann.isOpen);
-  await first.publish({ targetType: "all", target: "", data: "before" });
-  await eventually("the message arrived", () => ann.messages.length === 1);
-  await first.stop();
-  apps = [];
-  const second = await gateway(listen);
-  await eventually("it reconnected", () => ann.opens.length === 2);
-  expect(ann.opens[1]).toMatchObject({ reconnected: true, recovered: false });
-  await second.publish({ targetType: "all", target: "", data: "after" });
-  await eventually("the next message arrived", () => ann.messages.length === 2);
+test("a gateway that was restarted is found again: nothing is missing with its file, and it says so without it", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "slipway-client-"));
+  const restart = async (keepsFile: boolean) => {
+    const settings = {
+      "server.listen": { host: "127.0.0.1", port: freePort() },
+      "data.dir": dataDir,
+      "push.log-file": keepsFile,
+    };
+    const first = await gateway(settings);
+    const ann = connect(first, "ann");
+    await eventually("ann is connected", ann.isOpen);
+    await first.publish({ targetType: "all", target: "", data: "before" });
+    await eventually("the message arrived", () => ann.messages.length === 1);
+    await first.stop();
+    apps = [];
+    const second = await gateway(settings);
+    await eventually("it reconnected", () => ann.opens.length === 2);
+    await second.publish({ targetType: "all", target: "", data: "after" });
+    await eventually("the next message arrived", () => ann.messages.length === 2);
+    return ann.opens[1];
+  };
+  expect(await restart(true)).toMatchObject({ reconnected: true, recovered: true });
+  expect(await restart(false)).toMatchObject({ reconnected: true, recovered: false });
+  await rm(dataDir, { recursive: true });
 });

@@ -36,7 +36,7 @@ describe("metrics", () => {
       channels: 1,
       places_taken: 2,
       verifications_pending: 0,
-      resume_messages: 0,
+      resume_messages: 2,
       'verify_seconds_count{result="verified"}': 2,
       'verify_seconds_count{result="rejected"}': 1,
     };

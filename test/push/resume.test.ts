@@ -15,31 +15,37 @@ const toAnn = (data: string) => push.publish({ targetType: "user", target: "ann"
 
 async function lastIdOf(client: PushClient): Promise<string> {
   const [welcome] = await client.receivedType("welcome");
-  return String(client.ofType("message").at(-1)?.id ?? welcome?.lastId);
+  return String(client.ofType("message").at(-1)?.position ?? welcome?.lastId);
 }
 
 describe("resume", () => {
-  test("a client that reconnects with resume=<last id> gets the missed messages of its targets, then live ones", async () => {
-    push = await startPushApp();
-    const first = await connect("&channel=news");
-    await toAnn("received");
-    await first.receivedType("message");
-    const lastId = await lastIdOf(first);
-    first.close();
-    await first.ended();
-    await toAnn("missed 1");
-    await push.publish({ targetType: "user", target: "bob", data: "not mine" });
-    await push.publish({ targetType: "temp_user", target: "ann", data: "not for a normal connection" });
-    await push.publish({ targetType: "channel", target: "other", data: "not my channel" });
-    await push.publish({ targetType: "channel", target: "news", data: "missed 2" });
-    await push.publish({ targetType: "all", data: "missed 3" });
-    const second = await connect(`&channel=news&resume=${encodeURIComponent(lastId)}`);
-    await toAnn("live");
-    await second.receivedType("message", 4);
-    expect(second.messages).toEqual(["missed 1", "missed 2", "missed 3", "live"]);
-    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
-    second.close();
-  });
+  test.each([
+    ["its position", "position"],
+    ["the id of its last message, as earlier clients do", "id"],
+  ])(
+    "a client that reconnects with %s gets the missed messages of its targets, then live ones",
+    async (_, field) => {
+      push = await startPushApp();
+      const first = await connect("&channel=news");
+      await toAnn("received");
+      const [received] = await first.receivedType("message");
+      const lastId = String(received?.[field]);
+      first.close();
+      await first.ended();
+      await toAnn("missed 1");
+      await push.publish({ targetType: "user", target: "bob", data: "not mine" });
+      await push.publish({ targetType: "temp_user", target: "ann", data: "not for a normal connection" });
+      await push.publish({ targetType: "channel", target: "other", data: "not my channel" });
+      await push.publish({ targetType: "channel", target: "news", data: "missed 2" });
+      await push.publish({ targetType: "all", data: "missed 3" });
+      const second = await connect(`&channel=news&resume=${encodeURIComponent(lastId)}`);
+      await toAnn("live");
+      await second.receivedType("message", 4);
+      expect(second.messages).toEqual(["missed 1", "missed 2", "missed 3", "live"]);
+      expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+      second.close();
+    },
+  );
 
   test("a client without any message resumes from the welcome's lastId", async () => {
     push = await startPushApp();
@@ -55,27 +61,28 @@ describe("resume", () => {
     second.close();
   });
 
-  test("messages are kept from the first slipway.v1 connection on, and after the last one for as long as it may resume", async () => {
-    push = await startPushApp();
-    const kept = async () =>
-      Number(
-        /^slipway_push_resume_messages (\d+)/m.exec(await (await fetch(`${push.url}/metrics`)).text())?.[1],
-      );
-    const raw = await PushClient.open(`${push.wsUrl}?code=ann`);
-    await toAnn("before");
-    expect(await kept()).toBe(0);
-    const first = await connect("");
-    await toAnn("received");
-    await first.receivedType("message");
-    const lastId = await lastIdOf(first);
+  test("messages are kept only while a client may resume: of this process, or of the one before it", async () => {
+    const clock = manualClock();
+    const server = await startGateway({ "push.resume.age": 60_000 }, clock);
+    const open = (query = "") => PushClient.open(`${server.wsUrl}?code=ann${query}`, ["slipway.v1"]);
+    const send = (data: string) =>
+      server.gateway.publisher.publish({ targetType: "user", target: "ann", data });
+    await send("a client of the process before this one may resume");
+    expect(server.gateway.ring.size).toBe(1);
+    clock.advance(60_001);
+    await send("nobody can resume");
+    expect(server.gateway.ring.size).toBe(0);
+    const first = await open();
+    await send("received");
+    const [received] = await first.receivedType("message");
     first.close();
-    await first.ended();
-    await toAnn("missed");
-    expect(await kept()).toBe(2);
-    const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
+    await eventually("it is gone", () => server.gateway.connections.size === 0);
+    clock.advance(59_000);
+    await send("missed");
+    const second = await open(`&resume=${received?.position}`);
     await second.receivedType("message");
     expect(second.messages).toEqual(["missed"]);
-    for (const client of [raw, second]) client.close();
+    await server.stop();
   });
 
   test("recovered is false for an id that is unknown, forgotten or of another start, and nothing is replayed", async () => {
@@ -84,8 +91,8 @@ describe("resume", () => {
     await toAnn("received");
     await first.receivedType("message");
     const lastId = await lastIdOf(first);
-    for (let index = 0; index < 3; index++) await toAnn(`later ${index}`);
-    for (const id of [lastId, "made-up", "0@other", "99@x", ""]) {
+    for (let index = 0; index < 4; index++) await toAnn(`later ${index}`);
+    for (const id of [lastId, "made-up", "1.abc", "i3hy8x3qwx.1uvsa6c", ""]) {
       const client = await connect(`&resume=${encodeURIComponent(id)}`);
       expect(await client.receivedType("welcome")).toMatchObject([{ recovered: false }]);
       await push.publish({ targetType: "user", target: "ann", data: "live" });
@@ -131,21 +138,26 @@ describe("resume", () => {
     await server.stop();
   });
 
-  test("a heartbeat text is answered with itself, and in slipway.v1 with the id to resume from", async () => {
+  test("a heartbeat text is answered with itself, and in slipway.v1 with the position to resume from", async () => {
     push = await startPushApp();
     const raw = await PushClient.open(`${push.wsUrl}?code=ann`);
     const first = await connect("");
     raw.send("ping");
     expect(await raw.received(1)).toEqual(["ping"]);
-    const sent = await push.publish({ targetType: "user", target: "bob", data: "not mine" });
+    await push.publish({ targetType: "user", target: "bob", data: "not mine" });
     first.send("ping");
     const isPosition = (frame: string) => frame.includes('"position"');
     await eventually("the position is sent", () => first.frames.some(isPosition));
-    expect(first.frames.slice(1)).toEqual([
-      "ping",
-      JSON.stringify({ type: "position", lastId: sent.headers.get("x-push-id") }),
-    ]);
-    for (const client of [raw, first]) client.close();
+    const [echo, position] = first.frames.slice(1);
+    expect(echo).toBe("ping");
+    first.close();
+    await first.ended();
+    await toAnn("missed");
+    const second = await connect(`&resume=${JSON.parse(position ?? "").lastId}`);
+    await second.receivedType("message");
+    expect(second.messages).toEqual(["missed"]);
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    for (const client of [raw, second]) client.close();
   });
 
   test("far more than a send buffer is replayed without loss, in order, while live messages keep coming", async () => {

@@ -28,7 +28,9 @@ describe("frames", () => {
     const before = Date.now();
     const sent = await push.publish({ targetType: "user", target: "ann", data: 'a "quoted"\n text 🥊' });
     const [message] = await client.receivedType("message");
+    expect(message?.position).toMatch(/^[0-9a-z]+\.[0-9a-z]+$/);
     expect(message).toEqual({
+      position: message?.position,
       type: "message",
       id: sent.headers.get("x-push-id"),
       targetType: "user",

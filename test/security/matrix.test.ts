@@ -39,6 +39,7 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "* /feign/*": "service",
   "* /feign/publish": "service",
   "* /feign/getOnlineUsers": "service",
+  "* /feign/getChannelUsers": "service",
   "* /feign/disconnect": "service",
   "* /feign/connections": "service",
   "* /feign/channels/join": "service",

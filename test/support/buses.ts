@@ -1,9 +1,11 @@
 import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
 import pino from "pino";
 import { Connection } from "rabbitmq-client";
-import { BrokerBus } from "../../src/bus/broker-bus.ts";
-import type { Bus, Topic } from "../../src/bus/bus.ts";
+import { type Broker, BrokerBus, type BrokerLink } from "../../src/bus/broker-bus.ts";
+import type { Bus, ExternalTopic } from "../../src/bus/bus.ts";
 import { kafkaBroker } from "../../src/bus/kafka/kafka.ts";
+import { localBus } from "../../src/bus/local.ts";
+import type { LogName } from "../../src/bus/log.ts";
 import { rabbitmqBroker } from "../../src/bus/rabbitmq/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
 
@@ -13,17 +15,28 @@ export interface BusSettings {
   prefix: string;
   instanceId: string;
   isDurable?: boolean;
+  wrap?(broker: Broker): Broker;
 }
 
+/** An implementation of the bus. */
+export interface BusUnderTest {
+  name: string;
+  bus(settings: BusSettings): Bus;
+}
+
+export const localUnderTest: BusUnderTest = {
+  name: "local",
+  bus: () => localBus(systemClock, { broadcast: null, control: null }),
+};
+
 /** A broker in a test: buses that use it, and another service that writes to it directly. */
-export interface BrokerUnderTest {
+export interface BrokerUnderTest extends BusUnderTest {
   name: "rabbitmq" | "kafka";
   url: string;
-  bus(settings: BusSettings): Bus;
   /** Writes text as another service would; resolves once the broker has confirmed it. */
-  write(prefix: string, topic: Topic, key: string, texts: string[]): Promise<void>;
+  write(prefix: string, topic: LogName | ExternalTopic, key: string, texts: string[]): Promise<void>;
   /** Reads a topic as another service would, from now on. */
-  read(prefix: string, topic: "client" | "events"): Promise<TopicReader>;
+  read(prefix: string, topic: ExternalTopic): Promise<TopicReader>;
   /** Whether the client library alone gets a confirmation: rejects while the broker is away. */
   probe(): Promise<void>;
 }
@@ -31,6 +44,30 @@ export interface BrokerUnderTest {
 export interface TopicReader {
   readonly messages: Record<string, unknown>[];
   stop(): Promise<void>;
+}
+
+/** Ends the sessions of one bus and lets it open no other, as a network that is cut. */
+export class Cut {
+  #isCut = false;
+  #link: BrokerLink | undefined;
+
+  readonly wrap = (broker: Broker): Broker => ({
+    ...broker,
+    open: (link) => {
+      if (this.#isCut) return Promise.reject(new Error("the network is cut"));
+      this.#link = link;
+      return broker.open(link);
+    },
+  });
+
+  begin(): void {
+    this.#isCut = true;
+    this.#link?.broken(new Error("the network is cut"));
+  }
+
+  end(): void {
+    this.#isCut = false;
+  }
 }
 
 let prefixes = 0;
@@ -153,8 +190,8 @@ export function rabbitmqUnderTest(url: string): BrokerUnderTest {
   return {
     name: "rabbitmq",
     url,
-    bus: ({ prefix, instanceId, isDurable = true }) =>
-      new BrokerBus(rabbitmqBroker({ url, prefix, instanceId, isDurable }), { ...common, prefix }),
+    bus: ({ prefix, instanceId, isDurable = true, wrap = (broker) => broker }) =>
+      new BrokerBus(wrap(rabbitmqBroker({ url, prefix, instanceId, isDurable })), { ...common, prefix }),
     write: (prefix, topic, _key, texts) => writeToRabbitmq(url, `${prefix}.${topic}`, texts),
     read: (prefix, topic) => readFromRabbitmq(url, `${prefix}.${topic}`),
     probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"], probeTimeoutMs),
@@ -165,8 +202,8 @@ export function kafkaUnderTest(url: string): BrokerUnderTest {
   return {
     name: "kafka",
     url,
-    bus: ({ prefix, instanceId, isDurable = true }) =>
-      new BrokerBus(kafkaBroker({ url, prefix, instanceId, isDurable, sasl: "none", refreshMs: 500 }), {
+    bus: ({ prefix, instanceId, isDurable = true, wrap = (broker) => broker }) =>
+      new BrokerBus(wrap(kafkaBroker({ url, prefix, instanceId, isDurable, sasl: "none", refreshMs: 500 })), {
         ...common,
         prefix,
       }),

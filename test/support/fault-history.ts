@@ -2,6 +2,7 @@ import type {
   ClientEvent,
   ClientHistory,
   Delivery,
+  FaultWindow,
   History,
   PresenceEvent,
   PublishAttempt,
@@ -11,6 +12,10 @@ import type {
   ServiceView,
   TaskView,
 } from "../fault-suite/reconciler/history.ts";
+
+export function fault(from: number, to: number, more: Partial<FaultWindow> = {}): FaultWindow {
+  return { kind: "kill", target: "server", from, to, unreadable: [], breaksLogFile: false, ...more };
+}
 
 /** One publish each, acknowledged 10 ms after it was sent. */
 export function message(number: number, at: number, more: Partial<PublishedMessage> = {}): PublishedMessage {
@@ -34,11 +39,13 @@ export function client(events: ClientEvent[], more: Partial<ClientHistory> = {})
   };
 }
 
-export const opened = (at: number, recovered = false): ClientEvent => ({
+/** A resume with a position that the client got with message `number`, which arrived 5 ms after it was sent. */
+export const opened = (at: number, recovered = false, number: number | null = null): ClientEvent => ({
   type: "open",
   at,
   gateway: "one",
   recovered,
+  resumedFrom: number === null ? null : { at: number * 100 + 5, number },
 });
 export const closed = (at: number): ClientEvent => ({ type: "close", at, code: 1006 });
 export const received = (number: number, at: number, isRepeatedId = false): ClientEvent => ({

@@ -1,6 +1,7 @@
 import type { History } from "../fault-suite/reconciler/history.ts";
 import type { PromiseName } from "../fault-suite/reconciler/violation.ts";
 import {
+  fault,
   line,
   ran,
   releaseLines,
@@ -11,7 +12,7 @@ import {
   task,
 } from "./fault-history.ts";
 
-const aFault = [{ kind: "kill", target: "server", from: 0, to: 100_000 }];
+const aFault = [fault(0, 100_000)];
 
 /** Histories of releases and polls that violate one promise each. */
 export const badReleases: Record<string, [PromiseName, Partial<History>][]> = {

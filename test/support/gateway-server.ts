@@ -23,7 +23,8 @@ export async function startGateway(
 ): Promise<GatewayServer> {
   const verify = startVerifyService();
   const metrics = buildMetrics();
-  const config = configOf({ "push.verify-uri": verify.url, "push.connect-rate": 0, ...values });
+  const defaults = { "push.connect-rate": 0, "push.log-file": false };
+  const config = configOf({ "push.verify-uri": verify.url, ...defaults, ...values });
   const log = pino({ level: "silent" });
   const part = await buildPushPart({ config, log, metrics, clock }, null);
   const server = listenOn(
@@ -35,6 +36,7 @@ export async function startGateway(
       ...(part.websocket ? { websocket: part.websocket } : {}),
     },
   );
+  await part.prepare?.();
   await part.started?.(server);
   return {
     gateway: part.gateway,

@@ -13,7 +13,7 @@ const wayToGetIt =
 /** ApiVersions, version 0: the broker answers it only when it is fully started. */
 export const apiVersionsRequest = new Uint8Array([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
 
-/** A second listener: TLS, and a user with PLAIN and SCRAM. */
+/** A second listener: TLS, and a user with PLAIN and SCRAM who has no permission. Without it everybody may do everything. */
 export interface SecureListener {
   port: number;
   certificate: string;
@@ -184,6 +184,8 @@ function secureSettings(
     "listener.name.secure.plain.sasl.jaas.config": `${modules}.plain.PlainLoginModule required user_${user}="${password}";`,
     "listener.name.secure.scram-sha-256.sasl.jaas.config": scram,
     "listener.name.secure.scram-sha-512.sasl.jaas.config": scram,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
     "listener.name.secure.ssl.keystore.type": "PEM",
     "listener.name.secure.ssl.keystore.certificate.chain": certificate.trim().replaceAll("\n", "\\n"),
     "listener.name.secure.ssl.keystore.key": key.trim().replaceAll("\n", "\\n"),

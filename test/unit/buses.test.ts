@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { openBuses, queueFaults } from "../../src/app/buses.ts";
-import { systemClock } from "../../src/clock.ts";
+import { steadyClock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { ConfigError, configOf } from "../../src/config/config-load.ts";
 import { buildMetrics } from "../../src/metrics.ts";
@@ -12,12 +12,13 @@ import { buildMetrics } from "../../src/metrics.ts";
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-buses-"));
 
 function open(settings: Partial<Config>) {
-  return openBuses({
+  const context = {
     config: configOf({ "data.dir": dataDir, ...settings }),
     log: pino({ level: "silent" }),
     metrics: buildMetrics(),
     clock: systemClock,
-  });
+  };
+  return openBuses(context, steadyClock);
 }
 
 test("one instance without a queue uses the local bus", async () => {

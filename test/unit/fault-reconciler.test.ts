@@ -2,26 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { emptyHistory, type History } from "../fault-suite/reconciler/history.ts";
 import { reconcile } from "../fault-suite/reconciler/reconcile.ts";
 import { type PromiseName, promises } from "../fault-suite/reconciler/violation.ts";
-import {
-  attempt,
-  client,
-  closed,
-  delivery,
-  good,
-  line,
-  message,
-  opened,
-  presenceEvent,
-  printed,
-  ran,
-  received,
-  releases,
-  task,
-  told,
-} from "../support/fault-history.ts";
+import { delivery, fault, good, line, printed, ran, releases, task, told } from "../support/fault-history.ts";
+import { allowedPush, badPush } from "../support/fault-push-histories.ts";
 import { allowedReleases, badReleases } from "../support/fault-release-histories.ts";
 
-const aFault = [{ kind: "kill", target: "server", from: 0, to: 100_000 }];
+const aFault = [fault(0, 100_000)];
 
 function found(history: Partial<History>): PromiseName[] {
   return [...new Set(reconcile({ ...emptyHistory(), ...good, ...history }).map(({ promise }) => promise))];
@@ -29,101 +14,7 @@ function found(history: Partial<History>): PromiseName[] {
 
 /** For each kind of violation, histories that violate only that promise. */
 const bad: Record<string, [PromiseName, Partial<History>][]> = {
-  messages: [
-    ["lost", { clients: [client([opened(0), received(1, 105), received(3, 305)])] }],
-    ["lost", { clients: [client([opened(0), received(1, 105), received(2, 205)])] }],
-    [
-      "lost",
-      { clients: [client([opened(0), received(1, 105), received(3, 305), closed(400), opened(500)])] },
-    ],
-    [
-      "recovered-across-a-gap",
-      { clients: [client([opened(0), received(1, 105), closed(150), opened(250, true), received(3, 305)])] },
-    ],
-    [
-      "duplicate",
-      {
-        clients: [
-          client([opened(0), received(1, 105), received(2, 205), received(3, 305), received(3, 306)]),
-        ],
-      },
-    ],
-    [
-      "duplicate",
-      {
-        clients: [
-          client([opened(0), received(1, 105), received(2, 205), received(3, 305)], {
-            receivedBefore: new Set([1]),
-          }),
-        ],
-      },
-    ],
-    [
-      "duplicate",
-      {
-        clients: [
-          client([opened(0), received(9, 50), received(1, 105), received(2, 205), received(3, 305)], {
-            receivedBefore: new Set([9]),
-          }),
-        ],
-      },
-    ],
-    ["reordered", { clients: [client([opened(0), received(1, 105), received(3, 305), received(2, 306)])] }],
-    [
-      "stray",
-      { messages: [message(1, 100, { target: "ben" })], clients: [client([opened(0), received(1, 105)])] },
-    ],
-    [
-      "stray",
-      {
-        messages: [message(1, 100, { targetType: "temp_user" })],
-        clients: [client([opened(0), received(1, 105)])],
-      },
-    ],
-  ],
-  publishes: [
-    [
-      "publish-answer",
-      { faults: aFault, messages: [message(1, 0, { attempts: [attempt(0, { status: 500 })] })] },
-    ],
-    ["publish-answer", { messages: [message(1, 0, { attempts: [attempt(0, { status: 503 })] })] }],
-    [
-      "publish-answer",
-      { messages: [message(1, 0, { attempts: [attempt(0, { endedAt: 60_000 })] })], clients: [] },
-    ],
-    [
-      "idempotency",
-      {
-        messages: [message(1, 100, { key: "k", attempts: [attempt(100), attempt(200, { id: "other" })] })],
-        clients: [client([opened(0), received(1, 105)])],
-      },
-    ],
-  ],
-  keys: [
-    [
-      "idempotency",
-      {
-        messages: [
-          message(1, 100, {
-            key: "k",
-            attempts: [attempt(100), attempt(9_000, { gateway: "two", id: "other" })],
-          }),
-        ],
-        clients: [client([opened(0), received(1, 105)])],
-      },
-    ],
-  ],
-  presence: [
-    ["presence-diverges", { presence: [{ instance: "one", online: [], expected: ["ann"] }] }],
-    ["presence-diverges", { presence: [{ instance: "one", online: ["ann", "ben"], expected: ["ann"] }] }],
-    [
-      "presence-event-repeated",
-      {
-        presenceEvents: [presenceEvent("e1", "online"), presenceEvent("e2", "online")],
-      },
-    ],
-    ["presence-event-lost", { presenceEvents: [presenceEvent("e1", "offline")] }],
-  ],
+  ...badPush,
   deliveries: [
     ["delivery-lost", { deliveries: [delivery(0, 1, { isRecorded: false }), delivery(5_000, 2)] }],
     ["delivery-lost", { deliveries: [delivery(0, 1), delivery(5_000, 9)] }],
@@ -228,86 +119,6 @@ const allowed: [string, Partial<History>][] = [
     },
   ],
   [
-    "another id for a repeat, if another instance wrote an earlier attempt after it had answered 503",
-    {
-      faults: aFault,
-      messages: [
-        message(1, 100, {
-          key: "k",
-          attempts: [
-            attempt(100, { gateway: "two", status: 503, id: null }),
-            attempt(200),
-            attempt(9_000, { id: "other" }),
-          ],
-        }),
-      ],
-      clients: [client([opened(0), received(1, 105)])],
-    },
-  ],
-  [
-    "messages at the end of a connection are missing when the next one says recovered: false",
-    { clients: [client([opened(0), received(1, 105), closed(150), opened(250), received(3, 305)])] },
-  ],
-  [
-    "a message that was sent before the connection was open",
-    { clients: [client([opened(105), received(2, 205), received(3, 305)])] },
-  ],
-  [
-    "a repeated id after a resume, because clients drop it",
-    {
-      clients: [
-        client([
-          opened(0),
-          received(1, 105),
-          closed(150),
-          opened(180, true),
-          received(1, 190, true),
-          received(2, 205),
-          received(3, 305),
-        ]),
-      ],
-    },
-  ],
-  [
-    "a raw client receives a message on each of two connections",
-    {
-      clients: [
-        client(
-          [
-            opened(0),
-            received(1, 105),
-            received(2, 205),
-            received(3, 305),
-            closed(310),
-            opened(320),
-            received(3, 330),
-          ],
-          { protocol: "raw" },
-        ),
-      ],
-    },
-  ],
-  [
-    "a refused message arrives late or never",
-    {
-      faults: aFault,
-      messages: [message(1, 100, { attempts: [attempt(100, { status: 503, id: null })] }), message(2, 200)],
-      clients: [client([opened(0), received(2, 205), received(1, 305)])],
-    },
-  ],
-  [
-    "a repeat with a key is answered another id by an instance that has not read the first one yet",
-    {
-      messages: [
-        message(1, 100, {
-          key: "k",
-          attempts: [attempt(100), attempt(120, { gateway: "two", id: "other" })],
-        }),
-      ],
-      clients: [client([opened(0), received(1, 105)])],
-    },
-  ],
-  [
     "a delivery fails during a fault",
     { faults: aFault, deliveries: [delivery(0, null, { status: 500, deliveryId: null })] },
   ],
@@ -341,6 +152,7 @@ const allowed: [string, Partial<History>][] = [
       ],
     },
   ],
+  ...allowedPush,
   ...allowedReleases,
   ["a notification that waits for its next try", { notifications: [told(1)], waitingNotifications: 1 }],
 ];

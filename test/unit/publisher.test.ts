@@ -1,32 +1,36 @@
 import { expect, test } from "bun:test";
 import pino from "pino";
-import type { Bus } from "../../src/bus/bus.ts";
+import type { Log } from "../../src/bus/log.ts";
 import { manualClock } from "../../src/clock.ts";
-import type { Hub } from "../../src/push/fanout/hub.ts";
-import { fingerprintOf, Idempotency, idempotencyDefaults } from "../../src/push/publish/idempotency.ts";
+import type { BroadcastMessage } from "../../src/push/message/message.ts";
+import {
+  fingerprintOf,
+  Idempotency,
+  idempotencyDefaults,
+  scopedKey,
+} from "../../src/push/publish/idempotency.ts";
 import { Publisher } from "../../src/push/publish/publisher.ts";
 
 const request = { targetType: "user" as const, target: "anna", data: "x" };
-const orderKey = { key: "order-7", caller: "" };
+const orderSeven = { key: "order-7", caller: "shop" };
 
-/** A broker that confirms at once and delivers on demand. */
-function publisherOverSlowBroker(isConfirmed = () => true) {
-  const written: unknown[] = [];
+/** A log that stores at once and is read on demand. */
+function publisherOverSlowLog(isConfirmed = () => true) {
+  const stored: BroadcastMessage[] = [];
   const clock = manualClock();
-  const idempotency = new Idempotency(idempotencyDefaults);
+  const idempotency = new Idempotency();
   let ids = 0;
-  const bus: Partial<Bus> = {
-    name: "kafka",
-    accepts: () => true,
-    publish: async (_topic, _key, message) => {
-      written.push(message);
+  const broadcast: Pick<Log, "append"> = {
+    async append(message) {
+      stored.push(message as BroadcastMessage);
       if (!isConfirmed()) throw new Error("the broker is away");
+      return null;
     },
   };
   const publisher = new Publisher({
-    instanceKeys: null,
-    bus: bus as Bus,
-    hub: { deferredBytes: 0 } as Hub,
+    broadcast: broadcast as Log,
+    isCluster: true,
+    hub: { deferredBytes: 0 },
     idempotency,
     clock,
     steady: clock,
@@ -35,47 +39,69 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
     newId: () => `id-${++ids}`,
     maxMessageBytes: 1_000,
   });
-  const readBack = (key: string, id: string) =>
-    idempotency.remember(key, id, fingerprintOf("user", "anna", "x"), clock.now());
-  return { publisher, readBack, written, clock };
+  let read = 0;
+  const readAll = () => {
+    for (; read < stored.length; read++) {
+      const {
+        id,
+        caller = "",
+        idempotencyKey = "",
+        targetType,
+        target,
+        data,
+      } = stored[read] as BroadcastMessage;
+      const fingerprint = fingerprintOf(targetType, target, data);
+      idempotency.read(scopedKey(caller, idempotencyKey), {
+        offset: read,
+        id,
+        fingerprint,
+        atMs: clock.now(),
+      });
+    }
+  };
+  return { publisher, readAll, stored, clock };
 }
 
-test("a repeat before the first message was read back returns the same id", async () => {
-  const { publisher, readBack } = publisherOverSlowBroker();
-  expect(await publisher.publishOnce(request, orderKey)).toMatchObject({ id: "id-1" });
-  expect(await publisher.publishOnce(request, orderKey)).toMatchObject({ id: "id-1" });
-  expect(await publisher.publishOnce({ ...request, data: "y" }, orderKey)).toMatchObject({ status: 409 });
-  readBack("order-7", "id-1");
-  expect(await publisher.publishOnce(request, orderKey)).toMatchObject({ id: "id-1" });
-});
-
-test("a publish that the broker did not confirm does not use up its key", async () => {
-  let isConfirmed = false;
-  const { publisher, written } = publisherOverSlowBroker(() => isConfirmed);
-  await expect(publisher.publishOnce(request, orderKey)).rejects.toThrow("the broker is away");
-  isConfirmed = true;
-  // The broker may have written it: with the same id and number, receivers drop one of the two.
-  expect(await publisher.publishOnce(request, orderKey)).toMatchObject({ id: "id-1" });
-  expect(written).toMatchObject([
-    { id: "id-1", seq: 1 },
-    { id: "id-1", seq: 1 },
+test("of two publishes with one key the first record in the log counts, and both are answered with its id", async () => {
+  const { publisher, readAll, stored } = publisherOverSlowLog();
+  const both = [publisher.publishOnce(request, orderSeven), publisher.publishOnce(request, orderSeven)];
+  const other = publisher.publishOnce({ ...request, data: "y" }, orderSeven);
+  expect(stored.map(({ id, seq }) => [id, seq])).toEqual([
+    ["id-1", 1],
+    ["id-2", 2],
+    ["id-3", 3],
   ]);
+  readAll();
+  expect(await Promise.all(both)).toMatchObject([{ id: "id-1" }, { id: "id-1" }]);
+  expect(await other).toMatchObject({ status: 409 });
+  expect(await publisher.publishOnce(request, orderSeven)).toEqual({ id: "id-1", receivers: null });
 });
 
-test("after an unconfirmed publish, another message may use the key, with an id of its own", async () => {
+test("keys of different callers are different keys", async () => {
+  const { publisher, readAll } = publisherOverSlowLog();
+  const shop = publisher.publishOnce(request, orderSeven);
+  const stock = publisher.publishOnce({ ...request, data: "y" }, { ...orderSeven, caller: "stock" });
+  readAll();
+  expect(await Promise.all([shop, stock])).toMatchObject([{ id: "id-1" }, { id: "id-2" }]);
+});
+
+test("a publish that was not confirmed may be repeated; if it was stored, the repeat is answered with its id", async () => {
   let isConfirmed = false;
-  const { publisher } = publisherOverSlowBroker(() => isConfirmed);
-  await expect(publisher.publishOnce(request, orderKey)).rejects.toThrow("the broker is away");
+  const { publisher, readAll } = publisherOverSlowLog(() => isConfirmed);
+  await expect(publisher.publishOnce(request, orderSeven)).rejects.toThrow("the broker is away");
   isConfirmed = true;
-  expect(await publisher.publishOnce({ ...request, data: "y" }, orderKey)).toMatchObject({ id: "id-2" });
+  const again = publisher.publishOnce(request, orderSeven);
+  readAll();
+  expect(await again).toMatchObject({ id: "id-1" });
 });
 
-test("a key that is used again after its window is a new message, also if the first one was not confirmed", async () => {
-  let isConfirmed = false;
-  const { publisher, clock } = publisherOverSlowBroker(() => isConfirmed);
-  await expect(publisher.publishOnce(request, orderKey)).rejects.toThrow("the broker is away");
+test("a key that is used again after its window is a new message", async () => {
+  const { publisher, readAll, clock } = publisherOverSlowLog();
+  const first = publisher.publishOnce(request, orderSeven);
+  readAll();
+  await first;
   clock.advance(idempotencyDefaults.windowMs);
-  isConfirmed = true;
-  // Receivers that have seen the first id would drop it.
-  expect(await publisher.publishOnce(request, orderKey)).toMatchObject({ id: "id-2" });
+  const second = publisher.publishOnce(request, orderSeven);
+  readAll();
+  expect(await second).toMatchObject({ id: "id-2" });
 });

@@ -5,10 +5,7 @@ import { largestChannels } from "../../src/http/connections-report.ts";
 import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { originCheck } from "../../src/push/admission/origin.ts";
 import { TurnGate } from "../../src/push/admission/turn-gate.ts";
-import type { Socket } from "../../src/push/connection/connection.ts";
-import { Connections } from "../../src/push/connection/connections.ts";
 import { readBroadcast, readControl } from "../../src/push/message/message.ts";
-import { InstancePresence } from "../../src/push/presence/instance-presence.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
 
 describe("allowed-origins", () => {
@@ -53,20 +50,23 @@ describe("allowed-origins", () => {
 
 describe("idempotency keys", () => {
   test("a key is known for five minutes, however the two maps rotate", () => {
-    const keys = new Idempotency({ windowMs: 300_000, isShared: false, maxKeys: 1000 });
-    const print = fingerprintOf("all", "", "x");
-    expect(keys.remember("a", "id-a", print, 1000)).toBe(true);
+    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    const fingerprint = fingerprintOf("all", "", "x");
+    const firstOf = (offset: number, atMs: number) =>
+      keys.read("a", { offset, id: `id-${offset}`, fingerprint, atMs }).offset;
+    expect(firstOf(1, 1000)).toBe(1);
     for (let at = 1000; at <= 300_000; at += 1000) {
       keys.dropOld(at);
-      expect(keys.remember("a", "again", print, at)).toBe(false);
+      expect(firstOf(at, at)).toBe(1);
     }
     expect(keys.find("a", 301_000)).toBeUndefined();
-    expect(keys.remember("a", "new", print, 301_000)).toBe(true);
+    expect(firstOf(301_000, 301_000)).toBe(301_000);
   });
 
   test("the number of keys is bounded: the older half is dropped first", () => {
-    const keys = new Idempotency({ windowMs: 300_000, isShared: false, maxKeys: 1000 });
-    for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0n, 1);
+    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    for (let offset = 0; offset < 5000; offset++)
+      keys.read(`k${offset}`, { offset, id: "id", fingerprint: 0n, atMs: 1 });
     expect(keys.size).toBeLessThanOrEqual(1000);
     expect(keys.find("k4999", 2)).toBeDefined();
     expect(keys.find("k0", 2)).toBeUndefined();
@@ -78,14 +78,14 @@ describe("idempotency keys", () => {
 });
 
 describe("messages on the queue", () => {
-  const rules = {
-    maxMessageBytes: 100,
-    reservesConsoleNames: true,
-    newIdAndTime: () => ({ id: "made", ts: 7 }),
-  };
+  const clock = { now: () => 7, elapsed: () => 7 };
+  const rules = { maxMessageBytes: 100, reservesConsoleNames: true, clock };
+  const read = (value: unknown) => readBroadcast({ offset: 3, id: "made", ageMs: 0, value }, rules);
+  const place = { offset: 3, ageMs: 0, receivers: 0 };
 
   test("a bare {targetType,target,data} from another service is accepted", () => {
-    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, rules)).toEqual({
+    expect(read({ targetType: "user", target: "42", data: "x" })).toEqual({
+      ...place,
       v: 1,
       id: "made",
       ts: 7,
@@ -95,12 +95,13 @@ describe("messages on the queue", () => {
       target: "42",
       data: "x",
     });
-    expect(readBroadcast({ targetType: "all", data: "x" }, rules)?.target).toBe("");
+    expect(read({ targetType: "all", data: "x" })?.target).toBe("");
+    expect(read({ targetType: "all", data: "x", id: 8 })).toMatchObject({ id: "8", idempotencyKey: "id:8" });
   });
 
   test("other values are not messages", () => {
     const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
-    expect(readBroadcast(good, rules)).toEqual({ ...good, v: 1, targetType: "all" });
+    expect(read(good)).toEqual({ ...good, ...place, v: 1, targetType: "all" });
     const wrong = [
       null,
       7,
@@ -115,14 +116,14 @@ describe("messages on the queue", () => {
       { ...good, seq: "1" },
       { ...good, idempotencyKey: 7 },
     ];
-    for (const value of wrong) expect(readBroadcast(value, rules)).toBeNull();
+    for (const value of wrong) expect(read(value)).toBeNull();
   });
 
   test("a message over max-message-bytes is not accepted", () => {
-    const read = (data: string) => readBroadcast({ targetType: "all", data }, rules);
-    expect(read("x".repeat(100))).not.toBeNull();
-    expect(read("漢".repeat(33))).not.toBeNull();
-    expect(read("漢".repeat(34))).toBeNull();
+    const readData = (data: string) => read({ targetType: "all", data });
+    expect(readData("x".repeat(100))).not.toBeNull();
+    expect(readData("漢".repeat(33))).not.toBeNull();
+    expect(readData("漢".repeat(34))).toBeNull();
   });
 
   test("a control message has a type and all fields of that type", () => {
@@ -144,78 +145,6 @@ describe("messages on the queue", () => {
       { type: "join", userId: "1", channel: "c" },
     ];
     for (const value of wrong) expect(readControl(value)).toBeNull();
-  });
-});
-
-describe("presence", () => {
-  function instanceOf(connections: Connections) {
-    const clock = manualClock();
-    const told: string[] = [];
-    const queue = { isAway: false };
-    const presence = new InstancePresence({
-      isOnline: (userId) => connections.isOnline(userId),
-      clock,
-      steady: clock,
-      graceMs: 5000,
-      publishEvent: async (type, userId, occasion) => {
-        if (queue.isAway) throw new Error("the queue is away");
-        told.push(`${userId} ${type} ${occasion - clock.now() + clock.elapsed()}`);
-      },
-      onEventsLost: () => {},
-    });
-    const pass = async (ms: number) => {
-      clock.advance(ms);
-      presence.tick(clock.now());
-      await Bun.sleep(0);
-    };
-    return { presence, told, queue, pass };
-  }
-  const socket = (id: string) =>
-    ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
-
-  test("online once, offline after the grace period, and no event for a reconnect within it", async () => {
-    const connections = new Connections();
-    const { presence, told, pass } = instanceOf(connections);
-    const [first, second] = [socket("1"), socket("2")];
-    connections.add(first);
-    presence.opened("ann");
-    await pass(0);
-    connections.remove(first);
-    presence.closed("ann");
-    await pass(4000);
-    connections.add(second);
-    presence.opened("ann");
-    await pass(60_000);
-    expect(told).toEqual(["ann online 0"]);
-    connections.remove(second);
-    presence.closed("ann");
-    await pass(5001);
-    expect(told).toEqual(["ann online 0", "ann offline 0"]);
-    connections.add(first);
-    presence.opened("ann");
-    await pass(0);
-    expect(told.at(-1)).toBe("ann online 1");
-    await presence.leave();
-    expect(told.at(-1)).toBe("ann offline 1");
-  });
-
-  test("while the queue is not available nothing accumulates; afterwards announced events and the current state are reported", async () => {
-    const connections = new Connections();
-    const { presence, told, queue, pass } = instanceOf(connections);
-    queue.isAway = true;
-    const only = socket("1");
-    for (let turn = 0; turn < 3; turn++) {
-      connections.add(only);
-      presence.opened("ann");
-      await pass(1000);
-      connections.remove(only);
-      presence.closed("ann");
-      await pass(6000);
-    }
-    queue.isAway = false;
-    await pass(1000);
-    await pass(1000);
-    expect(told).toEqual(["ann online 1000", "ann offline 1000"]);
   });
 });
 

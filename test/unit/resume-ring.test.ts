@@ -1,96 +1,96 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ResumeRing } from "../../src/push/fanout/resume-ring.ts";
-import type { BroadcastMessage } from "../../src/push/message/message.ts";
+import type { PushedMessage } from "../../src/push/message/message.ts";
+import { positionOf } from "../../src/push/message/position.ts";
 
-function message(id: string): BroadcastMessage {
-  return { v: 1, id, seq: 0, ts: 0, node: "n", targetType: "all", target: "", data: id };
+function message(offset: number): PushedMessage {
+  const head = { v: 1 as const, id: `m${offset}`, seq: 0, ts: 0, node: "n" };
+  return { ...head, targetType: "all", target: "", data: "", offset, ageMs: 0, receivers: 0 };
 }
 
-const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100, overlapMs: 0, originId: "start" };
+const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100 };
+
+/** Messages from `from` on. */
+function replayOf(ring: ResumeRing, from: number): string[] {
+  const all = Array.from({ length: ring.end - from }, (_, at) => ring.at(from + at));
+  return all.flatMap((each) => (each ? [each.id] : []));
+}
 
 describe("resume ring", () => {
-  test("`recovered` is true only if every message after the resumed one is replayed, in order", () => {
+  test("a resume is complete exactly if every message after the position is in the ring, and replays these in order", () => {
     const events = fc.array(
       fc.oneof(
-        fc.record({ add: fc.integer({ min: 1, max: 30 }) }),
+        fc.record({ add: fc.integer({ min: 1, max: 30 }), jump: fc.integer({ min: 1, max: 3 }) }),
+        fc.record({ mark: fc.integer({ min: 1, max: 3 }) }),
         fc.record({ wait: fc.integer({ min: 1, max: 60 }) }),
-        fc.constant({ leave: true as const }),
-        fc.constant({ pass: true as const }),
+        fc.constant({ lose: true as const }),
+        fc.constant({ skip: true as const }),
       ),
       { maxLength: 60 },
     );
     fc.assert(
       fc.property(events, (steps) => {
         const ring = new ResumeRing(options);
-        const all: string[] = [];
         let now = 0;
-        /** A client that left: the id to resume from, and how many messages it had received. */
-        const left: { id: string; received: number }[] = [{ id: ring.lastId, received: 0 }];
+        let offset = 0;
+        /** All positions that a client may have, with the messages that follow; null: some were lost. */
+        let clients: { position: string; id: string; missed: string[] | null }[] = [];
+        const note = (id: string) => clients.push({ position: positionOf(offset, id), id, missed: [] });
         for (const step of steps) {
           if ("add" in step) {
-            all.push(`m${all.length}`);
-            ring.add(message(all.at(-1) ?? ""), step.add, now);
-          } else if ("pass" in step) {
-            all.push("passed");
-            ring.skip(now);
+            offset += step.jump;
+            for (const { missed } of clients) missed?.push(`m${offset}`);
+            ring.add(message(offset), step.add, now);
+            note(`m${offset}`);
+          } else if ("mark" in step) {
+            offset += step.mark;
+            ring.addMarker(offset, `marker${offset}`, now);
+            note(`marker${offset}`);
           } else if ("wait" in step) now += step.wait;
-          else left.push({ id: ring.lastId, received: all.length });
-          expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
-          for (const { id, received } of left) {
-            const { from, isComplete } = ring.find(id, now);
-            const replayed = Array.from({ length: ring.end - from }, (_, at) => ring.at(from + at)?.id);
-            if (isComplete) expect(replayed).toEqual(all.slice(received));
-            else expect(replayed).toEqual([]);
+          else if ("skip" in step) {
+            ring.skip({ offset: ++offset, id: `m${offset}` });
+            clients = clients.map((client) => ({ ...client, missed: null }));
+            note(`m${offset}`);
+          } else {
+            ring.clear();
+            clients = clients.map((client) => ({ ...client, missed: null }));
           }
+          expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
+          for (const { position, id, missed } of clients)
+            for (const resume of [position, id]) {
+              const point = ring.find(resume, now);
+              if (point === null) expect(ring.lastOffset).toBe(-1);
+              else if (point.isComplete) expect(replayOf(ring, point.from)).toEqual(missed ?? ["lost"]);
+              else expect(point.from).toBe(ring.end);
+            }
+          const newest = clients.at(-1);
+          // The newest position can always be resumed, however old it is.
+          if (newest?.missed) expect(ring.find(newest.position, now)?.isComplete).toBe(true);
         }
       }),
     );
   });
 
-  test("after a gap a resume from an older message is incomplete", () => {
+  test("a position beyond the newest record is one that is still to be read", () => {
     const ring = new ResumeRing(options);
-    const empty = ring.lastId;
-    ring.skip(0);
-    expect(ring.find(empty, 0).isComplete).toBe(false);
-    expect(ring.find(ring.lastId, 0).isComplete).toBe(true);
-    ring.add(message("a"), 1, 0);
-    ring.skip(0);
-    expect(ring.find("a", 0).isComplete).toBe(false);
-    const between = ring.lastId;
-    ring.add(message("b"), 1, 0);
-    expect(ring.find("a", 0).isComplete).toBe(false);
-    expect(ring.find(between, 0)).toEqual({ from: ring.end - 1, isComplete: true });
-    expect(ring.find("b", 0).isComplete).toBe(true);
+    ring.add(message(7), 1, 0);
+    expect(ring.find(positionOf(8, "m8"), 0)).toBeNull();
+    ring.add(message(8), 1, 0);
+    expect(ring.find(positionOf(8, "m8"), 0)).toEqual({ from: 2, isComplete: true });
   });
 
-  test("with an overlap a gap also affects later messages within the overlap, because the order may differ elsewhere", () => {
-    const ring = new ResumeRing({ ...options, overlapMs: 10 });
-    ring.skip(100);
-    ring.add(message("a"), 1, 110);
-    ring.add(message("b"), 1, 111);
-    expect(ring.find("a", 111).isComplete).toBe(false);
-    expect(ring.find("b", 111).isComplete).toBe(true);
+  test("another record at the same offset is of a log that was created again", () => {
+    const ring = new ResumeRing(options);
+    ring.add(message(7), 1, 0);
+    expect(ring.find(positionOf(7, "other"), 0)?.isComplete).toBe(false);
   });
 
-  test("with an overlap the replay starts before the resumed id, and is complete only if the ring reaches that far", () => {
-    const ring = new ResumeRing({ ...options, overlapMs: 10 });
-    for (const [index, id] of ["a", "b", "c", "d"].entries()) ring.add(message(id), 1, index * 8);
-    expect(ring.find("d", 24)).toEqual({ from: 2, isComplete: true });
-    for (const id of ["e", "f", "g"]) ring.add(message(id), 1, 26);
-    expect(ring.find("d", 26).isComplete).toBe(true);
-    expect(ring.find("c", 26).isComplete).toBe(false);
-  });
-
-  test("old messages are dropped, except the newest of them and its overlap", () => {
-    const ring = new ResumeRing({ ...options, overlapMs: 10 });
-    for (const [id, at] of Object.entries({ a: 0, b: 15, c: 20 })) ring.add(message(id), 1, at);
-    ring.dropOld(1000);
-    expect(ring.size).toBe(2);
-    ring.add(message("d"), 1, 1000);
-    expect(ring.find("c", 1000)).toEqual({ from: 1, isComplete: true });
-    expect(ring.find("a", 1000).isComplete).toBe(false);
-    ring.dropOld(1101);
-    expect(ring.size).toBe(1);
+  test("the position of a dropped message can be resumed while all later ones are there", () => {
+    const ring = new ResumeRing(options);
+    for (let offset = 1; offset <= 6; offset++) ring.add(message(offset), 1, 0);
+    expect(ring.find(positionOf(1, "m1"), 0)).toEqual({ from: 1, isComplete: true });
+    ring.add(message(7), 1, 0);
+    expect(ring.find(positionOf(1, "m1"), 0)?.isComplete).toBe(false);
   });
 });

@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
-import { KeyFile } from "../../src/push/publish/key-file.ts";
 import { FrameWriter } from "../../src/workers/frame-socket.ts";
 import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts";
-import { KeyClaims } from "../../src/workers/supervisor/key-claims.ts";
-import { MessageOrder } from "../../src/workers/supervisor/message-order.ts";
+import { SharedLog } from "../../src/workers/supervisor/shared-log.ts";
 import { Switchboard } from "../../src/workers/supervisor/switchboard.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -23,17 +21,15 @@ afterAll(() => {
 
 function listen(workers: number): Switchboard {
   const clock = manualClock();
-  const keyFile = new KeyFile({
-    file: join(folder, "keys"),
-    clock,
-    steady: clock,
-    machine: null,
-    onFault() {},
-  });
   const started = new Switchboard({
-    order: new MessageOrder({ maxMessages: 3, maxBytes: 1_000, maxAgeMs: 60_000, clock }),
+    logs: new SharedLog({
+      windowsMs: { broadcast: 60_000, control: 60_000 },
+      maxBytes: 1_000,
+      files: { broadcast: null, control: null },
+      clock,
+      steady: clock,
+    }),
     limits: new InstanceLimits({ maxConnections: 3, maxConnectionsPerUser: 2, connectRate: 0 }, clock),
-    keys: new KeyClaims(keyFile, clock),
     metrics: () => Promise.reject(new Error("not used")),
     workers,
     isDraining: () => false,

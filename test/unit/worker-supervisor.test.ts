@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LogFiles } from "../../src/bus/local.ts";
+import { LogFile } from "../../src/bus/log-file.ts";
 import { manualClock } from "../../src/clock.ts";
-import { KeyFile } from "../../src/push/publish/key-file.ts";
-import type { ClaimedKey, ToWorker } from "../../src/workers/protocol.ts";
+import type { ToWorker } from "../../src/workers/protocol.ts";
 import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts";
-import { KeyClaims } from "../../src/workers/supervisor/key-claims.ts";
-import { MessageOrder, type Receiver } from "../../src/workers/supervisor/message-order.ts";
 import { MetricsSum, type ProcessMetrics } from "../../src/workers/supervisor/metrics-sum.ts";
+import { type Receiver, SharedLog } from "../../src/workers/supervisor/shared-log.ts";
 
 class RecordingWorker implements Receiver {
   readonly worker: number;
@@ -18,128 +18,110 @@ class RecordingWorker implements Receiver {
     this.worker = worker;
   }
 
+  readonly offsets: number[] = [];
+
   send(header: ToWorker, body?: Uint8Array): void {
-    this.frames.push(`${header.type} ${body ? Buffer.from(body).toString() : ""}`.trim());
+    const record = body ? (JSON.parse(Buffer.from(body).toString()) as { id: string; type?: string }) : null;
+    const text = record?.type === "marker" ? "(marker)" : (record?.id ?? "");
+    this.frames.push(`${header.type} ${text}`.trim());
+    if (header.type === "record") this.offsets.push(header.offset);
   }
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-describe("the order of messages", () => {
+describe("the log of the supervisor", () => {
   const clock = manualClock();
-  const order = () => new MessageOrder({ maxMessages: 3, maxBytes: 1_000, maxAgeMs: 60_000, clock });
-  const publish = (to: MessageOrder, text: string, onHandled: (affected: number) => void = () => {}) =>
-    to.publish("broadcast", Buffer.from(text), onHandled);
+  const newLog = (files: LogFiles = { broadcast: null, control: null }) =>
+    new SharedLog({
+      windowsMs: { broadcast: 60_000, control: 60_000 },
+      maxBytes: 1_000,
+      files,
+      clock,
+      steady: clock,
+    });
+  const append = (to: SharedLog, text: string, onHandled: (affected: number) => void = () => {}) =>
+    to.append("broadcast", Buffer.from(`{"id":"${text}"}`), onHandled);
+  const marker = "record (marker)";
 
-  test("a publish is done when every worker has handled it, with the sum of their counts", async () => {
-    const [one, two, messages] = [new RecordingWorker(1), new RecordingWorker(2), order()];
-    messages.join(one);
-    messages.join(two);
+  test("an append is done when every worker has handled the record, with the sum of their counts", async () => {
+    const [one, two, log] = [new RecordingWorker(1), new RecordingWorker(2), newLog()];
+    log.read(one);
+    log.read(two);
     const done: number[] = [];
-    publish(messages, "a", (affected) => done.push(affected));
-    publish(messages, "b", (affected) => done.push(affected));
+    append(log, "a", (affected) => done.push(affected));
+    append(log, "b", (affected) => done.push(affected));
     await turn();
-    messages.handled(one, 2, [1, 10, 2, 1]);
+    const [a = 0, b = 0] = one.offsets.slice(-2);
+    log.handled(one, b, [a, 10, b, 1]);
     expect(done).toEqual([]);
-    messages.handled(two, 1, [1, 5]);
+    log.handled(two, a, [a, 5]);
     expect(done).toEqual([15]);
-    messages.leave(two);
+    log.leave(two);
     expect(done).toEqual([15, 1]);
   });
 
   test("a worker that hangs delays nobody for long, and a worker that is busy gets the rest together", async () => {
-    const [one, messages] = [new RecordingWorker(1), order()];
-    messages.join(one);
+    const [one, log] = [new RecordingWorker(1), newLog()];
+    log.read(one);
     const done: number[] = [];
-    publish(messages, "a", (affected) => done.push(affected));
+    append(log, "a", (affected) => done.push(affected));
     await turn();
-    publish(messages, "b");
-    publish(messages, "c");
+    append(log, "b");
+    append(log, "c");
     await turn();
-    expect(one.frames).toEqual(["live", "message a"]);
+    expect(one.frames).toEqual([marker, "caughtUp", "record a"]);
     clock.advance(2_000);
-    messages.finishOverdue();
+    log.finishOverdue();
     expect(done).toEqual([0]);
-    messages.handled(one, 1, []);
-    expect(one.frames).toEqual(["live", "message a", "message b", "message c"]);
+    log.handled(one, one.offsets.at(-1) ?? 0, []);
+    expect(one.frames).toEqual([marker, "caughtUp", "record a", "record b", "record c"]);
   });
 
-  test("messages that wait are sent before an answer that must not overtake them", async () => {
-    const [one, messages] = [new RecordingWorker(1), order()];
-    messages.join(one);
-    publish(messages, "a");
-    messages.sendWaiting(one);
-    expect(one.frames).toEqual(["live", "message a"]);
+  test("records that wait are sent before an answer that must not overtake them", async () => {
+    const [one, log] = [new RecordingWorker(1), newLog()];
+    log.read(one);
+    append(log, "a");
+    log.sendWaiting(one);
+    expect(one.frames).toEqual([marker, "caughtUp", "record a"]);
     await turn();
-    expect(one.frames).toEqual(["live", "message a"]);
+    expect(one.frames).toEqual([marker, "caughtUp", "record a"]);
   });
 
-  test("a worker that starts gets the last messages, and of the old ones the newest", () => {
-    const messages = order();
-    for (const text of ["a", "b", "c", "d"]) publish(messages, text);
+  test("a worker that starts gets the last records, and of the old ones the newest", () => {
+    const log = newLog();
+    for (const text of ["a", "b"]) append(log, text);
     const one = new RecordingWorker(1);
-    messages.join(one);
-    expect(one.frames).toEqual(["kept b", "kept c", "kept d", "live"]);
+    log.read(one);
+    expect(one.frames).toEqual([marker, "record a", "record b", "caughtUp"]);
     clock.advance(61_000);
     const two = new RecordingWorker(2);
-    messages.join(two);
-    expect(two.frames).toEqual(["kept d", "live"]);
-  });
-});
-
-describe("claims of idempotency keys", () => {
-  function claims() {
-    const clock = manualClock();
-    const folder = mkdtempSync(join(tmpdir(), "slipway-claims-"));
-    const options = { file: join(folder, "keys"), clock, steady: clock, machine: null, onFault() {} };
-    const keys = new KeyClaims(new KeyFile(options), clock);
-    const claim = (worker: number, key = "k") => {
-      const results: (ClaimedKey | null)[] = [];
-      keys.claim(worker, { key, fingerprint: "7" }, (result) => results.push(result));
-      return results;
-    };
-    const again = () => new KeyClaims(new KeyFile(options), clock);
-    return { keys, claim, again, clock, end: () => rmSync(folder, { recursive: true }) };
-  }
-
-  test("the first is granted, the others wait for its result, which survives a restart", () => {
-    const { keys, claim, again, end } = claims();
-    expect(claim(1)).toEqual([null]);
-    const second = claim(2);
-    expect(second).toEqual([]);
-    keys.publishing("k");
-    keys.published("k", "id-1", 4);
-    const known = { id: "id-1", fingerprint: "7", receivers: 4 };
-    expect([second, claim(3)]).toEqual([[known], [known]]);
-    const results: unknown[] = [];
-    again().claim(1, { key: "k", fingerprint: "7" }, (result) => results.push(result));
-    expect(results).toEqual([known]);
-    end();
+    log.read(two);
+    expect(two.frames).toEqual(["record b", "caughtUp"]);
   });
 
-  test("a worker that ends before its message was ordered passes the claim on; afterwards it does not", () => {
-    const { keys, claim, end } = claims();
-    claim(1);
-    const [second, third] = [claim(2), claim(3)];
-    keys.removeWorker(1);
-    expect([second, third]).toEqual([[null], []]);
-    keys.publishing("k");
-    keys.removeWorker(2);
-    expect(third).toEqual([]);
-    keys.published("k", "id-2", 0);
-    expect(third).toEqual([{ id: "id-2", fingerprint: "7", receivers: 0 }]);
-    end();
-  });
-
-  test("a publish that failed may be repeated", () => {
-    const { keys, claim, end } = claims();
-    claim(1);
-    keys.unclaim(2, "k");
-    const second = claim(2);
-    expect(second).toEqual([]);
-    keys.unclaim(1, "k");
-    expect(second).toEqual([null]);
-    end();
+  test("the next supervisor continues the log from its file", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "slipway-log-"));
+    const fileOf = (name: string) =>
+      new LogFile({
+        file: join(folder, name),
+        windowMs: 60_000,
+        maxBytes: 1_000,
+        clock,
+        steady: clock,
+        machine: null,
+        onFault: (reason) => expect(reason).toBe(""),
+        onCut: () => {},
+      });
+    const open = () => newLog({ broadcast: fileOf("broadcast"), control: fileOf("control") });
+    const before = open();
+    append(before, "a");
+    before.append("control", Buffer.from('{"id":"c"}'), () => {});
+    await turn();
+    const reader = new RecordingWorker(1);
+    open().read(reader);
+    expect(reader.frames).toEqual([marker, "record a", "record c", "caughtUp"]);
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -58,7 +58,7 @@ export class KafkaProducer {
       for (const { resolve } of batch) resolve();
     } catch (cause) {
       if (!isTooLarge(cause)) return this.#fail(batch, cause);
-      // Each record alone may be small enough. Records that were written already are duplicates, which receivers drop.
+      // Each record alone may be small enough. Records that were written already are stored twice; readers know them by their id.
       if (batch.length > 1) for (const waiting of batch) await this.#sendBatch([waiting]);
       else batch[0]?.reject(tooLarge());
     }

@@ -1,212 +1,168 @@
-import type { Admin, Consumer } from "@platformatic/kafka";
-import type { RecallRequest } from "../broker-bus.ts";
-import type { BrokerRecord } from "../inbox.ts";
-import type { ReadPace } from "./kafka-pace.ts";
-import { type Fetched, recordsIn } from "./kafka-records.ts";
-
-/** Next offset by topic id and partition. By id, because a topic that was deleted and recreated has a new one. */
-type ReadPositions = Map<string, Map<number, bigint>>;
-
-interface Partition {
-  partition: number;
-  leader: number;
-}
+import type { Admin, Consumer, MultipleErrors } from "@platformatic/kafka";
+import type { BrokerLog, BrokerRecord } from "../broker-log.ts";
 
 export interface KafkaReaderOptions {
   admin: Admin;
-  /** Not shared: a broker answers the requests of one connection in order, and these wait for messages. */
+  /** Not shared: a broker answers the requests of one connection in order, and these wait for records. */
   consumer: Consumer;
+  log: BrokerLog;
+  /** Name of the topic. */
   name: string;
-  positions: ReadPositions;
-  pace: ReadPace;
+  /** The topic that the last session read: a topic that was deleted and created again has another id. */
+  formerId: string | undefined;
+  /** Removes the topic; for operators. */
+  removal: string;
   signal: AbortSignal;
-  receive(records: BrokerRecord[]): void | Promise<void>;
-  /** Reading does not continue where it stopped: messages may be lost. */
-  onLoss(): void;
-  /** The next records come in another order than on other instances; none is lost. */
-  onReordered(): void;
   onFailure(cause: unknown): void;
 }
 
-/** Well below the lag that `ReadPace` allows, so that a leader without messages is not late. */
-const maxWaitMs = 250;
+type Fetched = Awaited<ReturnType<Consumer["fetch"]>>["responses"][number]["partitions"][number];
+
+const maxWaitMs = 1_000;
 const maxBytes = 8 * 1024 * 1024;
-const partitionMaxBytes = 1024 * 1024;
 const earliest = -2n;
 const latest = -1n;
+const logAppendTime = 0x08;
+const controlBatch = 0x20;
+const leaderWaitMs = 5_000;
+const leaderPollMs = 50;
 
-/** Where reading starts: at the end if there is no known offset, else there, within what the broker still has. */
-export function startOffset(
-  known: bigint | undefined,
-  isNewPartition: boolean,
-  bounds: { earliest: bigint; latest: bigint },
-): bigint {
-  if (known === undefined) return isNewPartition ? bounds.earliest : bounds.latest;
-  if (known < bounds.earliest) return bounds.earliest;
-  return known > bounds.latest ? bounds.latest : known;
-}
-
-/** Reads every partition of one topic, with one long-polling request per leader. */
+/** Reads the single partition of one topic from its leader, with one long-polling request at a time. */
 export class KafkaReader {
   readonly #options: KafkaReaderOptions;
-  readonly #leaders = new Set<number>();
   #topicId = "";
-  #partitions: Partition[] = [];
-  #isStarted = false;
+  #leader = -1;
+  /** The next offset. */
+  #offset = 0n;
 
-  constructor(options: KafkaReaderOptions) {
+  /** Finds the topic and the offset to start from. */
+  static async open(options: KafkaReaderOptions): Promise<KafkaReader> {
+    const reader = new KafkaReader(options);
+    await untilLeaderExists(() => reader.#refresh(), options.signal);
+    reader.#offset = await reader.#startOffset();
+    return reader;
+  }
+
+  private constructor(options: KafkaReaderOptions) {
     this.#options = options;
   }
 
-  /** Updates partitions and their leaders; a new partition is read from its beginning. */
-  async refresh(): Promise<void> {
-    const { admin, name } = this.#options;
-    const metadata = await admin.metadata({ topics: [name], forceUpdate: true });
-    const topic = metadata.topics.get(name);
-    if (!topic) throw new Error(`the Kafka topic ${name} does not exist`);
-    if (this.#isStarted && topic.id !== this.#topicId)
-      throw new Error(`the Kafka topic ${name} was recreated`);
-    this.#topicId = topic.id;
-    const found = topic.partitions.map(({ leader }, partition) => ({ partition, leader }));
-    const known = this.#offsetsOfTopic();
-    await this.#setStart(found.filter(({ partition }) => !this.#isStarted || !known.has(partition)));
-    this.#partitions = found;
-    if (this.#isStarted) this.#startLoops();
+  get topicId(): string {
+    return this.#topicId;
   }
 
   start(refreshMs: number): void {
-    const { signal, pace, onFailure } = this.#options;
-    this.#isStarted = true;
-    pace.begin();
-    this.#startLoops();
-    const timer = setInterval(() => this.refresh().catch(onFailure), refreshMs);
+    const { signal, onFailure } = this.#options;
+    this.#read().catch(onFailure);
+    const timer = setInterval(() => this.#refresh().catch(onFailure), refreshMs);
     signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
-  #offsetsOfTopic(): Map<number, bigint> {
-    return this.#options.positions.get(this.#topicId) ?? new Map();
+  async #refresh(): Promise<void> {
+    const { admin, name, removal } = this.#options;
+    const metadata = await admin.metadata({ topics: [name], forceUpdate: true });
+    const topic = metadata.topics.get(name);
+    if (!topic) throw new Error(`the Kafka topic ${name} does not exist`);
+    const [partition] = topic.partitions;
+    if (!partition || topic.partitions.length > 1)
+      throw new Error(
+        `the Kafka topic ${name} has ${topic.partitions.length} partitions and must have one: remove it with \`${removal}\`, or set push.queue.prefix to another name`,
+      );
+    if (this.#topicId !== "" && topic.id !== this.#topicId)
+      throw new Error(`the Kafka topic ${name} was deleted and created again`);
+    this.#topicId = topic.id;
+    this.#leader = partition.leader;
   }
 
-  async #setStart(partitions: Partition[]): Promise<void> {
-    if (partitions.length === 0) return;
-    const { positions, onLoss } = this.#options;
-    const [earliestOffsets, latestOffsets] = await Promise.all([
-      this.#listOffsets(partitions, earliest),
-      this.#listOffsets(partitions, latest),
-    ]);
-    const isFirstStart = positions.size === 0;
-    const isNewTopic = !positions.has(this.#topicId);
-    let isContinuous = true;
-    const offsets = this.#offsetsOfTopic();
-    for (const { partition } of partitions) {
-      const bounds = {
-        earliest: earliestOffsets.get(partition) ?? 0n,
-        latest: latestOffsets.get(partition) ?? 0n,
-      };
-      const known = offsets.get(partition);
-      const offset = startOffset(known, !isFirstStart, bounds);
-      // A new partition is read completely unless its first records are already deleted.
-      if (isNewTopic || offset !== (known ?? 0n)) isContinuous = false;
-      offsets.set(partition, offset);
+  async #startOffset(): Promise<bigint> {
+    const { log, formerId } = this.#options;
+    const start = await log.begin();
+    const [oldest, end] = [await this.#offsetAt(earliest), await this.#offsetAt(latest)];
+    log.noteBounds({ oldest: Number(oldest), latest: Number(end) - 1 });
+    const isSameTopic = formerId === undefined || formerId === this.#topicId;
+    if ("offset" in start && isSameTopic && start.offset < end)
+      return start.offset < oldest ? oldest : BigInt(start.offset);
+    if ("offset" in start) {
+      log.createdAgain();
+      // A topic that lost its last records is not read again from before them.
+      if (isSameTopic) return end;
+      return this.#startOffset();
     }
-    positions.set(this.#topicId, offsets);
-    if (!isContinuous) onLoss();
+    const found = await this.#offsetAt(BigInt(Date.now() - start.ageMs));
+    // No record is that young.
+    return found < 0n ? end : found;
   }
 
-  async #listOffsets(partitions: Partition[], timestamp: bigint): Promise<Map<number, bigint>> {
+  async #offsetAt(timestamp: bigint): Promise<bigint> {
     const { admin, name } = this.#options;
-    const request = partitions.map(({ partition }) => ({ partitionIndex: partition, timestamp }));
-    const [listed] = await admin.listOffsets({ topics: [{ name, partitions: request }] });
-    return new Map(listed?.partitions.map(({ partitionIndex, offset }) => [partitionIndex, offset]));
+    const [listed] = await admin.listOffsets({
+      topics: [{ name, partitions: [{ partitionIndex: 0, timestamp }] }],
+    });
+    return listed?.partitions[0]?.offset ?? 0n;
   }
 
-  #startLoops(): void {
-    for (const { leader } of this.#partitions) {
-      if (this.#leaders.has(leader)) continue;
-      this.#leaders.add(leader);
-      this.#read(leader).catch((cause) => this.#options.onFailure(cause));
-    }
-  }
-
-  /** Ends when the leader has no partition any more. An error ends the session. */
-  async #read(leader: number): Promise<void> {
-    const { signal, pace } = this.#options;
+  /** An error ends the session, also an offset that the broker no longer has: the next session finds another. */
+  async #read(): Promise<void> {
+    const { signal, log } = this.#options;
     while (!signal.aborted) {
-      const led = this.#partitions.filter(({ leader: other }) => other === leader);
-      if (led.length === 0) break;
-      const offsets = this.#offsetsOfTopic();
-      pace.asked(leader);
-      const response = await this.#fetch(leader, led, offsets);
+      const fetched = await this.#fetch();
       if (signal.aborted) return;
-      pace.answered(leader);
-      await this.#receive(leader, response, offsets);
-    }
-    this.#leaders.delete(leader);
-  }
-
-  /** The leader is not asked again meanwhile, so that at most one response per leader is in memory. */
-  async #receive(leader: number, response: Fetched, offsets: Map<number, bigint>): Promise<void> {
-    const { pace, signal, onReordered, receive } = this.#options;
-    const { records, next } = recordsIn(response, this.#topicId, offsets);
-    if (records.length > 0) {
-      const leaders = () => this.#partitions.map((partition) => partition.leader);
-      if (!(await pace.becomesLevel(leader, leaders, signal))) return;
-      if (pace.takeFallenBehind()) onReordered();
-      await receive(records);
-    }
-    for (const [partition, offset] of next) offsets.set(partition, offset);
-  }
-
-  /** Reads again the records of the window before the start position. */
-  async recall({ windowMs, take, end }: RecallRequest): Promise<void> {
-    const since = BigInt(Date.now() - windowMs);
-    const ends = this.#offsetsOfTopic();
-    const offsets = new Map<number, bigint>();
-    // The broker returns -1 if no record is that new.
-    for (const [partition, offset] of await this.#listOffsets(this.#partitions, since))
-      if (offset >= 0n && offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
-    while (offsets.size > 0) {
-      const before = [...offsets.values()].join();
-      for (const leader of new Set(this.#partitions.map((partition) => partition.leader)))
-        await this.#recallFrom(leader, offsets, ends, take);
-      // Records deleted meanwhile do not arrive.
-      if ([...offsets.values()].join() === before) break;
-    }
-    end();
-  }
-
-  async #recallFrom(
-    leader: number,
-    offsets: Map<number, bigint>,
-    ends: ReadonlyMap<number, bigint>,
-    take: RecallRequest["take"],
-  ): Promise<void> {
-    const led = this.#partitions.filter(
-      ({ leader: other, partition }) => other === leader && offsets.has(partition),
-    );
-    if (led.length === 0) return;
-    const { records, next } = recordsIn(
-      await this.#fetch(leader, led, offsets),
-      this.#topicId,
-      offsets,
-      ends,
-    );
-    take(records);
-    for (const [partition, offset] of next) {
-      if (offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
-      else offsets.delete(partition);
+      if (!fetched) continue;
+      log.noteBounds({ oldest: Number(fetched.logStartOffset), latest: Number(fetched.highWatermark) - 1 });
+      const { records, next } = recordsFrom(fetched, this.#offset);
+      await log.receive(records);
+      this.#offset = next;
     }
   }
 
-  #fetch(node: number, led: Partition[], offsets: ReadonlyMap<number, bigint>): Promise<Fetched> {
-    const partitions = led.map(({ partition }) => ({
-      partition,
+  async #fetch(): Promise<Fetched | undefined> {
+    const partition = {
+      partition: 0,
       currentLeaderEpoch: -1,
-      fetchOffset: offsets.get(partition) ?? 0n,
+      fetchOffset: this.#offset,
       lastFetchedEpoch: -1,
-      partitionMaxBytes,
-    }));
-    const topics = [{ topicId: this.#topicId, partitions }];
-    return this.#options.consumer.fetch({ node, maxWaitTime: maxWaitMs, minBytes: 1, maxBytes, topics });
+      partitionMaxBytes: maxBytes,
+    };
+    const { responses } = await this.#options.consumer.fetch({
+      node: this.#leader,
+      maxWaitTime: maxWaitMs,
+      minBytes: 1,
+      maxBytes,
+      topics: [{ topicId: this.#topicId, partitions: [partition] }],
+    });
+    return responses[0]?.partitions[0];
+  }
+}
+
+function recordsFrom({ records: batches }: Fetched, from: bigint) {
+  const records: BrokerRecord[] = [];
+  let next = from;
+  for (const batch of batches ?? []) {
+    next = batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n;
+    // Control records of transactions are not messages.
+    if ((batch.attributes & controlBatch) !== 0) continue;
+    const isBrokerTime = (batch.attributes & logAppendTime) !== 0;
+    for (const { offsetDelta, timestampDelta, value } of batch.records) {
+      const offset = batch.firstOffset + BigInt(offsetDelta);
+      // A batch is delivered as a whole, even if reading starts in its middle.
+      if (offset < from) continue;
+      const atMs = Number(isBrokerTime ? batch.maxTimestamp : batch.firstTimestamp + timestampDelta);
+      records.push({ offset: Number(offset), body: value ?? "", atMs });
+    }
+  }
+  return { records, next };
+}
+
+/** A topic that was just created has no leader for a moment. */
+async function untilLeaderExists(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + leaderWaitMs;
+  while (true) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isTemporary = (error as MultipleErrors).findBy?.("hasStaleMetadata", true) != null;
+      if (!isTemporary || signal.aborted || Date.now() > deadline) throw error;
+      await Bun.sleep(leaderPollMs);
+    }
   }
 }

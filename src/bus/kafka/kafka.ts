@@ -1,20 +1,12 @@
-import {
-  Admin,
-  Consumer,
-  type MultipleErrors,
-  ProduceAcks,
-  Producer,
-  stringSerializers,
-} from "@platformatic/kafka";
-import { steadyClock } from "../../clock.ts";
-import { Fault } from "../../errors.ts";
+import { Admin, Consumer, ProduceAcks, Producer, stringSerializers } from "@platformatic/kafka";
 import type { Broker, BrokerLink, BrokerSession } from "../broker-bus.ts";
-import type { ExternalTopic, SharedTopic, Topic } from "../bus.ts";
+import type { ExternalTopic } from "../bus.ts";
+import type { LogName } from "../log.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
 import { ExternalProducer, type TextProducer } from "./kafka-external-producer.ts";
-import { ReadPace } from "./kafka-pace.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
-import { KafkaReader, type KafkaReaderOptions } from "./kafka-reader.ts";
+import { KafkaReader } from "./kafka-reader.ts";
+import { ensureTopic } from "./kafka-topics.ts";
 
 export interface KafkaOptions {
   url: string;
@@ -26,66 +18,57 @@ export interface KafkaOptions {
   sasl: KafkaSasl;
   /** PEM text of the certificate authority; for kafkas. */
   tlsCa?: string | undefined;
-  /** How often the partitions are read again, to find new ones. */
+  /** How often the topics are looked up again. */
   refreshMs?: number;
 }
 
 const connectTimeoutMs = 3_000;
 const requestTimeoutMs = 5_000;
 const defaultRefreshMs = 10_000;
-const leaderWaitMs = 5_000;
-const leaderPollMs = 50;
-
-/**
- * Every instance reads all partitions; their number limits only how many brokers share the load of a topic. Retention
- * covers an instance that is disconnected for a while; topics for other services have the default of the cluster.
- */
-const topicSettings = {
-  broadcast: { partitions: 6, retentionMs: 60 * 60_000 },
-  control: { partitions: 1, retentionMs: 60 * 60_000 },
-  client: { partitions: 6, retentionMs: undefined },
-  events: { partitions: 1, retentionMs: undefined },
-} as const satisfies Record<Topic, { partitions: number; retentionMs: number | undefined }>;
-/** Room for the largest published message with envelope and escaping. */
-const maxMessageBytes = 8 * 1024 * 1024;
 
 type Settings = ReturnType<typeof clientSettings>;
-type Progress = Pick<KafkaReaderOptions, "positions" | "pace">;
 
 /**
- * Uses no consumer group: every instance reads every partition, from the end at its first start and from where it stopped
- * after an outage. Every session has its own clients, so that no broken client is used again.
+ * A log is a topic with one partition. There is no consumer group: every instance reads every record. Every session has its
+ * own clients, so that no broken client is used again.
  */
 export function kafkaBroker(options: KafkaOptions): Broker {
   const settings = clientSettings(options);
-  /** Kept across sessions, to continue where the last one stopped. */
-  const progress = new Map<SharedTopic, Progress>();
+  /** By log: the topic that was read last. */
+  const topicIds = new Map<LogName, string>();
   return {
     name: "kafka",
+    // Transactions of other services use offsets too.
+    isContiguous: false,
     async open(link) {
-      const admin = closeOnAbort(link.signal, new Admin(settings));
+      const { signal } = link;
+      const admin = closeOnAbort(signal, new Admin(settings));
       const build = () => buildProducer(settings, options.isDurable);
-      const producer = closeOnAbort(link.signal, build());
-      const topicName = (topic: Topic) => `${options.prefix}.${topic}`;
+      const topicName = (topic: LogName | ExternalTopic) => `${options.prefix}.${topic}`;
       const readers: KafkaReader[] = [];
-      for (const topic of link.topics) {
-        await ensureTopic(admin, topicName(topic), topic);
-        const topicProgress = progress.get(topic) ?? {
-          positions: new Map(),
-          pace: new ReadPace(steadyClock),
-        };
-        progress.set(topic, topicProgress);
-        const reader = buildReader(settings, admin, link, topic, topicName(topic), topicProgress);
-        await untilLeadersExist(() => reader.refresh(), link.signal);
+      for (const log of link.logs) {
+        const name = topicName(log.name);
+        await ensureTopic(admin, name, log.name);
+        const reader = await KafkaReader.open({
+          admin,
+          // The library requires a group id; the broker never sees it.
+          consumer: closeOnAbort(signal, new Consumer({ ...settings, groupId: "unused" })),
+          log,
+          name,
+          formerId: topicIds.get(log.name),
+          removal: `kafka-topics.sh --bootstrap-server ${settings.bootstrapBrokers[0]} --delete --topic ${name}`,
+          signal,
+          onFailure: (cause) => link.broken(cause),
+        });
+        topicIds.set(log.name, reader.topicId);
         readers.push(reader);
-        // Without durability a broker that ended may have lost records that it had confirmed.
-        if (!options.isDurable) link.reportLoss(topic);
-        const request = link.recallRequest(topic);
-        if (request) await reader.recall(request);
       }
-      // Requested now, because the first message would have to wait for it.
-      if (options.isDurable) await producer.initIdempotentProducer({});
-      await producer.metadata({ topics: link.topics.map(topicName) });
+      const producer = closeOnAbort(signal, build());
+      if (readers.length > 0) {
+        // Requested now, because the first record would have to wait for it.
+        if (options.isDurable) await producer.initIdempotentProducer({});
+        await producer.metadata({ topics: link.logs.map(({ name }) => topicName(name)) });
+      }
       for (const reader of readers) reader.start(options.refreshMs ?? defaultRefreshMs);
       const { session, external } = openSession(admin, producer, build, link, topicName);
       external.events.prepare();
@@ -95,58 +78,27 @@ export function kafkaBroker(options: KafkaOptions): Broker {
   };
 }
 
-function buildReader(
-  settings: Settings,
-  admin: Admin,
-  link: BrokerLink,
-  topic: SharedTopic,
-  name: string,
-  progress: Progress,
-): KafkaReader {
-  return new KafkaReader({
-    admin,
-    // The library requires a group id; the broker never sees it.
-    consumer: closeOnAbort(link.signal, new Consumer({ ...settings, groupId: "unused" })),
-    name,
-    ...progress,
-    signal: link.signal,
-    receive: (records) => link.receive(topic, records),
-    onLoss: () => link.reportLoss(topic),
-    onReordered: () => link.reportReordered(topic),
-    onFailure: (cause) => link.broken(cause),
-  });
-}
-
 /**
- * Topics between instances share one producer, whose failure ends the session. Topics for other services have their own
- * producers: a missing permission there must not stop the instances.
+ * The logs share one producer, whose failure ends the session. Topics for other services have their own producers: a
+ * missing permission there must not stop the instances.
  */
 function openSession(
   admin: Admin,
   shared: TextProducer,
   build: () => TextProducer,
   link: BrokerLink,
-  topicName: (topic: Topic) => string,
+  topicName: (topic: LogName | ExternalTopic) => string,
 ): { session: BrokerSession; external: Record<ExternalTopic, ExternalProducer> } {
-  const sharedProducer = new KafkaProducer({
+  const logs = new KafkaProducer({
     send: (messages) => shared.send({ messages }).then(() => {}),
     onFailure: (cause) => link.broken(cause),
   });
-  const external = {
-    client: new ExternalProducer("client", link, build, () =>
-      ensureTopic(admin, topicName("client"), "client"),
-    ),
-    events: new ExternalProducer("events", link, build, () =>
-      ensureTopic(admin, topicName("events"), "events"),
-    ),
-  };
+  const externalProducer = (topic: ExternalTopic) =>
+    new ExternalProducer(topic, link, build, () => ensureTopic(admin, topicName(topic), topic));
+  const external = { client: externalProducer("client"), events: externalProducer("events") };
   const session: BrokerSession = {
-    send(topic, key, _message, value) {
-      const record = { topic: topicName(topic), key, value };
-      return topic === "client" || topic === "events"
-        ? external[topic].send(record)
-        : sharedProducer.send(record);
-    },
+    append: (log, id, value) => logs.send({ topic: topicName(log), key: id, value }),
+    publish: (topic, key, _id, value) => external[topic].send({ topic: topicName(topic), key, value }),
     // The signal of the session closes the clients.
     async close() {},
   };
@@ -194,44 +146,6 @@ function saslOf(sasl: Exclude<KafkaSasl, "none">, address: ReturnType<typeof par
     username: address.username ?? "",
     password: address.password ?? "",
   };
-}
-
-async function ensureTopic(admin: Admin, name: string, topic: Topic): Promise<void> {
-  if ((await admin.listTopics()).includes(name)) return;
-  const { partitions, retentionMs } = topicSettings[topic];
-  try {
-    await admin.createTopics({
-      topics: [name],
-      partitions,
-      replicas: -1,
-      configs: [
-        { name: "max.message.bytes", value: String(maxMessageBytes) },
-        ...(retentionMs === undefined ? [] : [{ name: "retention.ms", value: String(retentionMs) }]),
-      ],
-    });
-  } catch (error) {
-    // Another instance created it first.
-    if ((error as MultipleErrors).findBy?.("apiId", "TOPIC_ALREADY_EXISTS")) return;
-    throw new Fault(
-      "unavailable",
-      `The Kafka topic ${name} is missing and cannot be created; create it, or allow this user to.`,
-      { cause: error },
-    );
-  }
-}
-
-/** A topic that was just created has no leaders for a moment. */
-async function untilLeadersExist(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + leaderWaitMs;
-  while (true) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isTemporary = (error as MultipleErrors).findBy?.("hasStaleMetadata", true) != null;
-      if (!isTemporary || signal.aborted || Date.now() > deadline) throw error;
-      await Bun.sleep(leaderPollMs);
-    }
-  }
 }
 
 /** Closes a client of the library when its session ends. */

@@ -21,7 +21,7 @@ interface Opened {
 /**
  * A channel in confirm mode: order is kept, confirmations are pipelined. RabbitMQ closes the channel if a message is too
  * large. Then a new channel is opened and the unconfirmed messages are sent again, except those over the size limit.
- * Messages that had arrived are duplicates, which receivers drop.
+ * Messages that had arrived are then stored twice; readers know them by their id.
  */
 export class ConfirmChannel {
   readonly #options: ConfirmChannelOptions;

@@ -1,17 +1,14 @@
 import { AMQPError, type Channel, type Connection } from "rabbitmq-client";
 import type { BrokerLink } from "../broker-bus.ts";
-import type { BusMessage, SharedTopic, Topic } from "../bus.ts";
+import type { ExternalTopic } from "../bus.ts";
+import type { LogName } from "../log.ts";
 import { ConfirmChannel, type Envelope } from "./rabbitmq-confirm-channel.ts";
-import type { Probe } from "./rabbitmq-probes.ts";
-import { keyedHeaders } from "./rabbitmq-recall.ts";
 
 export interface PublisherOptions {
   prefix: string;
   isDurable: boolean;
   /** Whether the queue of client messages is declared at once, so that readers find it. */
   queuesClientMessages?: boolean | undefined;
-  /** An exchange between instances was deleted, and the bindings of all queues with it. */
-  onExchangeMissing(): void;
 }
 
 /** There may be no reader of client messages yet. A full queue refuses new messages and drops none. */
@@ -19,17 +16,18 @@ const clientQueueMaxLength = 1_000_000;
 const clientQueueMaxBytes = 1024 * 1024 * 1024;
 
 /**
- * Topics between instances share one channel, whose failure ends the session. Topics for other services have their own
- * channels: a missing permission there must not stop the instances.
+ * The logs share one channel, whose failure ends the session. Topics for other services have their own channels: a missing
+ * permission there must not stop the instances. Logs and the client queue are published to with `mandatory`, because
+ * otherwise the broker confirms messages that reach no queue.
  */
 export class RabbitmqPublisher {
   readonly #connection: Connection;
   readonly #options: PublisherOptions;
-  readonly #shared: ConfirmChannel;
+  readonly #link: BrokerLink;
+  readonly #logs: ConfirmChannel;
   readonly #events: ConfirmChannel;
   readonly #client: ConfirmChannel;
   readonly #returned = new Set<string>();
-  readonly #onRefused: BrokerLink["topicRefused"];
   #clientQueue: Promise<void> | undefined;
 
   static async open(
@@ -38,7 +36,7 @@ export class RabbitmqPublisher {
     link: BrokerLink,
   ): Promise<RabbitmqPublisher> {
     const publisher = new RabbitmqPublisher(connection, options, link);
-    await publisher.#shared.open();
+    if (link.logs.length > 0) await publisher.#logs.open();
     // Opened before the first event, so that readers find the exchange. A refusal was reported by `onRefused`.
     await publisher.#events.open().catch(() => {});
     if (options.queuesClientMessages) await publisher.#ensureClientQueue().catch(() => {});
@@ -48,11 +46,13 @@ export class RabbitmqPublisher {
   private constructor(connection: Connection, options: PublisherOptions, link: BrokerLink) {
     this.#connection = connection;
     this.#options = options;
-    this.#onRefused = link.topicRefused;
-    this.#shared = new ConfirmChannel({
+    this.#link = link;
+    const onReturned = (messageId: string | undefined) => messageId && this.#returned.add(messageId);
+    this.#logs = new ConfirmChannel({
       connection,
-      onRefused(cause) {
-        if (cause instanceof AMQPError && cause.code === "NOT_FOUND") options.onExchangeMissing();
+      onReturned,
+      onRefused: (cause) => {
+        if (cause instanceof AMQPError && cause.code === "NOT_FOUND") this.#reportLosses();
         link.broken(cause);
       },
     });
@@ -63,41 +63,57 @@ export class RabbitmqPublisher {
     });
     this.#client = new ConfirmChannel({
       connection,
+      onReturned,
       onRefused: (cause) => link.topicRefused("client", cause),
-      onReturned: (messageId) => messageId && this.#returned.add(messageId),
     });
   }
 
-  /** The open channels. */
-  get channels(): Channel[] {
-    return [this.#shared, this.#events, this.#client].flatMap(({ channel }) => channel ?? []);
+  async append(log: LogName, id: string, body: string): Promise<void> {
+    const exchange = `${this.#options.prefix}.${log}`;
+    try {
+      const isRouted = await this.#publishMandatory(this.#logs, { exchange }, id, body);
+      if (isRouted) return;
+    } catch (cause) {
+      if (!(cause instanceof AMQPError) || cause.code !== "NACK") throw cause;
+      // The stream may have the record.
+      throw new Error(`a queue bound to ${exchange} refuses messages: empty or remove it`, { cause });
+    }
+    // Records of other services were lost in the same way.
+    this.#reportLosses(log);
+    const unbound = new Error(`no queue is bound to the exchange ${exchange}`);
+    this.#link.broken(unbound);
+    throw unbound;
   }
 
-  send(topic: Topic, { id, idempotencyKey }: BusMessage, body: string): Promise<void> {
-    if (topic === "client") return this.#sendToClientQueue(id, body);
-    const channel = topic === "events" ? this.#events : this.#shared;
+  publish(topic: ExternalTopic, id: string, body: string): Promise<void> {
+    if (topic === "client") return this.#publishToClientQueue(id, body);
     const exchange = `${this.#options.prefix}.${topic}`;
-    const route: Envelope = idempotencyKey === undefined ? { exchange } : { exchange, headers: keyedHeaders };
-    return channel.publish(this.#envelope(route, id), Buffer.from(body));
+    return this.#events.publish(this.#envelope({ exchange }, id), Buffer.from(body));
   }
 
-  /** See `Probes`. */
-  sendProbe(topic: SharedTopic, { id, headers }: Probe): Promise<void> {
-    const envelope = { exchange: `${this.#options.prefix}.${topic}`, messageId: id, headers };
-    return this.#shared.publish(envelope, Buffer.from(JSON.stringify({ id })));
-  }
-
-  /** `mandatory`, because otherwise the broker confirms messages that reach no queue. */
-  async #sendToClientQueue(id: string, body: string): Promise<void> {
+  async #publishToClientQueue(id: string, body: string): Promise<void> {
     const queue = this.#clientQueueName;
     await this.#ensureClientQueue();
-    const envelope = this.#envelope({ routingKey: queue, mandatory: true }, id);
-    await this.#client.publish(envelope, Buffer.from(body));
-    // The library reports a returned message one turn after its confirmation.
-    await new Promise((resolve) => setImmediate(resolve));
-    if (!this.#returned.delete(id)) return;
+    if (await this.#publishMandatory(this.#client, { routingKey: queue }, id, body)) return;
     this.#clientQueue = undefined;
     throw new Error(`the queue ${queue} does not exist`);
+  }
+
+  /** False: the message reached no queue. */
+  async #publishMandatory(
+    channel: ConfirmChannel,
+    route: Envelope,
+    id: string,
+    body: string,
+  ): Promise<boolean> {
+    await channel.publish(this.#envelope({ ...route, mandatory: true }, id), Buffer.from(body));
+    // The library reports a returned message one turn after its confirmation.
+    await new Promise((resolve) => setImmediate(resolve));
+    return !this.#returned.delete(id);
+  }
+
+  #reportLosses(name?: LogName): void {
+    for (const log of this.#link.logs) if (name === undefined || log.name === name) log.reportLoss();
   }
 
   get #clientQueueName(): string {
@@ -110,7 +126,7 @@ export class RabbitmqPublisher {
       await this.#clientQueue;
     } catch (cause) {
       this.#clientQueue = undefined;
-      this.#onRefused("client", cause);
+      this.#link.topicRefused("client", cause);
       throw cause;
     }
   }
@@ -120,7 +136,11 @@ export class RabbitmqPublisher {
   }
 }
 
-export function declareExchange(channel: Channel, prefix: string, topic: Topic): Promise<void> {
+export function declareExchange(
+  channel: Channel,
+  prefix: string,
+  topic: LogName | ExternalTopic,
+): Promise<void> {
   return channel.exchangeDeclare({ exchange: `${prefix}.${topic}`, type: "fanout", durable: true });
 }
 

@@ -1,11 +1,8 @@
-import { type Channel, Connection } from "rabbitmq-client";
-import { pause } from "../../clock.ts";
-import type { Broker, BrokerLink } from "../broker-bus.ts";
-import type { SharedTopic, Topic } from "../bus.ts";
-import { consumeAll, type QueuedAtStart } from "./rabbitmq-consumer.ts";
-import { Probes } from "./rabbitmq-probes.ts";
-import { declareExchange, RabbitmqPublisher } from "./rabbitmq-publisher.ts";
-import { declareKeyedQueue } from "./rabbitmq-recall.ts";
+import { Connection } from "rabbitmq-client";
+import { type Broker, type BrokerLink, blocked } from "../broker-bus.ts";
+import { RabbitmqPublisher } from "./rabbitmq-publisher.ts";
+import { declareStream, readStream } from "./rabbitmq-stream.ts";
+import { serverVersion } from "./rabbitmq-version.ts";
 
 export interface RabbitmqOptions {
   url: string;
@@ -19,56 +16,38 @@ export interface RabbitmqOptions {
 
 const heartbeatSeconds = 10;
 const connectTimeoutMs = 3_000;
-const closeTimeoutMs = 2_000;
-const catchUpLimitMs = 10_000;
 const frameMaxBytes = 128 * 1024;
 
 /**
- * Three durable fanout exchanges, and per instance one queue for each exchange that it consumes. Every session has new
- * connections, because the supervisor alone decides when to reconnect. Consuming has its own connection: RabbitMQ reads
- * nothing from a publishing connection that it blocks, not even its close.
+ * A log is a stream that is bound to a durable fanout exchange of the same name. Every session has new connections, because
+ * the supervisor alone decides when to reconnect. Reading has its own connection: RabbitMQ reads nothing from a publishing
+ * connection that it blocks, not even acknowledgements.
  */
 export function rabbitmqBroker(options: RabbitmqOptions): Broker {
-  const possibleLosses = new Set<SharedTopic>();
+  const { prefix } = options;
   return {
     name: "rabbitmq",
+    isContiguous: true,
     async open(link) {
-      const [consuming, publishing] = await Promise.all([
-        connect(options, link, "consuming"),
+      // A bus that carries only the topics for other services reads nothing.
+      const [publishing, reading = publishing] = await Promise.all([
         connect(options, link, "publishing"),
+        link.logs.length > 0 ? connect(options, link, "reading") : undefined,
       ]);
       publishing.on("connection.blocked", (reason) =>
-        link.paused("blocked", `RabbitMQ accepts no messages: ${reason}`, "publishing"),
+        link.paused(blocked, `RabbitMQ accepts no messages: ${reason}`, "publishing"),
       );
-      publishing.on("connection.unblocked", () => link.resumed("blocked"));
-      await declareExchanges(consuming, options.prefix);
-      const onExchangeMissing = () => {
-        for (const topic of link.topics) possibleLosses.add(topic);
-      };
-      const publisher = await RabbitmqPublisher.open(publishing, { ...options, onExchangeMissing }, link);
-      const keepsKeyed = await declareKeyedQueue(consuming, options.prefix, link);
-      const probes = new Probes({
-        prefix: options.prefix,
-        send: (topic, probe) => publisher.sendProbe(topic, probe),
-        link,
-        possibleLosses,
-      });
-      const { queuedAtStart, consumers } = await consumeAll(
-        consuming,
-        { ...options, keepsKeyed },
-        link,
-        possibleLosses,
-        probes,
-      );
-      waitForQueued(queuedAtStart, link);
-      for (const consumer of consumers) probes.start(consumer);
+      publishing.on("connection.unblocked", () => link.resumed(blocked));
+      for (const log of link.logs) {
+        await declareStream(reading, log, { ...options, serverVersion: () => versionOf(options) });
+        await readStream(reading, log, `${prefix}.${log.name}`, link);
+      }
+      const publisher = await RabbitmqPublisher.open(publishing, options, link);
       return {
-        send: (topic, _key, message, body) => publisher.send(topic, message, body),
-        async close() {
-          await closeChannels([...consumers.map(({ channel }) => channel), ...publisher.channels]);
-          consuming.unsafeDestroy();
-          publishing.unsafeDestroy();
-        },
+        append: (log, id, body) => publisher.append(log, id, body),
+        publish: (topic, _key, id, body) => publisher.publish(topic, id, body),
+        // The signal of the session closes the connections.
+        async close() {},
       };
     },
   };
@@ -104,31 +83,8 @@ function addressIn(url: string): { host: string; port: number } {
   return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? defaultPort : Number(port) };
 }
 
-async function declareExchanges(connection: Connection, prefix: string): Promise<void> {
-  const channel = await connection.acquire();
-  for (const topic of ["broadcast", "control"] satisfies Topic[])
-    await declareExchange(channel, prefix, topic);
-  await channel.close();
-}
-
-/** The instance is not ready while it handles the messages that were queued before. */
-function waitForQueued(queuedAtStart: QueuedAtStart, link: BrokerLink): void {
-  if (queuedAtStart.count === 0) return;
-  link.paused("backlog", `catching up with ${queuedAtStart.count} messages`);
-  const end = () => {
-    clearTimeout(limit);
-    link.resumed("backlog");
-  };
-  // A queue that is purged meanwhile never delivers them.
-  const limit = setTimeout(end, catchUpLimitMs);
-  link.signal.addEventListener("abort", () => clearTimeout(limit), { once: true });
-  queuedAtStart.onEmpty(end);
-}
-
-/** Closing a channel first sends its pending acknowledgements. */
-async function closeChannels(channels: Channel[]): Promise<void> {
-  const tooLong = new AbortController();
-  const closing = Promise.all(channels.map((channel) => channel.close()));
-  await Promise.race([closing, pause(closeTimeoutMs, tooLong.signal)]);
-  tooLong.abort();
+function versionOf({ url, tlsCa }: RabbitmqOptions): Promise<string> {
+  const isTls = url.startsWith("amqps:");
+  const authority = tlsCa === undefined ? {} : { ca: tlsCa };
+  return serverVersion({ ...addressIn(url), tls: isTls ? authority : undefined });
 }

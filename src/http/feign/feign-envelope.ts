@@ -21,7 +21,8 @@ export function publishSuccess(text: string): (id: string, receivers: number | n
   let lastReceivers: number | null = null;
   return (id, receivers) => {
     headers.set("x-push-id", id);
-    if (receivers !== lastReceivers && receivers !== null) headers.set("x-push-receivers", String(receivers));
+    if (receivers === null) headers.delete("x-push-receivers");
+    else if (receivers !== lastReceivers) headers.set("x-push-receivers", String(receivers));
     lastReceivers = receivers;
     return new Response(body, { headers });
   };

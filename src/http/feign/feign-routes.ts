@@ -2,7 +2,9 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
+import { isChannelName } from "../../push/message/channel-name.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
+import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
 import type { Published } from "../../push/publish/publisher.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
@@ -44,6 +46,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
         ? options.instance.onlineUsers().then(succeed)
         : succeed(gateway.connections.onlineUsers());
     }),
+    "/feign/getChannelUsers": on("GET", (request) => channelUsers(gateway, request)),
     "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, options.callers, request, head)),
     "/feign/connections": on("GET", (request, head) => reportConnections(gateway, options, request, head)),
     "/feign/channels/join": on("POST", (request, head) =>
@@ -107,7 +110,7 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
       key === null
         ? publisher.publish(publishRequest)
         : publisher.publishOnce(publishRequest, { key, caller: callers.callerOf(head) });
-    return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
+    return publishing.then(answer);
   }
 
   return (request, head) => {
@@ -115,6 +118,18 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
     if (reading instanceof Response) return reading;
     return reading.then((text) => publish(text, head));
   };
+}
+
+/** Users in a presence channel, on all instances. */
+function channelUsers({ presence }: Gateway, request: Request): Response {
+  const channel = addressOf(request).searchParams.get("channel") ?? "";
+  if (!isChannelName(channel) || !channel.startsWith(presenceChannelPrefix))
+    return fail(
+      400,
+      40003,
+      `channel must be a channel name that starts with ${presenceChannelPrefix}: the users of other channels are not known.`,
+    );
+  return succeed(presence.users(channel));
 }
 
 async function disconnect(

@@ -18,10 +18,16 @@ export const joinRefusalTexts: Record<JoinRefusal, string> = {
 export class Channels {
   readonly #connections: Connections;
   readonly #reservesConsoleNames: boolean;
+  readonly #onChanged: (socket: Socket, channel: string, isMember: boolean) => void;
 
-  constructor(connections: Connections, reservesConsoleNames: boolean) {
+  constructor(
+    connections: Connections,
+    reservesConsoleNames: boolean,
+    onChanged: (socket: Socket, channel: string, isMember: boolean) => void = () => {},
+  ) {
     this.#connections = connections;
     this.#reservesConsoleNames = reservesConsoleNames;
+    this.#onChanged = onChanged;
   }
 
   /** A join requested by the client, which needs a grant. Null: the connection is a member. */
@@ -42,6 +48,7 @@ export class Channels {
     if (data.channels.size >= maxChannelsPerConnection) return "too_many_channels";
     data.channels.add(channel);
     this.#connections.countJoin(channel);
+    this.#onChanged(socket, channel, true);
     if (isLive(data)) socket.subscribe(channelTopic(channel, data.isV1));
     return null;
   }
@@ -51,8 +58,14 @@ export class Channels {
     const { data } = socket;
     if (!data.channels?.delete(channel)) return false;
     this.#connections.countLeave(channel);
+    this.#onChanged(socket, channel, false);
     if (isLive(data)) socket.unsubscribe(channelTopic(channel, data.isV1));
     return true;
+  }
+
+  /** The connection was closed. */
+  closed(socket: Socket): void {
+    for (const channel of socket.data.channels ?? []) this.#onChanged(socket, channel, false);
   }
 
   leaveMatching(socket: Socket, matches: (channel: string) => boolean): string[] {

@@ -1,7 +1,7 @@
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient, topicsOf } from "../connection/topics.ts";
-import { type BroadcastMessage, messageFrame, type TargetType } from "../message/message.ts";
+import { messageFrame, type PushedMessage, type TargetType } from "../message/message.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 import type { SharedBacklog } from "./shared-backlog.ts";
@@ -27,7 +27,7 @@ export class CatchUp {
     this.#parts = parts;
   }
 
-  /** Sends the messages since ring position `from`, then makes the connection live. */
+  /** Sends the messages since ring index `from`, then makes the connection live. */
   start(socket: Socket, from: number): void {
     this.#sources.set(socket, this.#parts.ring);
     socket.data.catchUpPosition = from;
@@ -64,7 +64,7 @@ export class CatchUp {
     return count;
   }
 
-  addToBacklog(message: BroadcastMessage): void {
+  addToBacklog(message: PushedMessage): void {
     if (this.#backlogReaders === 0) return;
     const { backlog, maxBacklogBytes } = this.#parts.sendBuffers;
     backlog.add(message);
@@ -79,7 +79,8 @@ export class CatchUp {
     const { data } = socket;
     for (; data.catchUpPosition < source.end; data.catchUpPosition++) {
       const message = source.at(data.catchUpPosition);
-      if (!message) {
+      if (message === null) continue;
+      if (message === undefined) {
         // The ring has dropped messages that this client needs; a reconnect reports that to it.
         this.#close(socket);
         return;
@@ -102,7 +103,7 @@ export class CatchUp {
     this.#trimBacklog();
   }
 
-  #sendIfRoom(socket: Socket, message: BroadcastMessage): boolean {
+  #sendIfRoom(socket: Socket, message: PushedMessage): boolean {
     const { sendBuffers } = this.#parts;
     // Checked before the encoding as well, to save it: a frame is never shorter than its data.
     if (!sendBuffers.hasRoom(socket, message.data.length)) return false;

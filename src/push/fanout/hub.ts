@@ -3,7 +3,7 @@ import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient, rawTopic, v1TopicOf } from "../connection/topics.ts";
 import type { PushCounters } from "../message/counters.ts";
-import { type BroadcastMessage, messageFrame, type TargetType } from "../message/message.ts";
+import { messageFrame, type PushedMessage } from "../message/message.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
@@ -22,16 +22,17 @@ export interface HubParts {
   clock: Clock;
   /** Whether clients of other instances or workers may resume here. */
   isShared: boolean;
-  /** Called for each sent message with the number of its recipients here; null: not needed. */
-  onSent: ((id: string, receivers: number) => void) | null;
 }
+
+/** A record that clients do not get. They may have its position. */
+export type Marker = Pick<PushedMessage, "offset" | "id" | "ageMs" | "receivers">;
 
 /** Between bursts all connections are swept this often; a sweep costs about 0.1 µs per connection. */
 const sweepIntervalMs = 1000;
 
 /** A message that is sent in a later turn of the event loop. */
 interface Deferred {
-  message: BroadcastMessage;
+  message: PushedMessage | Marker;
   bytes: number;
   onSent: (() => void) | null;
 }
@@ -49,17 +50,17 @@ export class Hub {
   /** In order: while it is not empty, every new message is deferred too. */
   readonly #deferred: Deferred[] = [];
   #deferredBytes = 0;
-  #lastReceivers = 0;
   #publishedSinceSweep = 0;
   #sweptAtMs = 0;
   /** Users with messages since the last sweep; null: all connections. */
   #touchedUsers: Set<string> | null = new Set();
-  /** When a connection that can resume was last removed. */
-  #v1RemovedAtMs = Number.NEGATIVE_INFINITY;
+  /** When a connection that can resume was last removed; clients of the process before this one may resume here. */
+  #v1RemovedAtMs: number;
 
   constructor(parts: HubParts) {
     this.#parts = parts;
     this.#catchUp = new CatchUp(parts);
+    this.#v1RemovedAtMs = parts.clock.now();
   }
 
   /** The server of the runtime is created after its routes, and so after the hub. */
@@ -68,9 +69,9 @@ export class Hub {
   }
 
   /** Delivers in order. Returns a promise only if the last message is deferred; it resolves when that message is sent. */
-  deliver(messages: readonly BroadcastMessage[]): Promise<void> | undefined {
+  deliver(messages: readonly (PushedMessage | Marker)[]): Promise<void> | undefined {
     for (const message of messages) {
-      const bytes = Buffer.byteLength(message.data);
+      const bytes = "data" in message ? Buffer.byteLength(message.data) : 0;
       if (this.#deferred.length > 0 || !this.#fitsTurn(bytes)) this.#defer(message, bytes);
       else this.#send(message, bytes);
     }
@@ -85,6 +86,16 @@ export class Hub {
     return this.#deferredBytes;
   }
 
+  /** Keeps a message for clients that resume; of a marker, its position. */
+  keep(message: PushedMessage | Marker, bytes = 0): void {
+    const { ring, clock } = this.#parts;
+    const nowMs = clock.now();
+    const atMs = nowMs - message.ageMs;
+    if (!("data" in message)) ring.addMarker(message.offset, message.id, atMs);
+    else if (this.#canBeResumed(nowMs)) ring.add(message, bytes || Buffer.byteLength(message.data), atMs);
+    else ring.skip(message);
+  }
+
   /** A message that is larger than a turn is sent alone. */
   #fitsTurn(bytes: number): boolean {
     return (
@@ -93,7 +104,7 @@ export class Hub {
     );
   }
 
-  #defer(message: BroadcastMessage, bytes: number): void {
+  #defer(message: PushedMessage | Marker, bytes: number): void {
     if (this.#deferred.length === 0) setImmediate(() => this.#nextTurn());
     this.#deferred.push({ message, bytes, onSent: null });
     this.#deferredBytes += bytes;
@@ -115,19 +126,17 @@ export class Hub {
     }
   }
 
-  /** Number of recipients of the last sent message. */
-  get lastReceivers(): number {
-    return this.#lastReceivers;
+  /** Sends a frame to the `slipway.v1` members of a channel here. */
+  notifyChannel(channel: string, frame: string): void {
+    this.#fanout?.publish(v1TopicOf(rawTopic("channel", channel)), frame);
   }
 
-  /** How many connections would receive a message to the target now. */
-  receiversOf(targetType: TargetType, target: string): number {
-    const topic = rawTopic(targetType, target);
-    const v1 = this.#parts.connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-    return this.#count(topic) + v1 + this.#catchUp.countRecipients(targetType, target);
+  /** Messages before the next one may be missing: nobody resumes from an earlier one. */
+  forgetEarlier(): void {
+    this.#parts.ring.clear();
   }
 
-  /** Sends the messages since ring position `from`, if any, then subscribes the connection to its topics. */
+  /** Sends the messages since ring index `from`, if any, then subscribes the connection to its topics. */
   add(socket: Socket, from: number): void {
     this.#catchUp.start(socket, from);
   }
@@ -152,8 +161,12 @@ export class Hub {
     this.#catchUp.tick();
   }
 
-  #send(message: BroadcastMessage, bytes: number): void {
-    const { connections, ring, sendBuffers, counters, clock } = this.#parts;
+  #send(message: PushedMessage | Marker, bytes: number): void {
+    const { connections, sendBuffers, counters } = this.#parts;
+    if (!("data" in message)) {
+      this.keep(message);
+      return;
+    }
     const { targetType, target, data } = message;
     const topic = rawTopic(targetType, target);
     const raw = this.#count(topic);
@@ -167,15 +180,12 @@ export class Hub {
       this.#send(message, bytes);
       return;
     }
-    const nowMs = clock.now();
-    if (this.#canBeResumed(nowMs)) ring.add(message, bytes, nowMs);
-    else ring.skip(nowMs);
+    this.keep(message, bytes);
     counters.messages[targetType]++;
     const catchingUp = this.#catchUp.countRecipients(targetType, target);
     if (catchingUp > 0) this.#catchUp.addToBacklog(message);
-    this.#lastReceivers = raw + v1 + catchingUp;
-    counters.deliveries += this.#lastReceivers;
-    this.#parts.onSent?.(message.id, this.#lastReceivers);
+    message.receivers = raw + v1 + catchingUp;
+    counters.deliveries += message.receivers;
     if (raw + v1 === 0) return;
     sendBuffers.noteFrame(frameBytes);
     this.#publishedSinceSweep = turn;

@@ -1,158 +1,170 @@
-import type { BroadcastMessage } from "../message/message.ts";
+import type { PushedMessage } from "../message/message.ts";
+import { positionOf, readPosition, tagOf } from "../message/position.ts";
 
 export interface ResumeRingOptions {
   maxMessages: number;
   maxBytes: number;
   maxAgeMs: number;
-  /**
-   * How far before the resumed id a replay starts, because instances receive messages of different publishers in different
-   * order. 0 on one instance.
-   */
-  overlapMs: number;
-  /** Identifies this process in the ids of empty positions, so that a client without any message can resume too. */
-  originId: string;
 }
 
+/** Where the messages after a client's position begin in the ring. */
 export interface ResumePoint {
-  /** Position of the first message to replay. */
   from: number;
-  /** True only if no message can be missing. */
+  /** True only if no message after the position is missing. */
   isComplete: boolean;
 }
 
+/** A record of the log. */
+interface Entry {
+  offset: number;
+  id: string;
+  atMs: number;
+  bytes: number;
+  /** Null: the record is not a message for clients, but a position that they may have. */
+  message: PushedMessage | null;
+}
+
 /**
- * The last messages that this instance delivered, bounded by count, bytes and age. Positions count from 0 and never
- * repeat; messages at positions below `start` are dropped.
+ * The last records of the log, bounded by count, bytes and age. Indexes count from 0 and never repeat; entries below
+ * `start` are dropped.
  */
 export class ResumeRing {
   readonly #options: ResumeRingOptions;
-  readonly #messages: (BroadcastMessage | undefined)[] = [];
-  readonly #sizes: number[] = [];
-  readonly #arrivals: number[] = [];
+  #entries: Entry[] = [];
+  /** Index of the first element of `#entries`; elements before `#start` are dropped. */
+  #base = 0;
   #start = 0;
-  #end = 0;
-  /** Position of the oldest message within the maximum age. */
-  #firstFresh = 0;
+  /** The record before the first entry: nothing after it is missing. Null: records before the first entry may be missing. */
+  #anchor: Pick<Entry, "offset" | "id"> | null = null;
+  #messages = 0;
   #bytes = 0;
-  /** Arrival time of the newest dropped or skipped message. */
-  #droppedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ResumeRingOptions) {
     this.#options = options;
   }
 
   get end(): number {
-    return this.#end;
+    return this.#base + this.#entries.length;
   }
 
+  /** Messages in the ring. */
   get size(): number {
-    return this.#end - this.#start;
+    return this.#messages;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Id of the newest message; in an empty ring, an id for the next position. */
-  get lastId(): string {
-    return this.at(this.#end - 1)?.id ?? `${this.#end}@${this.#options.originId}`;
-  }
-
-  add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
-    const { maxMessages, maxBytes } = this.#options;
-    if (maxMessages === 0) {
-      this.skip(nowMs);
-      return;
-    }
-    while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#drop();
-    const slot = this.#end % maxMessages;
-    this.#messages[slot] = message;
-    this.#sizes[slot] = sizeBytes;
-    this.#arrivals[slot] = nowMs;
-    this.#end++;
-    this.#bytes += sizeBytes;
-    this.dropOld(nowMs);
-  }
-
-  /** Continues the positions of another process. Call before any message is added. */
-  startAt(position: number): void {
-    this.#start = position;
-    this.#end = position;
-  }
-
-  /**
-   * A message was not added, or may have been lost. All earlier messages are dropped, so that a resume from one of them
-   * reports missing messages.
-   */
-  skip(nowMs: number): void {
-    while (this.size > 0) this.#drop();
-    this.#start = ++this.#end;
-    this.#droppedAtMs = nowMs;
-  }
-
   get maxAgeMs(): number {
     return this.#options.maxAgeMs;
   }
 
-  /**
-   * Keeps the newest message over the maximum age, with its overlap: a client that received it can still resume, because
-   * all later messages are here.
-   */
+  /** Offset of the newest record; -1: none. */
+  get lastOffset(): number {
+    return this.#last?.offset ?? -1;
+  }
+
+  /** The position after the newest record. */
+  get position(): string {
+    const last = this.#last;
+    return last ? positionOf(last.offset, last.id) : "";
+  }
+
+  add(message: PushedMessage, bytes: number, atMs: number): void {
+    const { maxMessages, maxBytes } = this.#options;
+    if (maxMessages === 0) {
+      this.skip(message);
+      return;
+    }
+    while (this.#messages >= maxMessages || (this.#messages > 0 && this.#bytes + bytes > maxBytes))
+      this.#drop();
+    this.#messages++;
+    this.#bytes += bytes;
+    this.#entries.push({ offset: message.offset, id: message.id, atMs, bytes, message });
+    this.dropOld(atMs);
+  }
+
+  /** Adds a record that clients do not get, as a position. */
+  addMarker(offset: number, id: string, atMs: number): void {
+    this.#entries.push({ offset, id, atMs, bytes: 0, message: null });
+  }
+
+  /** The record is not kept, because nobody can resume from an earlier one. */
+  skip({ offset, id }: Pick<Entry, "offset" | "id">): void {
+    this.clear();
+    this.#anchor = { offset, id };
+  }
+
+  /** Records after the last one may be missing. */
+  clear(): void {
+    this.#base = this.end;
+    this.#start = this.#base;
+    this.#entries = [];
+    this.#anchor = null;
+    this.#messages = 0;
+    this.#bytes = 0;
+  }
+
   dropOld(nowMs: number): void {
-    const { maxAgeMs, overlapMs } = this.#options;
-    this.#firstFresh = Math.max(this.#firstFresh, this.#start);
-    while (this.#firstFresh < this.#end && this.#arrivalAt(this.#firstFresh) < nowMs - maxAgeMs)
-      this.#firstFresh++;
-    const anchor = this.#firstFresh - 1;
-    const since = this.#arrivalAt(anchor) - overlapMs;
-    while (this.#start < anchor && this.#arrivalAt(this.#start) < since) this.#drop();
+    const before = nowMs - this.#options.maxAgeMs;
+    while (this.#start < this.end && (this.#entry(this.#start)?.atMs ?? before) < before) this.#drop();
   }
 
-  find(resumeId: string, nowMs: number): ResumePoint {
+  /** Null: the position is beyond the newest record that was read here. */
+  find(resume: string, nowMs: number): ResumePoint | null {
     this.dropOld(nowMs);
-    const position = this.#positionOf(resumeId);
-    const after = position === undefined ? this.#emptyPosition(resumeId) : position + 1;
-    if (after === null || after < this.#start) return { from: this.#end, isComplete: false };
-    // The id of an empty position comes from this process, so the order is exact.
-    if (position === undefined || this.#options.overlapMs === 0) return { from: after, isComplete: true };
-    const since = this.#arrivalAt(position) - this.#options.overlapMs;
-    let from = position;
-    while (from > this.#start && this.#arrivalAt(from - 1) >= since) from--;
-    return { from, isComplete: this.#droppedAtMs < since };
+    const position = readPosition(resume);
+    if (position && position.offset > this.lastOffset) return null;
+    const after = (position && this.#after(position.offset, position.tag)) ?? this.#afterId(resume);
+    return { from: after ?? this.end, isComplete: after !== null };
   }
 
-  /** Undefined: the message was dropped, or the position is beyond the end. */
-  at(position: number): BroadcastMessage | undefined {
-    return position < this.#start || position >= this.#end ? undefined : this.#at(position);
+  /** Null: not a message. Undefined: it was dropped, or the index is beyond the end. */
+  at(index: number): PushedMessage | null | undefined {
+    return index < this.#start ? undefined : this.#entry(index)?.message;
   }
 
-  /** Searches from the newest message, because most clients resume near it; an index would cost time per message. */
-  #positionOf(id: string): number | undefined {
-    for (let position = this.#end - 1; position >= this.#start; position--)
-      if (this.#at(position)?.id === id) return position;
-    return undefined;
+  get #last(): Pick<Entry, "offset" | "id"> | null {
+    return this.#start < this.end ? (this.#entries.at(-1) ?? null) : this.#anchor;
   }
 
-  /** Reads `<position>@<origin>`, an id that `lastId` returned for an empty ring. */
-  #emptyPosition(resumeId: string): number | null {
-    const [position = "", origin] = resumeId.split("@");
-    if (origin !== this.#options.originId || !/^\d{1,15}$/.test(position)) return null;
-    return Number(position) <= this.#end ? Number(position) : null;
+  #after(offset: number, tag: string): number | null {
+    if (this.#anchor?.offset === offset && tagOf(this.#anchor.id) === tag) return this.#start;
+    let low = this.#start;
+    let high = this.end;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#entry(middle)?.offset ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    const found = this.#entry(low);
+    return found?.offset === offset && tagOf(found.id) === tag ? low + 1 : null;
   }
 
-  #at(position: number): BroadcastMessage | undefined {
-    return this.#messages[position % this.#options.maxMessages];
+  /** Searches from the newest, because most clients resume near it. Only clients of an earlier protocol resume by id. */
+  #afterId(id: string): number | null {
+    for (let index = this.end - 1; index >= this.#start; index--)
+      if (this.#entry(index)?.id === id) return index + 1;
+    return this.#anchor?.id === id ? this.#start : null;
   }
 
-  #arrivalAt(position: number): number {
-    return this.#arrivals[position % this.#options.maxMessages] ?? 0;
+  #entry(index: number): Entry | undefined {
+    return this.#entries[index - this.#base];
   }
 
+  /** Removes dropped entries in large steps: an array that loses its first element copies all others. */
   #drop(): void {
-    const slot = this.#start % this.#options.maxMessages;
-    this.#bytes -= this.#sizes[slot] ?? 0;
-    this.#droppedAtMs = this.#arrivals[slot] ?? 0;
-    this.#messages[slot] = undefined;
+    const entry = this.#entry(this.#start);
+    if (!entry) return;
+    this.#anchor = { offset: entry.offset, id: entry.id };
+    if (entry.message) this.#messages--;
+    this.#bytes -= entry.bytes;
+    entry.message = null;
     this.#start++;
+    const dropped = this.#start - this.#base;
+    if (dropped < 1024 || dropped < this.#entries.length / 2) return;
+    this.#entries = this.#entries.slice(dropped);
+    this.#base = this.#start;
   }
 }

@@ -1,4 +1,4 @@
-import type { BroadcastMessage } from "../message/message.ts";
+import type { PushedMessage } from "../message/message.ts";
 
 /** Estimated memory of a message besides its text. */
 const messageOverheadBytes = 256;
@@ -8,7 +8,7 @@ const messageOverheadBytes = 256;
  * limits the size.
  */
 export class SharedBacklog {
-  readonly #messages: BroadcastMessage[] = [];
+  readonly #messages: PushedMessage[] = [];
   #start = 0;
   #bytes = 0;
 
@@ -20,12 +20,12 @@ export class SharedBacklog {
     return this.#bytes;
   }
 
-  add(message: BroadcastMessage): void {
+  add(message: PushedMessage): void {
     this.#messages.push(message);
     this.#bytes += bytesOf(message);
   }
 
-  at(position: number): BroadcastMessage | undefined {
+  at(position: number): PushedMessage | undefined {
     return this.#messages[position - this.#start];
   }
 
@@ -37,6 +37,6 @@ export class SharedBacklog {
   }
 }
 
-function bytesOf({ data }: BroadcastMessage): number {
+function bytesOf({ data }: PushedMessage): number {
   return Buffer.byteLength(data) + messageOverheadBytes;
 }

@@ -7,12 +7,10 @@ export function newPushCounters() {
     deliveries: 0,
     /** Messages that the runtime dropped for a connection; above 0, our own send limits are wrong. */
     dropped: 0,
-    /** Values on the bus that are not valid messages. */
+    /** Records of the logs that are not valid messages. */
     unreadable: 0,
     repeated: 0,
-    /** Sequence numbers of a publisher that never arrived. */
-    missing: 0,
-    /** Times that messages may have been lost on the bus while connections were open. */
+    /** Times that messages may have been lost while connections were open. */
     losses: 0,
     clientMessages: { accepted: 0, ignored: 0, failed: 0 },
     closes: new Map<string, number>(),

@@ -1,6 +1,9 @@
+import type { LogRecord } from "../../bus/log.ts";
+import type { Clock } from "../../clock.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 import { isChannelName } from "./channel-name.ts";
+import { positionOf } from "./position.ts";
 
 /**
  * The messages on the bus and the frames of `slipway.v1`. A received value is `unknown` until it is validated here,
@@ -17,7 +20,7 @@ export function isTargetType(value: unknown): value is TargetType {
 export interface BroadcastMessage {
   v: 1;
   id: string;
-  /** Counts per node from 1, so that receivers detect gaps; 0: another service wrote the message. */
+  /** Counts the messages of a process from 1, so that a repeated append is recognised; 0: another service wrote it. */
   seq: number;
   ts: number;
   node: string;
@@ -25,6 +28,17 @@ export interface BroadcastMessage {
   target: string;
   data: string;
   idempotencyKey?: string;
+  /** Who chose the idempotency key; callers do not share keys. */
+  caller?: string;
+}
+
+/** A message as it was read from the log. */
+export interface PushedMessage extends BroadcastMessage {
+  offset: number;
+  /** How long before it was read it was appended. */
+  ageMs: number;
+  /** Connections of this process that it was sent to. */
+  receivers: number;
 }
 
 /** `<prefix>.control`: an action that every instance applies to its own connections. */
@@ -69,15 +83,10 @@ export interface PresenceEvent {
   userId: string;
 }
 
-/** All instances derive the same id for an event, so that readers can drop duplicates. */
-export function presenceEventId(type: PresenceEvent["type"], userId: string, occasion: number): string {
-  const digest = new Bun.CryptoHasher("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
+/** Every instance derives the same id from the record that caused the event, so that readers can drop repeats. */
+export function presenceEventId(type: PresenceEvent["type"], userId: string, cause: string): string {
+  const digest = new Bun.CryptoHasher("sha256").update(`${type}\n${cause}\n${userId}`).digest("hex");
   return `${type}-${digest.slice(0, 32)}`;
-}
-
-/** The bus keeps the order of messages with the same key. */
-export function orderingKey(targetType: TargetType, target: string): string {
-  return `${targetType}:${target}`;
 }
 
 /** Measures only if the length leaves a doubt: a UTF-16 unit has at most three bytes in UTF-8. */
@@ -92,15 +101,15 @@ export interface BroadcastRules {
   maxMessageBytes: number;
   /** Whether bare messages to channels and users of the console are invalid; only the deploy service publishes to them. */
   reservesConsoleNames: boolean;
-  /** Generates the id and time of a bare message without an id. */
-  newIdAndTime: () => { id: string; ts: number };
+  clock: Clock;
 }
 
 /** Null: neither a complete message nor a bare `{targetType, target, data}`, or too large. */
 export function readBroadcast(
-  value: unknown,
-  { maxMessageBytes, reservesConsoleNames, newIdAndTime }: BroadcastRules,
-): BroadcastMessage | null {
+  record: LogRecord,
+  { maxMessageBytes, reservesConsoleNames, clock }: BroadcastRules,
+): PushedMessage | null {
+  const { value, offset, ageMs } = record;
   if (!isObject(value)) return null;
   const { targetType, target, data } = value;
   if (!isTargetType(targetType) || typeof data !== "string") return null;
@@ -111,27 +120,29 @@ export function readBroadcast(
   if (value.v === undefined) {
     if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
     if (targetType === "channel" && !isChannelName(name)) return null;
-    const identifiers = bareIdentifiers(value, newIdAndTime());
-    return identifiers && { v: 1, ...identifiers, seq: 0, node: "", targetType, target: name, data };
+    const identifiers = bareIdentifiers(value, record.id);
+    if (!identifiers) return null;
+    const ts = Math.round(clock.now() - ageMs);
+    const message = { v: 1 as const, seq: 0, ts, node: "", targetType, target: name, data };
+    return { ...message, ...identifiers, offset, ageMs, receivers: 0 };
   }
-  return isBroadcast(value) ? value : null;
+  return isBroadcast(value) ? { ...value, offset, ageMs, receivers: 0 } : null;
 }
 
 /**
- * All instances must use the same id for a message, or a resume on another instance does not find it. `id` comes from the
- * message or the broker; without it, the idempotency key identifies the message. Null: an identifier is malformed.
+ * The message's own id serves as its idempotency key too, because its service may write it again. Null: an identifier is
+ * malformed.
  */
 function bareIdentifiers(
   { id, idempotencyKey }: JsonObject,
-  generated: { id: string; ts: number },
-): Pick<BroadcastMessage, "id" | "ts" | "idempotencyKey"> | null {
+  recordId: string,
+): Pick<BroadcastMessage, "id" | "idempotencyKey"> | null {
   const hasKey = idempotencyKey !== undefined && idempotencyKey !== null;
   if (hasKey && !isShortText(idempotencyKey)) return null;
-  const key = hasKey ? { idempotencyKey } : {};
+  if (id === undefined || id === null) return { id: recordId, ...(hasKey ? { idempotencyKey } : {}) };
   const given = Number.isSafeInteger(id) ? String(id) : id;
-  if (isShortText(given)) return { ...generated, id: given, ...key };
-  if (given !== undefined && given !== null) return null;
-  return hasKey ? { ...generated, id: `key:${idempotencyKey}`, ...key } : generated;
+  if (!isShortText(given)) return null;
+  return { id: given, idempotencyKey: hasKey ? idempotencyKey : `id:${given}` };
 }
 
 function isShortText(value: unknown): value is string {
@@ -147,7 +158,8 @@ function isBroadcast(value: JsonObject): value is JsonObject & BroadcastMessage 
     typeof value.seq === "number" &&
     typeof value.node === "string" &&
     typeof value.target === "string" &&
-    (value.idempotencyKey === undefined || typeof value.idempotencyKey === "string")
+    (value.idempotencyKey === undefined || typeof value.idempotencyKey === "string") &&
+    (value.caller === undefined || typeof value.caller === "string")
   );
 }
 
@@ -171,8 +183,8 @@ export function isTextList(value: unknown): value is string[] {
 }
 
 /** The frame of a pushed message in `slipway.v1`. */
-export function messageFrame({ id, targetType, target, data, ts }: BroadcastMessage): string {
-  return `{"type":"message","id":${JSON.stringify(id)},"targetType":"${targetType}","target":${JSON.stringify(target)},"data":${JSON.stringify(data)},"ts":${ts}}`;
+export function messageFrame({ id, offset, targetType, target, data, ts }: PushedMessage): string {
+  return `{"type":"message","id":${JSON.stringify(id)},"position":"${positionOf(offset, id)}","targetType":"${targetType}","target":${JSON.stringify(target)},"data":${JSON.stringify(data)},"ts":${ts}}`;
 }
 
 export interface Welcome {
@@ -186,17 +198,17 @@ export interface Welcome {
   pingIntervalMs: number;
   /** When a temporary connection ends, in milliseconds since the epoch; null: no end. */
   expiresAt: number | null;
-  /** True only if no message since the `resume` id can be missing. */
+  /** True only if no message since the position of `resume` is missing. */
   recovered: boolean;
-  /** Id of the newest message: a client that has received no message resumes from it. */
-  lastId: string | null;
+  /** The position after the newest message: a client that receives no message resumes from it. */
+  lastId: string;
 }
 
 export function welcomeFrame(welcome: Welcome): string {
   return JSON.stringify({ type: "welcome", ...welcome });
 }
 
-/** A newer id to resume from, for a client that has received no message for a while. All messages up to it were sent. */
+/** A newer position to resume from, for a client that has received no message for a while. All messages up to it were sent. */
 export function positionFrame(lastId: string): string {
   return JSON.stringify({ type: "position", lastId });
 }
@@ -207,6 +219,11 @@ export function joinedFrame(channel: string): string {
 
 export function leftFrame(channel: string): string {
   return JSON.stringify({ type: "left", channel });
+}
+
+/** A user joined or left a presence channel of the client. A join is told to that user as well. */
+export function memberFrame(type: "joined" | "left", channel: string, userId: string): string {
+  return JSON.stringify({ type: type === "joined" ? "memberJoined" : "memberLeft", channel, userId });
 }
 
 export function errorFrame(code: string, message: string, channel?: string): string {

@@ -1,48 +1,34 @@
-/** What a repeat of a publish with an Idempotency-Key is compared with and answered from. */
-export interface KeyRecord {
+/** The record that used an idempotency key first. Later ones with the same key are not delivered. */
+export interface FirstUse {
+  offset: number;
   id: string;
   fingerprint: bigint;
-  /** Recipients of the first publish; null: unknown. */
-  receivers: number | null;
-  /** Read before consuming began; the message itself may still arrive here once. */
-  isRecalled: boolean;
   atMs: number;
 }
 
 export interface IdempotencyOptions {
   windowMs: number;
-  /** Whether other instances publish too: then a key is stored when its message is delivered here. */
-  isShared: boolean;
   /** Beyond this the older half is forgotten before its time. */
   maxKeys: number;
 }
 
-/** Stores keys, so that they survive a restart. */
-export interface KeyJournal {
-  add(key: string, record: KeyRecord): void;
-  /** Writes keys that could not be written before, for example on a full disk. Call often; it limits its attempts. */
-  retry(): void;
-  /** Starts a new file; keys older than the previous file are no longer needed. */
-  rotate(): void;
-}
-
-export const idempotencyDefaults = { windowMs: 5 * 60_000, isShared: false, maxKeys: 1_000_000 };
+export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, maxKeys: 1_000_000 };
 
 /**
- * Idempotency keys of delivered messages, never of a failed publish. They are in two maps, and the older one is dropped as
- * a whole: finding the oldest entry of a large map would walk over all entries deleted before it.
+ * The idempotency keys of the last minutes of the log. Every instance reads the same records in the same order, so that all
+ * agree which record used a key first. Keys are in two maps, and the older one is dropped as a whole: finding the oldest
+ * entry of a large map would walk over all entries deleted before it.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
-  readonly #journal: KeyJournal | null;
-  #newer = new Map<string, KeyRecord>();
-  #older = new Map<string, KeyRecord>();
-  /** Null: not yet; keys of the previous process in the journal are valid for the full window. */
-  #rotatedAtMs: number | null = null;
+  #newer = new Map<string, FirstUse>();
+  #older = new Map<string, FirstUse>();
+  #rotatedAtMs = Number.NEGATIVE_INFINITY;
+  /** By id of the record: publishers that wait until it was read. */
+  readonly #waiting = new Map<string, (first: FirstUse) => void>();
 
-  constructor(options: IdempotencyOptions, journal: KeyJournal | null = null) {
+  constructor(options: IdempotencyOptions = idempotencyDefaults) {
     this.#options = options;
-    this.#journal = journal;
   }
 
   get windowMs(): number {
@@ -53,56 +39,43 @@ export class Idempotency {
     return this.#newer.size + this.#older.size;
   }
 
-  find(key: string, nowMs: number): KeyRecord | undefined {
+  find(key: string, nowMs: number): FirstUse | undefined {
     const found = this.#newer.get(key) ?? this.#older.get(key);
     return found && found.atMs > nowMs - this.#options.windowMs ? found : undefined;
   }
 
-  /** False: the key was used before, and the message must not be delivered again. */
-  remember(key: string, id: string, fingerprint: bigint, nowMs: number): boolean {
-    const known = this.find(key, nowMs);
-    const isFirst = !known || (known.isRecalled && known.id === id);
-    if (known && isFirst) known.isRecalled = false;
-    if (!known) {
-      const record = { id, fingerprint, receivers: null, isRecalled: false, atMs: nowMs };
-      this.#add(key, record, nowMs);
-      if (this.#options.isShared) this.#journal?.add(key, record);
+  /** A record with a key was read. Returns the first record with the key; it may be this one. */
+  read(key: string, record: FirstUse): FirstUse {
+    const first = this.find(key, record.atMs) ?? record;
+    if (first === record) {
+      if (this.#newer.size >= this.#options.maxKeys / 2) this.#rotate(record.atMs);
+      this.#newer.set(key, first);
     }
-    return isFirst;
+    this.#waiting.get(record.id)?.(first);
+    return first;
   }
 
-  /** Adds a key from before this process started, or before it was consuming. */
-  recall(key: string, record: KeyRecord, nowMs: number): void {
-    const isOver = record.atMs <= nowMs - this.#options.windowMs;
-    if (!isOver && !this.find(key, nowMs)) this.#add(key, record, nowMs);
+  /** Resolves when the record was read, with the first record that has its key. Call before it is appended. */
+  whenRead(id: string): { first: Promise<FirstUse>; forget(): void } {
+    const { promise, resolve } = Promise.withResolvers<FirstUse>();
+    this.#waiting.set(id, resolve);
+    return { first: promise, forget: () => this.#waiting.delete(id) };
   }
 
-  /** Stores the result of the first publish with the key; repeats are answered with it. */
-  published(key: string, receivers: number | null, nowMs: number): void {
-    const record = this.find(key, nowMs);
-    if (!record) return;
-    record.receivers = receivers;
-    if (!this.#options.isShared) this.#journal?.add(key, record);
-  }
-
-  /** Call regularly: it also lets the journal write keys that it could not write before. */
   dropOld(nowMs: number): void {
-    this.#journal?.retry();
-    this.#rotatedAtMs ??= nowMs;
     if (this.size > 0 && nowMs - this.#rotatedAtMs >= this.#options.windowMs) this.#rotate(nowMs);
   }
 
-  #add(key: string, record: KeyRecord, nowMs: number): void {
-    if (this.#newer.size >= this.#options.maxKeys / 2) this.#rotate(nowMs);
-    this.#newer.set(key, record);
-  }
-
   #rotate(nowMs: number): void {
-    this.#journal?.rotate();
     this.#older = this.#newer;
     this.#newer = new Map();
     this.#rotatedAtMs = nowMs;
   }
+}
+
+/** Keys of different callers are different keys. */
+export function scopedKey(caller: string, key: string): string {
+  return `${caller}\n${key}`;
 }
 
 /** Differs for another message, so that a key that is used again with another message is refused. */

@@ -1,26 +1,18 @@
-import { BoundedMap } from "../../bounded-map.ts";
-import { alreadyPublished, type Bus } from "../../bus/bus.ts";
+import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
-import { type BroadcastMessage, isLongerThan, maxIdLength, orderingKey } from "../message/message.ts";
+import { type BroadcastMessage, isLongerThan, maxIdLength } from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
-import { fingerprintOf, type Idempotency } from "./idempotency.ts";
-
-/** Idempotency keys of an instance with several workers. */
-export interface InstanceKeys {
-  /** The first publish with the key, once it is done; null: this is the first, and it must be published or released. */
-  claim(key: string, fingerprint: bigint): Promise<(Published & { fingerprint: bigint }) | null>;
-  release(key: string): void;
-}
+import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
 
 export interface PublisherParts {
-  /** Null: other workers have no part in it. */
-  instanceKeys: InstanceKeys | null;
-  bus: Bus;
-  hub: Hub;
+  broadcast: Log;
+  /** Whether other instances read the log too. */
+  isCluster: boolean;
+  hub: Pick<Hub, "deferredBytes">;
   idempotency: Idempotency;
   /** The time of messages. */
   clock: Clock;
@@ -34,192 +26,98 @@ export interface PublisherParts {
 
 export interface Published {
   id: string;
-  /** Number of recipients; null in cluster mode, where no instance knows the number. */
+  /** Number of recipients; null for a repeat, and in cluster mode, where no instance knows the number. */
   receivers: number | null;
 }
 
-/** A publish with an Idempotency-Key that is running, or ended a moment ago. */
-interface KeyedPublish {
-  fingerprint: bigint;
-  published: Promise<Published>;
-}
-
-/** Receivers drop a second message with the same id, and report a missing number as a loss. */
-interface MessageIdentity {
-  id: string;
-  /** 0: the bus would refuse the message, so it gets no number. */
-  seq: number;
-}
-
-interface UnconfirmedPublish extends MessageIdentity {
-  fingerprint: bigint;
-  atMs: number;
-}
-
-/** An Idempotency-Key means something only to the caller that chose it. */
-interface CallersKey {
+/** An idempotency key and the caller that chose it. */
+export interface CallerKey {
   key: string;
-  /** Empty: callers are not told apart. */
+  /** Identifies the caller; keys of different callers are independent. */
   caller: string;
 }
-
-/** A header has no line breaks, so that no caller can write the key of another. */
-function scoped({ key, caller }: CallersKey): string {
-  return caller === "" ? key : `${caller}\n${key}`;
-}
-
-interface IdempotencyKey {
-  key: string;
-  fingerprint: bigint;
-}
-
-/** Keys of unconfirmed publishes that are remembered for a repeat. */
-const maxUnconfirmed = 10_000;
 
 /** Limit of messages that the hub has deferred; above it a publish is refused with 503. */
 const maxDeferredBytes = 64 * 1024 * 1024;
 
-/** Within this time after its confirmation every working instance has read a message. */
-const readBackMs = 10_000;
+/** How long a publish with a key waits until this instance has read its record; below the documented 5 s. */
+const readBackMs = 4_500;
 
-/** Gives each message an id and a sequence number and puts it on the bus. */
+/** Gives each message an id and appends it to the log. */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #isLocal: boolean;
   readonly #isDebug: boolean;
-  readonly #keyedPublishes = new Map<string, KeyedPublish>();
-  /** The broker may have written these messages, so a repeat of the key sends the same one. */
-  readonly #unconfirmed = new BoundedMap<string, UnconfirmedPublish>(maxUnconfirmed);
   #seq = 0;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
-    this.#isLocal = parts.bus.name === "local";
     this.#isDebug = parts.log.isLevelEnabled("debug");
   }
 
   get successText(): string {
-    return this.#isLocal || this.#parts.bus.receipts
-      ? "publish success"
-      : "publish success, written to the message queue";
+    return this.#parts.isCluster ? "publish success, written to the message queue" : "publish success";
   }
 
-  /** Returns without a promise if the message was sent at once. Rejects with Fault "too_large" or "unavailable". */
-  publish(request: PublishRequest): Published | Promise<Published> {
-    const publishing = this.#send(request);
-    return this.#isDebug ? this.#logged(request, publishing) : publishing;
-  }
-
-  /** A repeat of a key returns the result of the first publish and publishes nothing. */
-  async publishOnce(request: PublishRequest, given: CallersKey): Promise<Published | PublishRefusal> {
-    if (given.key === "" || given.key.length > maxIdLength)
-      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
-    const idempotencyKey = scoped(given);
-    const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
-    const { instanceKeys } = this.#parts;
-    const earlier = instanceKeys
-      ? await this.#claim(instanceKeys, idempotencyKey, fingerprint)
-      : this.#earlier(idempotencyKey);
-    if (earlier && earlier.fingerprint !== fingerprint)
-      return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
-    if (earlier) {
-      if (this.#isDebug) this.#parts.log.debug({ id: (await earlier.published).id }, "publish repeated");
-      return earlier.published;
-    }
-    const published = Promise.resolve(this.#send(request, { key: idempotencyKey, fingerprint }));
-    this.#keyedPublishes.set(idempotencyKey, { fingerprint, published });
-    const { idempotency, steady } = this.#parts;
-    try {
-      const { id, receivers } = await published;
-      idempotency.published(idempotencyKey, receivers, steady.now());
-      if (this.#isDebug) this.#log(request, { id, receivers });
-      this.#unconfirmed.delete(idempotencyKey);
-      this.#release(idempotencyKey);
-      return { id, receivers };
-    } catch (error) {
-      this.#keyedPublishes.delete(idempotencyKey);
-      instanceKeys?.release(idempotencyKey);
-      throw error;
-    }
-  }
-
-  async #claim(keys: InstanceKeys, key: string, fingerprint: bigint): Promise<KeyedPublish | undefined> {
-    const first = await keys.claim(key, fingerprint);
-    if (!first) return undefined;
-    const { id, receivers } = first;
-    return { fingerprint: first.fingerprint, published: Promise.resolve({ id, receivers }) };
-  }
-
-  /** In cluster mode the key becomes known only when this instance reads the message back from the broker. */
-  #release(key: string): void {
-    const { idempotency, steady } = this.#parts;
-    if (idempotency.find(key, steady.now())) this.#keyedPublishes.delete(key);
-    else setTimeout(() => this.#keyedPublishes.delete(key), readBackMs).unref();
-  }
-
-  async #logged(request: PublishRequest, publishing: Published | Promise<Published>): Promise<Published> {
-    const published = await publishing;
-    this.#log(request, published);
+  /** Rejects with Fault "too_large" or "unavailable". */
+  async publish(request: PublishRequest): Promise<Published> {
+    const published = await this.#append(this.#messageOf(request));
+    if (this.#isDebug) this.#log(request, published);
     return published;
+  }
+
+  /** A repeat of a key returns the id of the first publish and delivers nothing. */
+  async publishOnce(
+    request: PublishRequest,
+    { key, caller }: CallerKey,
+  ): Promise<Published | PublishRefusal> {
+    if (key === "" || key.length > maxIdLength)
+      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
+    const { idempotency, steady, log } = this.#parts;
+    const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
+    const known = idempotency.find(scopedKey(caller, key), steady.now());
+    const { first, receivers } = known
+      ? { first: known, receivers: null }
+      : await this.#appendKeyed(request, { key, caller });
+    if (first.fingerprint !== fingerprint)
+      return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
+    const published = { id: first.id, receivers };
+    if (this.#isDebug && receivers === null) log.debug(published, "publish repeated");
+    else if (this.#isDebug) this.#log(request, published);
+    return published;
+  }
+
+  /** Which of two records with one key counts is known when the record was read back. */
+  async #appendKeyed(request: PublishRequest, { key, caller }: CallerKey) {
+    const message: BroadcastMessage = { ...this.#messageOf(request), idempotencyKey: key, caller };
+    const reading = this.#parts.idempotency.whenRead(message.id);
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(notReadBack()), readBackMs);
+    try {
+      const published = await Promise.race([this.#append(message), late.promise]);
+      const first = await Promise.race([reading.first, late.promise]);
+      return { first, receivers: first.id === message.id ? published.receivers : null };
+    } finally {
+      clearTimeout(timer);
+      reading.forget();
+    }
+  }
+
+  async #append(message: BroadcastMessage): Promise<Published> {
+    const { broadcast, hub, maxMessageBytes } = this.#parts;
+    if (isLongerThan(message.data, maxMessageBytes)) throw tooLarge(maxMessageBytes);
+    if (hub.deferredBytes > maxDeferredBytes) throw tooManyDeferred();
+    return { id: message.id, receivers: await broadcast.append(message) };
+  }
+
+  #messageOf({ targetType, target, data }: PublishRequest): BroadcastMessage {
+    const { clock, node, newId } = this.#parts;
+    return { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node, targetType, target, data };
   }
 
   /** Logs everything except the data. */
   #log({ targetType, target, data }: PublishRequest, published: Published): void {
     const bytes = Buffer.byteLength(data);
     this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");
-  }
-
-  /** The first publish with the key: delivered, or still running, because two equal requests may arrive together. */
-  #earlier(key: string): KeyedPublish | undefined {
-    const running = this.#keyedPublishes.get(key);
-    if (running) return running;
-    const { idempotency, steady } = this.#parts;
-    const delivered = idempotency.find(key, steady.now());
-    if (!delivered) return undefined;
-    const published = Promise.resolve({ id: delivered.id, receivers: delivered.receivers });
-    return { fingerprint: delivered.fingerprint, published };
-  }
-
-  #newIdentity(): MessageIdentity {
-    const { bus, newId } = this.#parts;
-    return { id: newId(), seq: bus.accepts("broadcast") ? ++this.#seq : 0 };
-  }
-
-  #identityOf({ key, fingerprint }: IdempotencyKey): MessageIdentity {
-    const { idempotency, steady } = this.#parts;
-    const nowMs = steady.now();
-    const known = this.#unconfirmed.get(key);
-    // After the window the key belongs to a new message; receivers would drop a message with the earlier id.
-    if (known?.fingerprint === fingerprint && known.atMs > nowMs - idempotency.windowMs) return known;
-    const identity = this.#newIdentity();
-    if (identity.seq > 0) this.#unconfirmed.set(key, { ...identity, fingerprint, atMs: nowMs });
-    return identity;
-  }
-
-  #send(
-    { targetType, target, data }: PublishRequest,
-    idempotency?: IdempotencyKey,
-  ): Published | Promise<Published> {
-    const { bus, hub, clock, node, maxMessageBytes } = this.#parts;
-    if (isLongerThan(data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
-    if (hub.deferredBytes > maxDeferredBytes) return Promise.reject(tooManyDeferred());
-    const { id, seq } = idempotency ? this.#identityOf(idempotency) : this.#newIdentity();
-    const message: BroadcastMessage = {
-      v: 1,
-      id,
-      seq,
-      ts: clock.now(),
-      node,
-      targetType,
-      target,
-      data,
-    };
-    if (idempotency) message.idempotencyKey = idempotency.key;
-    const publishing = bus.publish("broadcast", orderingKey(targetType, target), message);
-    if (publishing === alreadyPublished) return { id, receivers: hub.lastReceivers };
-    // Counted before the message is sent: a recipient may close when it reads it.
-    const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
-    return publishing.then(() => ({ id, receivers: bus.receipts?.take(id) ?? receivers }));
   }
 }
 
@@ -231,4 +129,12 @@ function tooManyDeferred(): Fault {
   return new Fault("unavailable", "Too many messages wait to be delivered; try again in a second.", {
     retryAfterSeconds: 1,
   });
+}
+
+function notReadBack(): Fault {
+  return new Fault(
+    "unavailable",
+    "The message was not read back from the message queue in time; repeat the call with the same Idempotency-Key.",
+    { retryAfterSeconds: 1 },
+  );
 }

@@ -15,8 +15,7 @@ import {
 } from "../protocol.ts";
 import { DistinctNames } from "./distinct-names.ts";
 import type { InstanceLimits } from "./instance-limits.ts";
-import type { KeyClaims } from "./key-claims.ts";
-import type { MessageOrder, Receiver } from "./message-order.ts";
+import type { Receiver, SharedLog } from "./shared-log.ts";
 
 /** A worker that has shown its secret. */
 export interface Peer extends Receiver {
@@ -29,9 +28,8 @@ export interface Peer extends Receiver {
 }
 
 export interface SwitchboardParts {
-  order: MessageOrder;
+  logs: SharedLog;
   limits: InstanceLimits;
-  keys: KeyClaims;
   metrics: (answers: WorkerAnswers) => Promise<Calls["metrics"]["result"]>;
   /** Number of workers that the instance has when all of them run. */
   workers: number;
@@ -122,12 +120,11 @@ export class Switchboard {
     clearTimeout(helloTimer);
     this.#strangers.delete(socket);
     if (!peer || this.#peers.get(peer.worker) !== peer) return;
-    const { order, limits, keys, isDraining, onDrained } = this.#parts;
+    const { logs, limits, isDraining, onDrained } = this.#parts;
     this.#peers.delete(peer.worker);
     for (const names of Object.values(this.#names)) names.removeWorker(peer.worker);
     limits.removeWorker(peer.worker);
-    keys.removeWorker(peer.worker);
-    order.leave(peer);
+    logs.leave(peer);
     for (const { worker, answer } of [...this.#questions.values()])
       if (worker === peer.worker) answer(undefined);
     this.#announceListeners();
@@ -180,16 +177,16 @@ export class Switchboard {
   }
 
   #handle(peer: Peer, header: FromWorker, body: Buffer): void {
-    const { order, onServing, onDrained, clock } = this.#parts;
+    const { logs, onServing, onDrained, clock } = this.#parts;
     switch (header.type) {
-      case "subscribe":
-        order.join(peer);
+      case "read":
+        logs.read(peer);
         break;
-      case "publish":
-        this.#publish(peer, header, body);
+      case "append":
+        this.#append(peer, header, body);
         break;
       case "handled":
-        order.handled(peer, header.seq, header.counts);
+        logs.handled(peer, header.offset, header.counts);
         break;
       case "call":
         this.#call(peer, header);
@@ -218,12 +215,11 @@ export class Switchboard {
     }
   }
 
-  #publish(peer: Peer, header: Extract<FromWorker, { type: "publish" }>, body: Buffer): void {
-    const { order, keys } = this.#parts;
-    const { call, topic, id, key } = header;
+  #append(peer: Peer, { call, topic }: Extract<FromWorker, { type: "append" }>, body: Buffer): void {
+    const { logs } = this.#parts;
     const isFull =
-      order.unfinished >= maxUnfinished ||
-      [...this.#peers.values()].some((each) => each.queuedBytes + order.waitingBytes(each) > maxUnsentBytes);
+      logs.unfinished >= maxUnfinished ||
+      [...this.#peers.values()].some((each) => each.queuedBytes + logs.waitingBytes(each) > maxUnsentBytes);
     // Control messages are few and small, and others rely on them.
     if (isFull && topic === "broadcast") {
       peer.send({
@@ -233,27 +229,20 @@ export class Switchboard {
       });
       return;
     }
-    if (key !== undefined) keys.publishing(key);
-    order.publish(topic, body, (affected) => {
-      if (key !== undefined) keys.published(key, id, affected);
-      peer.send({ type: "result", call, result: affected });
-    });
+    logs.append(topic, body, (affected) => peer.send({ type: "result", call, result: affected }));
   }
 
   #call(peer: Peer, { call, name, args }: Extract<FromWorker, { type: "call" }>): void {
-    const { limits, keys, order } = this.#parts;
+    const { limits, logs } = this.#parts;
     const reply = (result: unknown) => peer.send({ type: "result", call, result });
     switch (name) {
       case "enter":
-        // A client that resumes may have seen any message that is ordered now.
-        order.sendWaiting(peer);
+        // A client that resumes may have seen any record that is in the log now.
+        logs.sendWaiting(peer);
         reply(limits.enter(peer.worker, args as Calls["enter"]["args"]));
         break;
       case "confirm":
         reply(limits.confirm(peer.worker, (args as Calls["confirm"]["args"]).userId));
-        break;
-      case "claim":
-        keys.claim(peer.worker, args as Calls["claim"]["args"], reply);
         break;
       case "askAll":
         void this.#askAll((args as Calls["askAll"]["args"]).question).then(reply);
@@ -293,7 +282,7 @@ export class Switchboard {
         online: this.#names.online.size,
         channels: this.#names.channels.size,
       },
-      published: this.#parts.order.broadcasts,
+      published: this.#parts.logs.broadcasts,
     };
   }
 
@@ -310,11 +299,10 @@ export class Switchboard {
   }
 
   #note(peer: Peer, note: Extract<FromWorker, { type: "note" }>["note"]): void {
-    const { limits, keys } = this.#parts;
+    const { limits } = this.#parts;
     for (const kind of ["users", "online", "channels"] as const)
       this.#names[kind].change(peer.worker, note[kind] ?? []);
     for (const userId of note.left ?? []) limits.leave(peer.worker, userId);
-    for (const key of note.unclaimed ?? []) keys.unclaim(peer.worker, key);
     if (note.listeners === undefined) return;
     peer.listeners = note.listeners;
     this.#announceListeners();

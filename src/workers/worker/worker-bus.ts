@@ -1,105 +1,55 @@
-import { BoundedMap } from "../../bounded-map.ts";
-import type {
-  Bus,
-  BusHandler,
-  BusMessage,
-  BusState,
-  Recall,
-  Receipts,
-  SharedTopic,
-  Topic,
-} from "../../bus/bus.ts";
+import type { Bus, BusState } from "../../bus/bus.ts";
 import { InFlight } from "../../bus/in-flight.ts";
+import type { Log, LogFigures, LogName, LogReader, LogRecord, Receipts } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
-import type { LinkEvents, WorkerLink } from "./worker-link.ts";
+import type { LinkEvents, RecordFrame, WorkerLink } from "./worker-link.ts";
 
 export interface WorkerBusOptions {
   log: Logger;
   clock: Clock;
 }
 
-const publishDeadlineMs = 4_500;
+const appendDeadlineMs = 4_500;
 const maxInFlight = 10_000;
 const maxInFlightBytes = 64 * 1024 * 1024;
 
 /**
- * The bus between the workers of one instance, over the supervisor's socket. The supervisor puts all messages into one
- * order, and every worker, also the publishing one, receives them in that order. None is lost: a worker ends with its
- * connection.
+ * The logs of the supervisor, over its socket. Every worker, also the appending one, reads all records in the same order.
+ * None is lost: a worker ends with its connection.
  */
 export class WorkerBus implements Bus, LinkEvents {
   readonly name = "workers";
-  readonly receipts: Receipts;
+  readonly isCluster = false;
+  readonly broadcast: WorkerLog;
+  readonly control: WorkerLog;
   readonly #link: WorkerLink;
-  readonly #log: Logger;
   readonly #inFlight: InFlight;
-  readonly #handlers = new Map<SharedTopic, BusHandler>();
-  readonly #counts = new Map<string, number>();
-  /** Sums over all workers, of publishes that are done. */
-  readonly #sums = new BoundedMap<string, number>(maxInFlight);
   readonly #listeners: ((state: BusState) => void)[] = [];
-  readonly #live = Promise.withResolvers<void>();
-  #recall: Recall | undefined;
-  #batchIds: string[] = [];
   #isLive = false;
-  #isClosing = false;
 
   constructor(link: WorkerLink, { log, clock }: WorkerBusOptions) {
     this.#link = link;
-    this.#log = log;
     this.#inFlight = new InFlight({
       maxCount: maxInFlight,
       maxBytes: maxInFlightBytes,
-      deadlineMs: publishDeadlineMs,
+      deadlineMs: appendDeadlineMs,
       clock,
       onSilence() {},
     });
-    this.receipts = {
-      note: (id, connections) => {
-        if (connections > 0) this.#counts.set(id, connections);
-      },
-      take: (id) => {
-        const sum = this.#sums.get(id) ?? 0;
-        this.#sums.delete(id);
-        return sum;
-      },
-    };
+    const append = (topic: LogName, body: Buffer) => this.#append(topic, body);
+    this.broadcast = new WorkerLog("broadcast", append, log);
+    this.control = new WorkerLog("control", append, log);
     link.attach(this);
   }
 
-  async publish(topic: Topic, _key: string, message: BusMessage): Promise<void> {
-    // Without a broker there are no other services that could read it.
-    if (topic === "client" || topic === "events") return;
-    const body = Buffer.from(JSON.stringify(message));
-    const { id, idempotencyKey } = message;
-    const key = idempotencyKey === undefined ? {} : { key: idempotencyKey };
-    await this.#inFlight.run(body.length, async () => {
-      const sum = await this.#link.publish({ topic, id, ...key }, body);
-      if (sum > 0) this.#sums.set(id, sum);
-    });
-  }
-
-  accepts(topic: Topic): boolean {
-    return (
-      topic === "client" || topic === "events" || (this.#isLive && !this.#isClosing && !this.#inFlight.isFull)
-    );
-  }
-
-  subscribe(topic: SharedTopic, handle: BusHandler, _onLoss?: () => void, recall?: Recall): void {
-    this.#handlers.set(topic, handle);
-    this.#recall ??= recall;
-  }
+  /** Without a broker there are no other services that could read it. */
+  async publish(): Promise<void> {}
 
   start(): void {
-    if (!this.#isLive) this.#link.send({ type: "subscribe" });
-  }
-
-  /** Resolves when this worker has the kept messages and receives all new ones. */
-  get isCaughtUp(): Promise<void> {
-    return this.#live.promise;
+    this.#link.send({ type: "read" });
   }
 
   state(): BusState {
@@ -113,44 +63,90 @@ export class WorkerBus implements Bus, LinkEvents {
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
     await this.#inFlight.drained();
     this.#inFlight.stop();
   }
 
-  kept(body: Buffer, position: number, ageMs: number): void {
-    this.#recall?.handleKept?.(parseJson(body.toString()), { position, ageMs });
+  records(topic: LogName, records: RecordFrame[]): Receipts | Promise<Receipts> {
+    return this[topic].receive(records);
   }
 
-  live(position: number): void {
-    this.#recall?.endKept?.(position);
+  caughtUp(): void {
     this.#isLive = true;
+    this.broadcast.caughtUp();
+    this.control.caughtUp();
     for (const listener of this.#listeners) listener(this.state());
-    this.#live.resolve();
   }
 
-  messages(topic: SharedTopic, bodies: Buffer[]): void | Promise<void> {
-    const messages = bodies.map((body) => parseJson(body.toString()));
-    this.#batchIds = messages.map((message) => (message as BusMessage).id);
+  async #append(topic: LogName, body: Buffer): Promise<number> {
+    let affected = 0;
+    await this.#inFlight.run(body.length, async () => {
+      affected = await this.#link.append(topic, body);
+    });
+    return affected;
+  }
+}
+
+class WorkerLog implements Log {
+  readonly #topic: LogName;
+  readonly #appendBody: (topic: LogName, body: Buffer) => Promise<number>;
+  readonly #log: Logger;
+  readonly #createdAtMs = performance.now();
+  #reader: LogReader | undefined;
+  #offset = -1;
+  #oldestOffset = -1;
+  #startingReadSeconds = 0;
+
+  constructor(topic: LogName, append: (topic: LogName, body: Buffer) => Promise<number>, log: Logger) {
+    this.#topic = topic;
+    this.#appendBody = append;
+    this.#log = log;
+  }
+
+  append(value: { id: string }): Promise<number> {
+    return this.#appendBody(this.#topic, Buffer.from(JSON.stringify(value)));
+  }
+
+  /** The window is that of the supervisor. */
+  read(_windowMs: number, reader: LogReader): void {
+    this.#reader = reader;
+  }
+
+  figures(): LogFigures {
+    return {
+      offset: this.#offset,
+      lagRecords: 0,
+      lagSeconds: 0,
+      oldestOffset: this.#oldestOffset,
+      startingReadSeconds: this.#startingReadSeconds,
+    };
+  }
+
+  receive(frames: RecordFrame[]): Receipts | Promise<Receipts> {
+    const records = frames.map(recordOf);
+    if (this.#oldestOffset < 0) this.#oldestOffset = records[0]?.offset ?? -1;
+    this.#offset = records.at(-1)?.offset ?? this.#offset;
     try {
-      const handling = this.#handlers.get(topic)?.(messages);
-      if (handling) return handling.catch((error) => this.#report(error));
+      const handling = this.#reader?.receive(records);
+      return handling instanceof Promise ? handling.catch((error) => this.#failed(error)) : handling;
     } catch (error) {
-      this.#report(error);
+      return this.#failed(error);
     }
   }
 
-  takeCounts(): number[] {
-    const counts: number[] = [];
-    for (const [index, id] of this.#batchIds.entries()) {
-      const count = this.#counts.get(id);
-      if (count !== undefined) counts.push(index, count);
-    }
-    this.#counts.clear();
-    return counts;
+  caughtUp(): void {
+    this.#startingReadSeconds = (performance.now() - this.#createdAtMs) / 1000;
+    this.#reader?.caughtUp();
   }
 
-  #report(error: unknown): void {
-    this.#log.error({ error: messageOf(error) }, "messages of other workers could not be handled");
+  #failed(error: unknown): undefined {
+    this.#log.error({ error: messageOf(error) }, "records of other workers could not be handled");
+    this.#reader?.lost();
+    return undefined;
   }
+}
+
+function recordOf({ offset, ageMs, body }: RecordFrame): LogRecord {
+  const value = parseJson(body.toString()) as { id: string };
+  return { offset, id: value.id, ageMs, value };
 }

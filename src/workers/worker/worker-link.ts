@@ -1,5 +1,5 @@
 import type { Socket } from "bun";
-import type { SharedTopic } from "../../bus/bus.ts";
+import type { LogName, Receipts } from "../../bus/log.ts";
 import { Fault } from "../../errors.ts";
 import { type Frame, FrameReader, FrameWriter } from "../frame-socket.ts";
 import {
@@ -15,15 +15,18 @@ import {
 
 /** Receives what the supervisor sends in order. A batch is handled before anything that arrived after it. */
 export interface LinkEvents {
-  kept(body: Buffer, position: number, ageMs: number): void;
-  live(position: number): void;
-  /** Handles messages that arrived together; the promise, if any, resolves when they were sent. */
-  messages(topic: SharedTopic, bodies: Buffer[]): void | Promise<void>;
-  /** After each batch: pairs of the number of a message in its batch and its affected connections. */
-  takeCounts(bodies: Buffer[]): number[];
+  /** Handles records that arrived together; the promise, if any, resolves when they are handled. */
+  records(topic: LogName, records: RecordFrame[]): Receipts | Promise<Receipts>;
+  caughtUp(): void;
 }
 
-/** Reading stops above this, until the messages that arrived were handled. */
+export interface RecordFrame {
+  offset: number;
+  ageMs: number;
+  body: Buffer;
+}
+
+/** Reading stops above this, until the records that arrived were handled. */
 const maxWaitingBytes = 32 * 1024 * 1024;
 
 interface Pending {
@@ -77,7 +80,7 @@ export class WorkerLink {
     this.#writer?.send(header, body);
   }
 
-  /** Call before the first `call`, because answers are handled in order with messages. */
+  /** Call before the first `call`, because answers are handled in order with records. */
   attach(events: LinkEvents): void {
     this.#events = events;
   }
@@ -102,8 +105,8 @@ export class WorkerLink {
     return this.#request((call) => this.send({ type: "call", call, name, args }));
   }
 
-  publish(header: { topic: SharedTopic; id: string; key?: string }, body: Uint8Array): Promise<number> {
-    return this.#request((call) => this.send({ type: "publish", call, ...header }, body));
+  append(topic: LogName, body: Uint8Array): Promise<number> {
+    return this.#request((call) => this.send({ type: "append", call, topic }, body));
   }
 
   /** Changes of one turn of the event loop are sent together, and before anything that this turn causes elsewhere. */
@@ -141,7 +144,7 @@ export class WorkerLink {
 
   #read(chunk: Uint8Array): void {
     for (const frame of this.#reader.read(chunk, maxFrameBytes) ?? []) {
-      // A ping asks whether the event loop runs, so it does not wait for messages.
+      // A ping asks whether the event loop runs, so it does not wait for records.
       if (frame.header.type === "ping") this.send({ type: "pong" });
       else {
         this.#waiting.push(frame);
@@ -164,7 +167,7 @@ export class WorkerLink {
     let at = 0;
     while (at < this.#waiting.length && !this.#isHandling) {
       const frame = this.#waiting[at] as Frame<ToWorker>;
-      if (frame.header.type === "message") at = this.#handleBatch(frame.header.topic, at);
+      if (frame.header.type === "record") at = this.#handleBatch(frame.header.topic, at);
       else {
         at++;
         this.#handle(frame);
@@ -173,31 +176,30 @@ export class WorkerLink {
     for (const { body } of this.#waiting.splice(0, at)) this.#waitingBytes -= body.length;
   }
 
-  /** Handles the messages of one topic that follow each other. Returns the place after them. */
-  #handleBatch(topic: SharedTopic, from: number): number {
-    const bodies: Buffer[] = [];
-    const seqs: number[] = [];
+  /** Handles the records of one log that follow each other. Returns the place after them. */
+  #handleBatch(topic: LogName, from: number): number {
+    const records: RecordFrame[] = [];
     let at = from;
     for (; at < this.#waiting.length; at++) {
       const { header, body } = this.#waiting[at] as Frame<ToWorker>;
-      if (header.type !== "message" || header.topic !== topic) break;
-      bodies.push(body);
-      seqs.push(header.seq);
+      if (header.type !== "record" || header.topic !== topic) break;
+      records.push({ offset: header.offset, ageMs: header.ageMs, body });
     }
-    const end = () => {
-      const counts = this.#events?.takeCounts(bodies) ?? [];
-      for (let index = 0; index < counts.length; index += 2) counts[index] = seqs[counts[index] ?? 0] ?? 0;
-      this.send({ type: "handled", seq: seqs.at(-1) ?? 0, counts });
+    const end = (receipts: Receipts) => {
+      const counts = records.flatMap(({ offset }, index) => {
+        const count = receipts?.[index] ?? 0;
+        return count > 0 ? [offset, count] : [];
+      });
+      this.send({ type: "handled", offset: records.at(-1)?.offset ?? 0, counts });
     };
-    const handling = this.#events?.messages(topic, bodies);
-    if (!handling) {
-      end();
+    const handling = this.#events?.records(topic, records);
+    if (!(handling instanceof Promise)) {
+      end(handling);
       return at;
     }
     this.#isHandling = true;
-    void handling.finally(() => {
+    void handling.then(end).finally(() => {
       this.#isHandling = false;
-      end();
       this.#handleWaiting();
       this.#pauseIfFull();
     });
@@ -215,11 +217,8 @@ export class WorkerLink {
       case "query":
         void this.#answerTo(header.query, header.question);
         break;
-      case "kept":
-        this.#events?.kept(body, header.position, header.ageMs);
-        break;
-      case "live":
-        this.#events?.live(header.position);
+      case "caughtUp":
+        this.#events?.caughtUp();
         break;
       case "client":
         this.#onClientMessage(body);

@@ -4,27 +4,20 @@ import type { RemoteListeners } from "../../push/client-messages.ts";
 import type { NameWatch } from "../../push/connection/connections.ts";
 import type { GatewayWorkers } from "../../push/gateway.ts";
 import type { ClientMessage } from "../../push/message/message.ts";
-import { workerName } from "../../push/presence/worker-name.ts";
-import type { InstanceKeys } from "../../push/publish/publisher.ts";
 import type { WorkerStart } from "../protocol.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
-/** What the gateway of a worker shares with the others. `sharesKeys`: without a broker, which would carry the keys. */
-export function workerShare(
-  link: WorkerLink,
-  { node, worker }: Pick<WorkerStart, "node" | "worker">,
-  sharesKeys: boolean,
-): GatewayWorkers {
+/** What the gateway of a worker shares with the others. */
+export function workerShare(link: WorkerLink, { node }: Pick<WorkerStart, "node">): GatewayWorkers {
   return {
     limits: limitsOver(link),
-    keys: sharesKeys ? keysOver(link) : null,
     names: namesOver(link),
     async countConnections(selector) {
       const { answers } = await link.call("askAll", { question: { about: "count", selector } });
       return (answers as number[]).reduce((sum, count) => sum + count, 0);
     },
     clientMessages: listenersOver(link),
-    presenceNode: workerName(node, worker),
+    instance: node,
   };
 }
 
@@ -36,21 +29,6 @@ function limitsOver(link: WorkerLink): InstanceLimits {
       link.note((note) => {
         note.left ??= [];
         note.left.push(userId);
-      });
-    },
-  };
-}
-
-function keysOver(link: WorkerLink): InstanceKeys {
-  return {
-    async claim(key, fingerprint) {
-      const first = await link.call("claim", { key, fingerprint: String(fingerprint) });
-      return first && { ...first, fingerprint: BigInt(first.fingerprint) };
-    },
-    release(key) {
-      link.note((note) => {
-        note.unclaimed ??= [];
-        note.unclaimed.push(key);
       });
     },
   };

@@ -1,9 +1,11 @@
-import type { FaultKind } from "./fault-kind.ts";
+import { brokerNames, type FaultKind } from "./fault-kind.ts";
 
 const memoryAlarm: FaultKind = {
   name: "memory-alarm",
   about: "RabbitMQ blocks its publishers for lack of memory",
   targets: ({ broker }) => (broker?.raiseAlarm ? ["rabbitmq"] : []),
+  // Reading continues.
+  hits: () => [],
   async inject({ broker }, _target, random, probe) {
     await broker?.raiseAlarm?.();
     try {
@@ -30,6 +32,7 @@ const revokedBroker: FaultKind = {
   name: "revoke-broker",
   about: "the gateways may not use the broker any more, then they may again",
   targets: ({ broker }) => (broker ? ["broker"] : []),
+  hits: brokerNames,
   async inject({ broker }, _target, random, probe) {
     await broker?.revoke();
     try {
@@ -43,8 +46,9 @@ const revokedBroker: FaultKind = {
 
 const killedLeader: FaultKind = {
   name: "kill-leader",
-  about: "kill -9 of the Kafka broker that leads a partition of the broadcast topic",
+  about: "kill -9 of the Kafka broker that leads the broadcast topic",
   targets: ({ broker }) => (broker?.leader ? ["leader"] : []),
+  hits: brokerNames,
   async inject({ broker, timeline }, _target, random) {
     const part = await broker?.leader?.();
     timeline.add(`the leader is ${part?.name}`);

@@ -1,8 +1,8 @@
 import type { Random } from "../random.ts";
 import type { LinkState } from "../setups/link.ts";
-import { type Part, type Role, until } from "../setups/part.ts";
+import type { Part, Role } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
-import { type FaultKind, linkNamed } from "./fault-kind.ts";
+import { type FaultKind, linkNamed, partNamed } from "./fault-kind.ts";
 import { killNow } from "./process-faults.ts";
 
 /** Roles whose components can fail in the same moment, by the name of the target. */
@@ -27,18 +27,11 @@ function membersOf({ parts }: World, roles: Role[]): Part[] {
   return parts.filter(({ role }) => roles.includes(role));
 }
 
-/** Presence events are promised while a gateway remains that has been connected for three seconds. */
-const sharedAfterMs = 4_000;
-const readyLimitMs = 90_000;
-
-/** One gateway and one Kafka broker stay. */
+/** One Kafka broker stays. */
 function victimsOf(world: World, roles: Role[], random: Random): Part[] {
-  const spared: Role[] = ["gateway", "kafka"];
   const members = random.shuffled(membersOf(world, roles));
-  return members.filter((part) => {
-    const alike = members.filter(({ role }) => role === part.role);
-    return !(spared.includes(part.role) && alike.length > 1 && alike[0] === part);
-  });
+  const spared = members.find(({ role }) => role === "kafka");
+  return members.filter((part) => part !== spared);
 }
 
 const killSeveral: FaultKind = {
@@ -46,6 +39,7 @@ const killSeveral: FaultKind = {
   about: "kill -9 of several components at once, started again in random order",
   endsOthers: true,
   targets: (world) => Object.keys(groups).filter((name) => isPresent(world, groups[name] ?? [])),
+  hits: (world, target) => membersOf(world, groups[target] ?? []).map(({ name }) => name),
   async inject(world, target, random) {
     const victims = victimsOf(world, groups[target] ?? [], random);
     world.timeline.add(`kill-several of ${victims.map(({ name }) => name).join(", ")}`);
@@ -54,12 +48,11 @@ const killSeveral: FaultKind = {
       await Bun.sleep(random.between(0, 1_500));
       await part.start();
     }
-    const gateways = victims.filter(({ role }) => role === "gateway");
-    for (const part of gateways) await until(() => part.isReady(), readyLimitMs);
-    if (gateways.length > 0) await Bun.sleep(sharedAfterMs);
   },
 };
 
+/** Between the two names of a target. */
+const and = " + ";
 const brokenStates: LinkState[] = ["cut", "slow", "half-open", "black-hole"];
 
 const killWithBrokenLink: FaultKind = {
@@ -67,18 +60,21 @@ const killWithBrokenLink: FaultKind = {
   about: "a connection breaks, and a component is killed and started before it is repaired",
   endsOthers: true,
   isSilent: true,
-  targets: (world) => world.links.map(({ name }) => name),
+  targets: (world) =>
+    world.links.flatMap((link) => world.parts.map((part) => `${link.name}${and}${part.name}`)),
+  hits: (_world, target) => target.split(and),
   async inject(world, target, random) {
-    const part = random.pick(world.parts);
+    const [link = "", killed = ""] = target.split(and);
+    const part = partNamed(world, killed);
     const state = random.pick(brokenStates);
-    world.timeline.add(`${target} is ${state}, kill of ${part.name}`);
-    linkNamed(world, target).set(state);
+    world.timeline.add(`${link} is ${state}`);
+    linkNamed(world, link).set(state);
     await Bun.sleep(random.between(0, 3_000));
     await killNow(part);
     await Bun.sleep(random.between(0, 1_000));
     await part.start();
     await Bun.sleep(random.between(0, 3_000));
-    linkNamed(world, target).set("open");
+    linkNamed(world, link).set("open");
   },
 };
 

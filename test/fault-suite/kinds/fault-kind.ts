@@ -20,9 +20,31 @@ export interface FaultKind {
   isSilent?: boolean;
   /** It ends other parts than its target; otherwise only the target may end. */
   endsOthers?: boolean;
+  /** The data folder of a server without a broker cannot be written, so that its log is not kept. */
+  breaksLogFile?: boolean;
   /** Names of the parts that it can hit in this set-up; empty: it cannot occur there. */
   targets(world: World): string[];
+  /** Names of the parts and links that it hits; the target, unless given. */
+  hits?(world: World, target: string): string[];
   inject(world: World, target: string, random: Random, probe: Probe): Promise<Violation[] | undefined>;
+}
+
+/** Instances that may not read their log during a fault: the broker, or the way to it, is hit. */
+export function unreadableDuring(world: World, { hits, isSilent }: FaultKind, target: string): string[] {
+  if (!world.broker) return [];
+  const hit = hits?.(world, target) ?? [target];
+  const hitsBroker = brokerNames(world).some((name) => hit.includes(name));
+  return instanceNames(world).filter(
+    (name) =>
+      hitsBroker ||
+      hit.some((each) => each.startsWith(`${name} → `)) ||
+      // The broker closes the connections of a suspended process.
+      (isSilent && hit.includes(name)),
+  );
+}
+
+export function brokerNames(world: World): string[] {
+  return world.parts.filter(({ role }) => role === "rabbitmq" || role === "kafka").map(({ name }) => name);
 }
 
 export function partNamed(world: World, name: string): Part {

@@ -92,6 +92,10 @@ const startAlone: FaultKind = {
   about: "an instance is killed and starts while its database or broker cannot be reached",
   targets: (world) =>
     world.instances.filter(({ upstream }) => upstream.length > 0).map(({ part }) => part.name),
+  hits: (world, target) =>
+    world.instances
+      .filter(({ part }) => part.name === target)
+      .flatMap(({ upstream }) => upstream.map(({ name }) => name)),
   async inject(world, target, random) {
     const instance = world.instances.find(({ part }) => part.name === target);
     if (!instance) return undefined;

@@ -10,6 +10,7 @@ const startLimitMs = 90_000;
 const fullDisk: FaultKind = {
   name: "full-disk",
   about: "the file system of the server's data is full",
+  breaksLogFile: true,
   targets: ({ disk }) => (disk ? ["data folder"] : []),
   async inject({ disk }, _target, random, probe) {
     disk?.fill();
@@ -23,6 +24,7 @@ const fullDisk: FaultKind = {
 const readOnlyDisk: FaultKind = {
   name: "read-only-disk",
   about: "the server starts on a read-only file system, then again on a writable one",
+  breaksLogFile: true,
   endsOthers: true,
   targets: ({ disk }) => (disk ? ["data folder"] : []),
   async inject(world, _target, random, probe) {

@@ -1,4 +1,4 @@
-import type { ClientEvent, ClientHistory } from "../reconciler/history.ts";
+import type { ClientEvent, ClientHistory, TakenPosition } from "../reconciler/history.ts";
 import { elapsedMs } from "../timeline.ts";
 
 export interface ClientIdentity {
@@ -16,6 +16,7 @@ export class ClientRecord {
   #before = new Set<number>();
   #events: ClientEvent[] = [];
   #isOpen = false;
+  #position: (TakenPosition & { text: string }) | null = null;
 
   constructor(identity: ClientIdentity, protocol: ClientHistory["protocol"]) {
     this.identity = identity;
@@ -24,6 +25,11 @@ export class ClientRecord {
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** Where the client resumes; null: it has no position. */
+  get position(): string | null {
+    return this.#position?.text ?? null;
   }
 
   get history(): ClientHistory {
@@ -35,18 +41,26 @@ export class ClientRecord {
     };
   }
 
-  opened(gateway: string, recovered: boolean): void {
+  /** `isResumed`: the client has named its position. */
+  opened(gateway: string, recovered: boolean, isResumed: boolean): void {
     this.closed(1006);
     this.#isOpen = true;
-    this.#events.push({ type: "open", at: elapsedMs(), gateway, recovered });
+    const resumedFrom =
+      isResumed && this.#position ? { at: this.#position.at, number: this.#position.number } : null;
+    this.#events.push({ type: "open", at: elapsedMs(), gateway, recovered, resumedFrom });
   }
 
-  message(data: string, id: string | null): void {
+  message(data: string, id: string | null, position: string | null = null): void {
     const number = numberOf(data);
+    if (position !== null) this.tookPosition(position, number);
     if (number === null) return;
     const isRepeatedId = id !== null && this.#seenIds.has(id);
     if (id !== null) this.#seenIds.add(id);
     this.#events.push({ type: "message", at: elapsedMs(), number, id, isRepeatedId });
+  }
+
+  tookPosition(text: string, number: number | null = null): void {
+    this.#position = { text, at: elapsedMs(), number };
   }
 
   closed(code: number): void {
@@ -60,7 +74,9 @@ export class ClientRecord {
     for (const event of this.#events) if (event.type === "message") this.#before.add(event.number);
     const last = this.#events.findLast((event) => event.type === "open");
     this.#events =
-      this.#isOpen && last?.type === "open" ? [{ ...last, at: elapsedMs(), recovered: false }] : [];
+      this.#isOpen && last?.type === "open"
+        ? [{ ...last, at: elapsedMs(), recovered: false, resumedFrom: null }]
+        : [];
   }
 }
 

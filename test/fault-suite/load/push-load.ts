@@ -32,7 +32,7 @@ export class PushLoad {
   readonly #random: Random;
   readonly #clients: LoadClient[];
   #isRunning = false;
-  #churning: Promise<void> = Promise.resolve();
+  #churning: Promise<unknown> = Promise.resolve();
   #presenceEvents: PresenceEvent[] = [];
   #lastOfUser = new Map<string, PresenceEvent>();
   readonly #earlierIds = new Set<string>();
@@ -54,7 +54,7 @@ export class PushLoad {
     }
     this.#isRunning = true;
     this.publishers.start(targets);
-    this.#churning = this.#churn();
+    this.#churning = Promise.all([this.#churn(), this.#drop()]);
   }
 
   async stop(): Promise<void> {
@@ -99,6 +99,14 @@ export class PushLoad {
     }
   }
 
+  /** Networks lose connections, so that many clients resume during each fault. */
+  async #drop(): Promise<void> {
+    while (this.#isRunning) {
+      await Bun.sleep(this.#random.between(300, 1_200));
+      this.#random.pick(this.#clients).drop?.();
+    }
+  }
+
   async #presence(): Promise<PresenceView[]> {
     const expected = [
       ...new Set(
@@ -118,7 +126,8 @@ export class PushLoad {
 
   /** The events of this round, each after the last earlier one of its user. */
   async #readPresenceEvents(): Promise<History["presenceEvents"]> {
-    for (const { id, userId, type, node, ts } of (await this.#world.presenceEvents?.readNew()) ?? []) {
+    if (!this.#world.presenceEvents) return null;
+    for (const { id, userId, type, node, ts } of await this.#world.presenceEvents.readNew()) {
       const event = {
         id: String(id),
         userId: String(userId),

@@ -24,7 +24,7 @@ export function rawClient(identity: ClientIdentity, instances: Instance[], rando
     socket = own;
     heardAt = performance.now();
     own.onopen = () => {
-      if (socket === own) record.opened(instance.part.name, false);
+      if (socket === own) record.opened(instance.part.name, false, false);
     };
     own.onmessage = ({ data }) => {
       if (socket !== own) return;

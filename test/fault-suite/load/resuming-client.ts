@@ -11,9 +11,11 @@ export interface LoadClient {
   readonly state: string;
   open(): void;
   close(): void;
+  /** Loses the connection of a client that resumes. */
+  drop?(): void;
 }
 
-/** The client of the product over `slipway.v1`, which resumes after each lost connection. */
+/** The client of the product over `slipway.v1`, which resumes from its position after each lost connection. */
 export function resumingClient(identity: ClientIdentity, instances: Instance[], random: Random): LoadClient {
   const record = new ClientRecord(identity, "slipway.v1");
   let current: WebSocket | null = null;
@@ -25,10 +27,13 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
       const instance = random.pick(instances);
       const address = new URL(url);
       address.host = new URL(instance.front).host;
+      const { position } = record;
+      if (position !== null) address.searchParams.set("resume", position);
       super(address.href, protocols);
       current = this;
       this.addEventListener("message", (event) => {
-        if (current === this && typeof event.data === "string") take(event.data, instance.part.name);
+        if (current === this && typeof event.data === "string")
+          take(event.data, instance.part.name, position !== null);
       });
       this.addEventListener("close", (event) => {
         if (current === this) record.closed(event.code);
@@ -36,11 +41,16 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
     }
   }
 
-  function take(text: string, gateway: string): void {
+  function take(text: string, gateway: string, isResumed: boolean): void {
     if (!text.startsWith("{")) return;
     const frame = JSON.parse(text) as Record<string, unknown>;
-    if (frame.type === "welcome") record.opened(gateway, frame.recovered === true);
-    else if (frame.type === "message") record.message(String(frame.data), String(frame.id));
+    if (frame.type === "welcome") {
+      record.opened(gateway, frame.recovered === true, isResumed);
+      if (frame.recovered !== true) record.tookPosition(String(frame.lastId));
+    } else if (frame.type === "message")
+      // An earlier version resumes with ids.
+      record.message(String(frame.data), String(frame.id), String(frame.position ?? frame.id));
+    else if (frame.type === "position") record.tookPosition(String(frame.lastId));
   }
 
   const push = new SlipwayPush({
@@ -78,6 +88,9 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
     close() {
       isWanted = false;
       push.close();
+    },
+    drop() {
+      if (record.isOpen) current?.close();
     },
   };
 }

@@ -6,7 +6,8 @@ export interface History {
   messages: PublishedMessage[];
   clients: ClientHistory[];
   presence: PresenceView[];
-  presenceEvents: PresenceEvent[];
+  /** Null: no other service can read events. */
+  presenceEvents: PresenceEvent[] | null;
   deliveries: Delivery[];
   projects: DeployProject[];
   tasks: TaskView[];
@@ -31,6 +32,10 @@ export interface FaultWindow {
   from: number;
   /** When every part was ready again. */
   to: number;
+  /** Instances that may not be able to read their log. */
+  unreadable: string[];
+  /** Whether the log of an instance without a broker cannot be kept. */
+  breaksLogFile: boolean;
 }
 
 export type TargetType = "all" | "user" | "temp_user" | "channel";
@@ -67,10 +72,18 @@ export interface ClientHistory {
 }
 
 export type ClientEvent =
-  | { type: "open"; at: number; gateway: string; recovered: boolean }
+  | { type: "open"; at: number; gateway: string; recovered: boolean; resumedFrom: TakenPosition | null }
   /** As received, before the client drops duplicate ids. */
   | { type: "message"; at: number; number: number; id: string | null; isRepeatedId: boolean }
   | { type: "close"; at: number; code: number };
+
+/** A position with which a client resumes. */
+export interface TakenPosition {
+  /** When the client received it. */
+  at: number;
+  /** The message that it came with; null: another frame. */
+  number: number | null;
+}
 
 export interface PresenceView {
   instance: string;
@@ -204,7 +217,7 @@ export function emptyHistory(): History {
     messages: [],
     clients: [],
     presence: [],
-    presenceEvents: [],
+    presenceEvents: null,
     deliveries: [],
     projects: [],
     tasks: [],

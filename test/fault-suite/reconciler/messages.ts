@@ -1,5 +1,5 @@
 import type { ClientEvent, ClientHistory, History, PublishedMessage } from "./history.ts";
-import { idsOf, nameOf } from "./publishes.ts";
+import { nameOf } from "./publishes.ts";
 import { type Violation, violation } from "./violation.ts";
 
 /**
@@ -43,13 +43,13 @@ export function isFor(client: ClientHistory, { targetType, target }: PublishedMe
   return client.userId === target && (targetType === "user" || client.isTemporary);
 }
 
-/** Duplicates and messages for others. */
+/** Duplicates and messages for others. Only after `recovered: false` a client may get a known id again. */
 function checkReceived(client: ClientHistory, known: Map<number, PublishedMessage>): Violation[] {
   const found: Violation[] = [];
   const everReceived = new Set(client.receivedBefore);
-  let onThisConnection = new Set<number>();
+  let inThisSpan = new Set<number>();
   for (const event of client.events) {
-    if (event.type === "open") onThisConnection = new Set();
+    if (event.type === "open" && !event.recovered) inThisSpan = new Set();
     if (event.type !== "message") continue;
     const message = known.get(event.number);
     if (!message) {
@@ -65,13 +65,13 @@ function checkReceived(client: ClientHistory, known: Map<number, PublishedMessag
     }
     if (!isFor(client, message)) found.push(violation("stray", `${client.name} received ${nameOf(message)}`));
     // A raw client cannot resume, so each connection is a span.
-    const isKnownToClient = client.protocol === "raw" ? onThisConnection : everReceived;
-    if (onThisConnection.has(event.number) || (isKnownToClient.has(event.number) && !event.isRepeatedId))
+    const isKnownToClient = client.protocol === "raw" ? inThisSpan : everReceived;
+    if (inThisSpan.has(event.number) || (isKnownToClient.has(event.number) && !event.isRepeatedId))
       found.push(
         violation("duplicate", `${client.name} received ${nameOf(message)} again, with id ${event.id}`),
       );
     everReceived.add(event.number);
-    onThisConnection.add(event.number);
+    inThisSpan.add(event.number);
   }
   return found;
 }
@@ -104,11 +104,7 @@ function opened(
   return span;
 }
 
-/**
- * Only the first arrival of a message counts for the order; a later one is a duplicate. A message that was refused, or
- * accepted twice under two ids, does not count, nor does one from before the span: a resume repeats a few seconds, with
- * messages that the client may have missed before `recovered: false`.
- */
+/** Only the first arrival of a message counts for the order; a later one is a duplicate. A refused message does not count. */
 function checkOrder(client: ClientHistory, spans: Span[], known: Map<number, PublishedMessage>): Violation[] {
   const found: Violation[] = [];
   const seen = new Set(client.receivedBefore);
@@ -117,8 +113,7 @@ function checkOrder(client: ClientHistory, spans: Span[], known: Map<number, Pub
     for (const { number } of span.received) {
       const message = known.get(number);
       const acknowledged = message ? acknowledgedOf(message)[0] : undefined;
-      if (!message || !acknowledged || seen.has(number) || idsOf(message).size > 1) continue;
-      if (acknowledged.firstSentAt < span.from) continue;
+      if (!message || !acknowledged || seen.has(number)) continue;
       seen.add(number);
       const target = `${message.targetType}:${message.target}`;
       const before = last.get(target) ?? -1;

@@ -10,17 +10,25 @@ export function checkPresence({ presence, presenceEvents }: History): Violation[
       const text = `${instance} says ${listed(online)} are online; missing ${listed(missing)}, too many ${listed(extra)}`;
       return [violation("presence-diverges", text)];
     }),
-    ...checkEvents(presenceEvents, presence[0]?.expected ?? []),
+    ...(presenceEvents === null ? [] : checkEvents(presenceEvents, presence[0]?.expected ?? [])),
   ];
 }
 
 function checkEvents(events: PresenceEvent[], expected: string[]): Violation[] {
   const found: Violation[] = [];
-  const seenIds = new Set<string>();
+  const seen = new Map<string, PresenceEvent>();
   const last = new Map<string, PresenceEvent>();
   for (const event of events) {
-    if (seenIds.has(event.id)) continue;
-    seenIds.add(event.id);
+    const same = seen.get(event.id);
+    if (same && (same.type !== event.type || same.userId !== event.userId))
+      found.push(
+        violation(
+          "presence-event-repeated",
+          `${event.id} is ${same.type} of ${same.userId} and ${event.type} of ${event.userId}`,
+        ),
+      );
+    if (same) continue;
+    seen.set(event.id, event);
     const before = last.get(event.userId);
     if (before?.type === event.type)
       found.push(
@@ -31,9 +39,11 @@ function checkEvents(events: PresenceEvent[], expected: string[]): Violation[] {
       );
     last.set(event.userId, event);
   }
-  for (const [userId, event] of last)
-    if ((event.type === "online") !== expected.includes(userId))
-      found.push(violation("presence-event-lost", `the last event of ${userId} is ${event.type}`));
+  for (const userId of new Set([...last.keys(), ...expected])) {
+    const type = last.get(userId)?.type;
+    if ((type === "online") !== expected.includes(userId))
+      found.push(violation("presence-event-lost", `the last event of ${userId} is ${type ?? "missing"}`));
+  }
   return found;
 }
 

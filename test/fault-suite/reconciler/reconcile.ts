@@ -6,6 +6,7 @@ import { checkNotifications } from "./notifications.ts";
 import { checkPresence } from "./presence.ts";
 import { checkPublishes } from "./publishes.ts";
 import { checkReleases } from "./releases.ts";
+import { checkResumes } from "./resumes.ts";
 import { checkTasks } from "./tasks.ts";
 import type { Violation } from "./violation.ts";
 
@@ -14,6 +15,7 @@ export function reconcile(history: History): Violation[] {
   return [
     ...checkPublishes(history),
     ...checkMessages(history),
+    ...checkResumes(history),
     ...checkPresence(history),
     ...checkDeliveries(history),
     ...checkTasks(history),

@@ -2,13 +2,15 @@
 export const promises = {
   lost: "an acknowledged message reaches every connection that its target covers",
   "recovered-across-a-gap": "`recovered: true` means that nothing is missing",
+  "not-resumed": "a client whose position is within the limits is answered `recovered: true`",
   duplicate: "a message reaches a client once",
   reordered: "messages to one target arrive in the order in which they were published",
   stray: "a message reaches only the connections that its target covers",
   "publish-answer": "a publish is answered 200 or 503, and in time",
-  idempotency: "a repeat with the same Idempotency-Key answers the same id",
+  idempotency: "a repeat with the same Idempotency-Key answers the same id, on every instance",
   "presence-diverges": "all instances agree on the users that are online",
-  "presence-event-repeated": "after dropping repeated ids, online and offline events of a user alternate",
+  "presence-event-repeated":
+    "online and offline events of a user alternate, and a repeat has the id of its event",
   "presence-event-lost": "the last event of a user says whether the user is online",
   "delivery-lost": "an accepted delivery has a record and a task",
   "delivery-answer": "without a fault every signed delivery is taken",

@@ -1,0 +1,196 @@
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Clock, MachineClock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import { isObject, parseJson } from "../json.ts";
+
+export interface LogFileOptions {
+  /** The records before the last change of files are in a second file with the suffix `.old`. */
+  file: string;
+  /** Records of at least this time are kept, if they fit into `maxBytes`. */
+  windowMs: number;
+  /** Of each of the two files. */
+  maxBytes: number;
+  clock: Clock;
+  steady: Clock;
+  /** Null: the system does not say when it was started. */
+  machine: MachineClock | null;
+  /** The last records cannot be kept; a restart starts a new log. */
+  onFault(reason: string): void;
+  /** The size cuts the window, which is then only this long. */
+  onCut(windowMs: number): void;
+}
+
+/** A record with its body as JSON text. */
+export interface StoredRecord {
+  offset: number;
+  ageMs: number;
+  body: string;
+}
+
+/** The first line of each process. The time of a record is its distance from `upMs`. */
+interface Header {
+  boot: string;
+  upMs: number;
+  wallMs: number;
+}
+
+const endLine = "end\n";
+/** Each attempt to begin a new file after a fault costs system calls. */
+const retryMs = 1_000;
+
+/**
+ * The last minutes of a log of one instance, so that the log continues after a restart of the process. Nothing is synced:
+ * after a crash of the machine the end may be missing, so that a file of an earlier boot is used only if its process ended
+ * in order.
+ */
+export class LogFile {
+  readonly #options: LogFileOptions;
+  #handle: number | null = null;
+  #bytes = 0;
+  #beganAtMs = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #hasReportedCut = false;
+
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the records of earlier processes, oldest first; none if some after them may be missing. */
+  load(): StoredRecord[] {
+    const { file } = this.#options;
+    const lines = [`${file}.old`, file].flatMap(linesOf);
+    const { records, header, hasEnded } = readLines(lines, (each, upMs) => this.#ageOf(each, upMs));
+    if (header && (header.boot === this.#boot || hasEnded)) return records;
+    this.#remove();
+    return [];
+  }
+
+  /** Writes records in one call, before they are delivered. */
+  write(records: readonly Omit<StoredRecord, "ageMs">[]): void {
+    const { steady, maxBytes, windowMs } = this.#options;
+    const nowMs = steady.now();
+    if (this.#handle === null && nowMs - this.#failedAtMs < retryMs) return;
+    this.#try(() => {
+      const isFull = this.#bytes > maxBytes;
+      if (isFull) this.#reportCut(nowMs - this.#beganAtMs);
+      if (this.#handle !== null && (isFull || nowMs - this.#beganAtMs >= windowMs)) this.#change();
+      if (this.#handle === null) this.#open();
+      const upMs = Math.round(this.#upMs);
+      this.#append(records.map(({ offset, body }) => `${offset} ${upMs} ${body}\n`).join(""));
+    });
+  }
+
+  /** Call when no more records follow. */
+  close(): void {
+    if (this.#handle === null) return;
+    this.#try(() => this.#append(endLine));
+    this.#closeHandle();
+  }
+
+  get #boot(): string {
+    return this.#options.machine?.boot ?? "";
+  }
+
+  get #upMs(): number {
+    const { machine, clock } = this.#options;
+    return machine ? machine.elapsed() : clock.now();
+  }
+
+  #ageOf({ boot, upMs, wallMs }: Header, recordUpMs: number): number {
+    const nowMs = boot === this.#boot ? this.#upMs : this.#options.clock.now() - wallMs + upMs;
+    return Math.max(0, nowMs - recordUpMs);
+  }
+
+  #open(): void {
+    const { file, steady, clock } = this.#options;
+    mkdirSync(dirname(file), { recursive: true });
+    this.#handle = openSync(file, "a", 0o600);
+    this.#beganAtMs = steady.now();
+    this.#bytes = 0;
+    const header: Header = {
+      boot: this.#boot,
+      upMs: Math.round(this.#upMs),
+      wallMs: Math.round(clock.now()),
+    };
+    // The line break ends a line that a kill may have cut.
+    this.#append(`\n${JSON.stringify(header)}\n`);
+  }
+
+  #change(): void {
+    const { file } = this.#options;
+    this.#closeHandle();
+    renameSync(file, `${file}.old`);
+  }
+
+  #append(text: string): void {
+    if (this.#handle === null) return;
+    const bytes = Buffer.from(text);
+    if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only a part was written");
+    this.#bytes += bytes.length;
+  }
+
+  #reportCut(windowMs: number): void {
+    if (windowMs >= this.#options.windowMs || this.#hasReportedCut) return;
+    this.#hasReportedCut = true;
+    this.#options.onCut(windowMs);
+  }
+
+  /** Without the records of the fault the file is wrong, so that it is removed. */
+  #try(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failedAtMs = this.#options.steady.now();
+      this.#options.onFault(messageOf(error));
+      this.#closeHandle();
+      this.#remove();
+    }
+  }
+
+  #remove(): void {
+    const { file } = this.#options;
+    try {
+      for (const each of [file, `${file}.old`]) rmSync(each, { force: true });
+    } catch (error) {
+      this.#options.onFault(messageOf(error));
+    }
+  }
+
+  #closeHandle(): void {
+    if (this.#handle !== null) closeSync(this.#handle);
+    this.#handle = null;
+  }
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** A line without its end was cut by a kill, before its record was delivered. */
+function readLines(lines: string[], ageOf: (header: Header, upMs: number) => number) {
+  const records: StoredRecord[] = [];
+  let header: Header | null = null;
+  let hasEnded = false;
+  for (const line of lines) {
+    if (line === "") continue;
+    hasEnded = line === endLine.trim();
+    if (line.startsWith("{")) header = readHeader(line) ?? header;
+    const [, offset, upMs, body] = /^(\d{1,16}) (\d{1,16}) (\{.*\})$/.exec(line) ?? [];
+    if (!header || offset === undefined || body === undefined) continue;
+    records.push({ offset: Number(offset), ageMs: ageOf(header, Number(upMs)), body });
+  }
+  return { records, header, hasEnded };
+}
+
+function readHeader(line: string): Header | null {
+  const value = parseJson(line);
+  if (!isObject(value)) return null;
+  const { boot, upMs, wallMs } = value;
+  const isHeader = typeof boot === "string" && typeof upMs === "number" && typeof wallMs === "number";
+  return isHeader ? { boot, upMs, wallMs } : null;
+}

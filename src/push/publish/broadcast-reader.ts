@@ -1,0 +1,89 @@
+import { isMarker, type LogReader, type LogRecord, type Receipts } from "../../bus/log.ts";
+import type { Clock } from "../../clock.ts";
+import type { Connections } from "../connection/connections.ts";
+import type { Hub, Marker } from "../fanout/hub.ts";
+import type { PushCounters } from "../message/counters.ts";
+import { type BroadcastRules, type PushedMessage, readBroadcast } from "../message/message.ts";
+import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
+import { RepeatedAppends } from "./repeated-appends.ts";
+
+export interface BroadcastReaderParts {
+  hub: Hub;
+  connections: Pick<Connections, "size">;
+  idempotency: Idempotency;
+  counters: PushCounters;
+  rules: BroadcastRules;
+  steady: Clock;
+  onUnreadable: () => void;
+  onCaughtUp: () => void;
+  /** Called after records were delivered. */
+  onAdvanced: () => void;
+}
+
+/**
+ * Reads the log of messages: drops repeats, and passes the others to the hub. During the starting read nobody is connected:
+ * messages are kept for clients that resume.
+ */
+export class BroadcastReader implements LogReader {
+  readonly #parts: BroadcastReaderParts;
+  readonly #repeatedAppends = new RepeatedAppends();
+  #isCaughtUp = false;
+
+  constructor(parts: BroadcastReaderParts) {
+    this.#parts = parts;
+  }
+
+  receive(records: LogRecord[]): Receipts | Promise<Receipts> {
+    const { hub, onAdvanced } = this.#parts;
+    const entries = records.map((record) => this.#read(record));
+    if (!this.#isCaughtUp) {
+      for (const entry of entries) if (entry) hub.keep(entry);
+      return undefined;
+    }
+    const receipts = () => {
+      onAdvanced();
+      return entries.map((entry) => entry?.receivers ?? 0);
+    };
+    const delivering = hub.deliver(entries.filter((entry) => entry !== null));
+    return delivering ? delivering.then(receipts) : receipts();
+  }
+
+  caughtUp(): void {
+    this.#isCaughtUp = true;
+    this.#parts.onCaughtUp();
+  }
+
+  /** Open connections may have missed messages; without open connections it is not counted as a loss. */
+  lost(): void {
+    const { hub, connections, counters } = this.#parts;
+    if (connections.size > 0) counters.losses++;
+    hub.forgetEarlier();
+  }
+
+  /** Null: the record is not delivered. */
+  #read(record: LogRecord): PushedMessage | Marker | null {
+    const { counters, rules, onUnreadable } = this.#parts;
+    const { offset, id, ageMs, value } = record;
+    if (isMarker(value)) return { offset, id, ageMs, receivers: 0 };
+    const message = readBroadcast(record, rules);
+    if (!message) {
+      onUnreadable();
+      return null;
+    }
+    if (!this.#isRepeat(message)) return message;
+    counters.repeated++;
+    // Not null, because another instance may have given the position to a client.
+    return { offset, id, ageMs, receivers: 0 };
+  }
+
+  #isRepeat(message: PushedMessage): boolean {
+    const { offset, id, node, ageMs, idempotencyKey, caller = "", targetType, target, data } = message;
+    if (node !== "" && this.#repeatedAppends.isRepeated(id)) return true;
+    if (idempotencyKey === undefined) return false;
+    const { idempotency, steady } = this.#parts;
+    const fingerprint = fingerprintOf(targetType, target, data);
+    const key = scopedKey(caller, idempotencyKey);
+    const atMs = steady.now() - ageMs;
+    return idempotency.read(key, { offset, id, fingerprint, atMs }).offset !== offset;
+  }
+}

@@ -1,0 +1,121 @@
+import { afterAll, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LogFile } from "../../src/bus/log-file.ts";
+import { manualClock } from "../../src/clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "slipway-log-file-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+
+/** A file that one process after the other opens. */
+function newFile({ windowMs = 60_000, maxBytes = 10_000 } = {}) {
+  const clock = manualClock();
+  const file = join(folder, `log-${++files}`);
+  const faults: string[] = [];
+  const cuts: number[] = [];
+  const machine = { boot: "first boot", elapsed: () => clock.elapsed() };
+  const open = (boot = machine.boot) =>
+    new LogFile({
+      ...{ file, windowMs, maxBytes, clock, steady: clock, machine: { ...machine, boot } },
+      onFault: (reason) => faults.push(reason),
+      onCut: (cutMs) => cuts.push(cutMs),
+    });
+  const write = (to: LogFile, ...offsets: number[]) =>
+    to.write(offsets.map((offset) => ({ offset, body: `{"id":"${offset}"}` })));
+  const offsetsOf = (from: LogFile) => from.load().map(({ offset }) => offset);
+  return { file, clock, faults, cuts, open, write, offsetsOf };
+}
+
+test("the next process reads the records with their age, after a kill too, and only its user can read the file", () => {
+  const { file, clock, open, write } = newFile();
+  write(open(), 5, 6);
+  clock.advance(1_000);
+  expect(open().load()).toEqual([
+    { offset: 5, ageMs: 1_000, body: '{"id":"5"}' },
+    { offset: 6, ageMs: 1_000, body: '{"id":"6"}' },
+  ]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a line that a kill cut is left out, and the next process writes after it", () => {
+  const { file, open, write, offsetsOf } = newFile();
+  write(open(), 5, 6);
+  truncateSync(file, statSync(file).size - 3);
+  const next = open();
+  expect(offsetsOf(next)).toEqual([5]);
+  write(next, 6);
+  expect(offsetsOf(open())).toEqual([5, 6]);
+});
+
+test("after a crash of the machine the log begins anew, because its end may be missing; not after an end in order", () => {
+  const crashed = newFile();
+  crashed.write(crashed.open(), 5);
+  expect(crashed.offsetsOf(crashed.open("second boot"))).toEqual([]);
+  expect(crashed.offsetsOf(crashed.open("second boot"))).toEqual([]);
+  const ended = newFile();
+  const first = ended.open();
+  ended.write(first, 5);
+  first.close();
+  expect(ended.offsetsOf(ended.open("second boot"))).toEqual([5]);
+});
+
+test("at least the window is kept, in at most two files", () => {
+  const { file, clock, open, write, offsetsOf } = newFile({ windowMs: 1_000 });
+  const log = open();
+  for (let offset = 0; offset < 100; offset++) {
+    write(log, offset);
+    clock.advance(100);
+  }
+  const kept = offsetsOf(open());
+  expect(kept.at(-1)).toBe(99);
+  expect(kept.length).toBeGreaterThanOrEqual(10);
+  expect(kept.length).toBeLessThanOrEqual(21);
+  expect(readFileSync(file, "utf8").length).toBeLessThan(1_000);
+});
+
+test("a window that the size cuts is reported once", () => {
+  const { clock, cuts, open, write } = newFile({ maxBytes: 200 });
+  const log = open();
+  for (let offset = 0; offset < 100; offset++) {
+    write(log, offset);
+    clock.advance(10);
+  }
+  expect(cuts.length).toBe(1);
+  expect(cuts[0]).toBeLessThan(60_000);
+});
+
+test("records that could not be written make the file worthless: it is removed, and begun anew a second later", () => {
+  const { file, clock, faults, open, write, offsetsOf } = newFile();
+  const before = open();
+  write(before, 1);
+  mkdirSync(`${file}.old`);
+  clock.advance(60_000);
+  // The change of files fails.
+  write(before, 2);
+  expect(faults.length).toBeGreaterThan(0);
+  rmSync(`${file}.old`, { recursive: true });
+  expect(offsetsOf(open())).toEqual([]);
+  write(before, 3);
+  expect(offsetsOf(open())).toEqual([]);
+  clock.advance(1_000);
+  write(before, 4, 5);
+  expect(offsetsOf(open())).toEqual([4, 5]);
+});
+
+test("foreign text in the file is no record", () => {
+  const { file, open, write, offsetsOf } = newFile();
+  write(open(), 5);
+  appendFileSync(file, 'x\n7 8 [1]\n{"boot":1}\n9 1 {"id":"9"}\n');
+  expect(offsetsOf(open())).toEqual([5, 9]);
+});
