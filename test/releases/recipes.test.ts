@@ -79,9 +79,9 @@ async function prove({ run, url, pids, change, broken }: Proof): Promise<string>
   expect(await run.liveCommit()).toBe(second);
   expect(earlier.filter(isAlive)).toEqual([]);
   const reason = await run.deployBroken(broken);
+  expect(reason).toContain(`${second.slice(0, 7)} is serving`);
   expect(await textAt(url)).toBe(second);
   expect(await run.liveCommit()).toBe(second);
-  expect(reason).toContain(`${second.slice(0, 7)} is serving`);
   return reason;
 }
 

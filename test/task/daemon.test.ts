@@ -9,14 +9,12 @@ import { endTree } from "../../src/runner/process/process-tree.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { setUpDeploy, setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { withoutGroups } from "../support/without-groups.ts";
 import { isAlive } from "../support/worker-instance.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "slipway-daemon-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Put before a command: it sees no control groups. An ordinary user may create none in most installations. */
-const withoutGroups =
-  process.getuid?.() === 0 ? ["unshare", "-m", "sh", "-c", 'umount -l -t cgroup2 -a; exec "$@"', "sh"] : [];
 const scenes = {
   "of a runner that may create control groups, if there are any": await setUpDeploy(),
   "of a runner without control groups": await setUpServerProcess({}, withoutGroups),

@@ -40,9 +40,27 @@ export function moveInto(folder: string, pid: number): boolean {
   }
 }
 
-/** The processes of the group and of groups that they have made inside. */
+/**
+ * Whether another manager, such as systemd or a container engine, has moved a process out of the control groups of this one.
+ * That needs rights over control groups, so that a script without them cannot hide a process this way.
+ */
+export function isMoved(pid: number): boolean {
+  return textOf(`/proc/${pid}/cgroup`) !== textOf("/proc/self/cgroup");
+}
+
+/** The groups of version 1, where podman moves its monitor on a machine that has both versions. */
+function olderGroups(pid: number | "self"): string {
+  return textOf(`/proc/${pid}/cgroup`).replace(/^0::.*\n/m, "");
+}
+
+/** The processes of the group and of groups that they have made inside, except those that another manager has moved. */
 export function membersOf(folder: string): number[] {
-  const own = textOf(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
+  const older = olderGroups("self");
+  const own = textOf(join(folder, "cgroup.procs"))
+    .split("\n")
+    .filter(Boolean)
+    .map(Number)
+    .filter((pid) => olderGroups(pid) === older);
   return [...own, ...groupsIn(folder).flatMap((name) => membersOf(join(folder, name)))];
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { steadyClock } from "../../clock.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
-import { membersOf, removeControlGroup } from "./control-group.ts";
+import { isMoved, membersOf, removeControlGroup } from "./control-group.ts";
 
 /**
  * The processes of one stage. They share a session (the script is started by setsid) and have a mark in their
@@ -82,14 +82,17 @@ export function endOnly(find: () => number[], graceMs: number): Promise<number[]
   return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);
 }
 
-/** Processes that this one, or a descendant of it, has started, also those whose parent has ended if it is their reaper. */
-export function livingDescendants(pid: number): number[] {
-  return withDescendants(() => [pid])().filter((found) => found !== pid);
+/**
+ * Processes that this one, or a descendant of it, has started, also those whose parent has ended if this is their reaper.
+ * A container that a script has started belongs to its engine.
+ */
+export function livingDescendants(): number[] {
+  return withDescendants(() => [process.pid])().filter((pid) => pid !== process.pid && !isMoved(pid));
 }
 
-/** Ends them, without the process itself. */
-export function endDescendants(pid: number, graceMs: number): Promise<number[]> {
-  return endOnly(() => livingDescendants(pid), graceMs);
+/** Ends them, without this process itself. */
+export function endDescendants(graceMs: number): Promise<number[]> {
+  return endOnly(livingDescendants, graceMs);
 }
 
 export function isTreeAlive(tree: ProcessTree): boolean {

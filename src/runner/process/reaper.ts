@@ -27,8 +27,8 @@ export async function runReaper({ command, cwd, graceMs }: ReaperTask): Promise<
   symbols.prctl(prSetChildSubreaper, 1, 0, 0, 0);
   const child = Bun.spawn(command, { cwd, stdin: "inherit", stdout: "inherit", stderr: "inherit" });
   const exitCode = await child.exited;
-  if (graceMs === null || livingDescendants(process.pid).length === 0) return exitCode;
-  await endDescendants(process.pid, graceMs);
+  if (graceMs === null || livingDescendants().length === 0) return exitCode;
+  await endDescendants(graceMs);
   console.log("[processes that the script left in the background were ended]");
   return exitCode;
 }
