@@ -67,7 +67,7 @@ export async function runPage(examples: PageExample[], shell: PageShell): Promis
         `the commands end:\n${block.text}`,
         () => {
           if (child.exitCode !== null && !output.includes(mark))
-            throw new Error(`a command failed in\n${block.text}\nOutput:\n${output}`);
+            throw new Error(`a command failed in\n${block.text}\nOutput:\n${outputs.join("")}${output}`);
           return output.includes(mark);
         },
         90_000,
