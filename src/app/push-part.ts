@@ -1,3 +1,4 @@
+import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-load.ts";
@@ -35,6 +36,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   if (!ownCodes) checkVerifyUri(config);
   const steady = clock === systemClock ? steadyClock : clock;
   const { bus, outbound, node } = await openBuses(context, steady);
+  registerLogMetrics(metrics, bus);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
   const gateway = new Gateway(

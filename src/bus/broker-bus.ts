@@ -3,7 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
 import { BrokerLog } from "./broker-log.ts";
 import type { Bus, BusState, ExternalTopic } from "./bus.ts";
-import { newBusCounters, registerBusMetrics, registerLogMetrics } from "./bus-metrics.ts";
+import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import type { LogName, MarkerRecord } from "./log.ts";
 import { keepMarking } from "./log-markers.ts";
@@ -112,7 +112,6 @@ export class BrokerBus implements Bus {
       inFlight: () => this.#inFlight.count,
       received: () => this.broadcast.arrived + this.control.arrived,
     });
-    registerLogMetrics(metrics, () => this.#logs());
   }
 
   publish(topic: ExternalTopic, key: string, message: { id: string }): Promise<void> {

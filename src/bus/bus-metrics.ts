@@ -39,10 +39,13 @@ export function registerBusMetrics(
 }
 
 /** Figures of the logs that this instance reads. */
-export function registerLogMetrics(registry: Metrics, logs: () => (Log & { name: LogName })[]): void {
+export function registerLogMetrics(registry: Metrics, logs: Record<LogName, Log>): void {
   const { labelledGauge } = metricGroup(registry, "slipway_log_");
   const add = (name: string, help: string, figure: keyof LogFigures) =>
-    labelledGauge(name, help, "log", () => logs().map((log) => [log.name, log.figures()[figure]]));
+    labelledGauge(name, help, "log", () => [
+      ["broadcast", logs.broadcast.figures()[figure]],
+      ["control", logs.control.figures()[figure]],
+    ]);
   add("offset", "Offset of the last record that was handled; -1: none.", "offset");
   add("oldest_offset", "The oldest offset that can still be read; -1: unknown.", "oldestOffset");
   add("lag_records", "Records that are known and not handled yet.", "lagRecords");

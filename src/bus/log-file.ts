@@ -58,12 +58,29 @@ export class LogFile {
 
   /** Returns the records of earlier processes, oldest first; none if some after them may be missing. */
   load(): StoredRecord[] {
-    const { file } = this.#options;
+    const { file, windowMs } = this.#options;
     const lines = [`${file}.old`, file].flatMap(linesOf);
     const { records, header, hasEnded } = readLines(lines, (each, upMs) => this.#ageOf(each, upMs));
-    if (header && (header.boot === this.#boot || hasEnded)) return records;
-    this.#remove();
-    return [];
+    if (!header || (header.boot !== this.#boot && !hasEnded)) {
+      this.#remove();
+      return [];
+    }
+    // At least the newest, which a client may have as its position.
+    const kept = records.filter(({ ageMs }, index) => ageMs < windowMs || index === records.length - 1);
+    this.#try(() => this.#begin(kept));
+    return kept;
+  }
+
+  /** Writes the records of earlier processes into one file, so that frequent restarts do not let it grow. */
+  #begin(records: readonly StoredRecord[]): void {
+    const { file } = this.#options;
+    const upMs = this.#upMs;
+    rmSync(`${file}.new`, { force: true });
+    this.#open(`${file}.new`);
+    this.#beganAtMs -= records[0]?.ageMs ?? 0;
+    this.#append(records.map(({ offset, ageMs, body }) => lineOf(offset, upMs - ageMs, body)).join(""));
+    renameSync(`${file}.new`, file);
+    rmSync(`${file}.old`, { force: true });
   }
 
   /** Writes records in one call, before they are delivered. */
@@ -76,8 +93,7 @@ export class LogFile {
       if (isFull) this.#reportCut(nowMs - this.#beganAtMs);
       if (this.#handle !== null && (isFull || nowMs - this.#beganAtMs >= windowMs)) this.#change();
       if (this.#handle === null) this.#open();
-      const upMs = Math.round(this.#upMs);
-      this.#append(records.map(({ offset, body }) => `${offset} ${upMs} ${body}\n`).join(""));
+      this.#append(records.map(({ offset, body }) => lineOf(offset, this.#upMs, body)).join(""));
     });
   }
 
@@ -102,8 +118,8 @@ export class LogFile {
     return Math.max(0, nowMs - recordUpMs);
   }
 
-  #open(): void {
-    const { file, steady, clock } = this.#options;
+  #open(file = this.#options.file): void {
+    const { steady, clock } = this.#options;
     mkdirSync(dirname(file), { recursive: true });
     this.#handle = openSync(file, "a", 0o600);
     this.#beganAtMs = steady.now();
@@ -113,8 +129,7 @@ export class LogFile {
       upMs: Math.round(this.#upMs),
       wallMs: Math.round(clock.now()),
     };
-    // The line break ends a line that a kill may have cut.
-    this.#append(`\n${JSON.stringify(header)}\n`);
+    this.#append(`${JSON.stringify(header)}\n`);
   }
 
   #change(): void {
@@ -163,15 +178,19 @@ export class LogFile {
   }
 }
 
+function lineOf(offset: number, upMs: number, body: string): string {
+  return `${offset} ${Math.max(0, Math.round(upMs))} ${body}\n`;
+}
+
+/** A last line without its end was cut by a kill, before its record was delivered. */
 function linesOf(file: string): string[] {
   try {
-    return readFileSync(file, "utf8").split("\n");
+    return readFileSync(file, "utf8").split("\n").slice(0, -1);
   } catch {
     return [];
   }
 }
 
-/** A line without its end was cut by a kill, before its record was delivered. */
 function readLines(lines: string[], ageOf: (header: Header, upMs: number) => number) {
   const records: StoredRecord[] = [];
   let header: Header | null = null;
@@ -182,6 +201,8 @@ function readLines(lines: string[], ageOf: (header: Header, upMs: number) => num
     if (line.startsWith("{")) header = readHeader(line) ?? header;
     const [, offset, upMs, body] = /^(\d{1,16}) (\d{1,16}) (\{.*\})$/.exec(line) ?? [];
     if (!header || offset === undefined || body === undefined) continue;
+    // After a kill both files may have the same records.
+    if (Number(offset) <= (records.at(-1)?.offset ?? -1)) continue;
     records.push({ offset: Number(offset), ageMs: ageOf(header, Number(upMs)), body });
   }
   return { records, header, hasEnded };

@@ -11,7 +11,6 @@ export interface PushMetricsParts {
   connections: Connections;
   sendBuffers: SendBuffers;
   ring: ResumeRing;
-  /** Null in local mode. */
   presence: () => Pick<Presence, "instanceCount" | "userCount">;
   /** Includes pending verifications. */
   placesTaken: () => number;

@@ -52,6 +52,19 @@ describe("presence as a function of the log", () => {
     expect(eventsOf(log.reports, "ann")).toEqual(["online", "offline"]);
   });
 
+  test("events that are not written survive a log that is created again", () => {
+    const log = new PresenceLog();
+    log.append("a", { kind: "started" });
+    log.append("a", { kind: "beat" });
+    log.append("a", { kind: "changes", joined: [user("ann")], left: [] });
+    const { fold } = log;
+    const again = { process: "a", instance: "a", at: log.now };
+    fold.apply(0, "n0", { ...again, kind: "changes", joined: [user("bob")], left: [] });
+    expect(fold.unwritten.map(({ userId }) => userId)).toEqual(["ann", "bob"]);
+    fold.apply(1, "n1", { ...again, kind: "reported", upTo: 0 });
+    expect(fold.unwritten).toEqual([]);
+  });
+
   test("a name that came and left between two records is reported", () => {
     const log = new PresenceLog();
     log.append("a", { kind: "started" });

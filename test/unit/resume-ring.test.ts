@@ -80,6 +80,12 @@ describe("resume ring", () => {
     expect(ring.find(positionOf(8, "m8"), 0)).toEqual({ from: 2, isComplete: true });
   });
 
+  test("an id that looks like a position is found", () => {
+    const ring = new ResumeRing(options);
+    ring.add({ ...message(7), id: "order.7" }, 1, 0);
+    expect(ring.find("order.7", 0)).toEqual({ from: 1, isComplete: true });
+  });
+
   test("another record at the same offset is of a log that was created again", () => {
     const ring = new ResumeRing(options);
     ring.add(message(7), 1, 0);

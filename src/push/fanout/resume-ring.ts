@@ -115,8 +115,8 @@ export class ResumeRing {
   find(resume: string, nowMs: number): ResumePoint | null {
     this.dropOld(nowMs);
     const position = readPosition(resume);
-    if (position && position.offset > this.lastOffset) return null;
     const after = (position && this.#after(position.offset, position.tag)) ?? this.#afterId(resume);
+    if (after === null && position && position.offset > this.lastOffset) return null;
     return { from: after ?? this.end, isComplete: after !== null };
   }
 

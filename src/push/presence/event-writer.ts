@@ -9,6 +9,7 @@ export class EventWriter {
   readonly #write: (reports: readonly PresenceReport[]) => Promise<void>;
   readonly #onFailed: () => void;
   #writing: Promise<boolean> | null = null;
+  readonly #written = new WeakSet<PresenceReport>();
   #writtenUpTo = -1;
 
   constructor(
@@ -21,7 +22,7 @@ export class EventWriter {
     this.#onFailed = onFailed;
   }
 
-  /** Offset of the last record whose events were written. */
+  /** Offset of the record whose events were written last. */
   get writtenUpTo(): number {
     return this.#writtenUpTo;
   }
@@ -50,6 +51,7 @@ export class EventWriter {
     const reports = this.#next();
     try {
       await this.#write(reports);
+      for (const report of reports) this.#written.add(report);
       this.#writtenUpTo = reports.at(-1)?.offset ?? this.#writtenUpTo;
       return true;
     } catch {
@@ -60,8 +62,8 @@ export class EventWriter {
 
   /** All events of a record are written together, because an offset says how far the writer has come. */
   #next(): PresenceReport[] {
-    const reports = this.#fold.unwritten.filter(({ offset }) => offset > this.#writtenUpTo);
-    const end = reports[Math.min(perWrite, reports.length) - 1]?.offset ?? -1;
-    return reports.filter(({ offset }) => offset <= end);
+    const reports = this.#fold.unwritten.filter((report) => !this.#written.has(report));
+    const last = reports[Math.min(perWrite, reports.length) - 1];
+    return last ? reports.filter(({ offset }) => offset <= last.offset) : [];
   }
 }

@@ -112,6 +112,7 @@ export class PresenceFold {
   }
 
   apply(offset: number, id: string, record: PresenceRecord): void {
+    if (offset <= this.#offset) this.#beginAgain(offset);
     this.#offset = offset;
     this.#time = Math.max(this.#time, record.at);
     this.#endGrace((leaving) => this.#time - leaving.since >= this.#options.graceMs);
@@ -182,6 +183,16 @@ export class PresenceFold {
     }
     for (const [name, since, cause] of leaving) this.#leaving.set(name, { since, cause });
     this.#notices = [];
+  }
+
+  /** The log was created again, and its offsets began anew: what is known comes before them. */
+  #beginAgain(offset: number): void {
+    this.#reportedUpTo = -1;
+    this.#unwritten = this.#unwritten.map((report) => ({ ...report, offset: offset - 1 }));
+    for (const process of this.#processes.values()) {
+      process.since = offset - 1;
+      process.seen = offset - 1;
+    }
   }
 
   #add({ process, instance }: PresenceRecord, offset: number): Process {

@@ -52,6 +52,8 @@ const snapshotUnchangedEveryMs = 4 * 60_000;
 /** A reporter without a snapshot after a loss takes its own state as the true one. */
 const trustAfterMs = 15_000;
 const endWithinMs = 5_000;
+/** Larger channels get no notices: a storm of reconnects would send one frame for each pair of members. */
+const maxNotifiedMembers = 1_000;
 
 /**
  * The part of this process in the presence of the cluster: appends who comes and goes here, evicts processes that are
@@ -186,7 +188,9 @@ export class Presence {
     this.#fold.apply(offset, id, record);
     if (record.kind === "snapshot" || record.kind === "started") this.#noteSnapshot(record);
     else if (record.kind !== "beat") this.#hasChangedSinceSnapshot = true;
-    const notices = this.#fold.takeNotices();
+    const notices = this.#fold
+      .takeNotices()
+      .filter(({ channel }) => this.#fold.userCount(channel) <= maxNotifiedMembers);
     if (notices.length > 0) this.#parts.onNotices(notices);
     // Evicted by mistake, for example while this process was suspended.
     if (this.#hasStarted && !this.#isEnding && !this.#fold.has(this.#parts.process))

@@ -23,6 +23,11 @@ const sameOnAllWorkers = [
   "slipway_push_cluster_instances",
   "slipway_push_cluster_users",
   "slipway_push_loop_lag_seconds",
+  "slipway_log_offset",
+  "slipway_log_oldest_offset",
+  "slipway_log_lag_records",
+  "slipway_log_lag_seconds",
+  "slipway_log_starting_read_seconds",
   "slipway_process_max_fds",
   "slipway_nodejs_version_info",
 ];
