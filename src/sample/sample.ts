@@ -118,7 +118,8 @@ export function buildSamples(options: SamplesOptions) {
         createdAt: new Date(clock.now()),
       });
       const secret = management.generateSecret();
-      const webhook = { enabled: true, provider: "github", secret, debounceSeconds: 0 } as const;
+      const rules = { branchFilter: [project.git.ref], debounceSeconds: 0 };
+      const webhook = { enabled: true, provider: "github", secret, ...rules } as const;
       const { key } = await management.save(project.id, webhook, () => null);
       return { project, ...(await push(project, key ?? "", secret, commit, message)) };
     },

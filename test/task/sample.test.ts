@@ -30,12 +30,13 @@ test("a sample project deploys from its own repository, and its deletion removes
   const task = await server.reach(made.taskId, "success");
   expect(task).toMatchObject({ triggerType: "webhook", triggeredBy: "sample", deliveryId: made.deliveryId });
   expect(textOf(await server.log(task.id))).toContain("<h1>Hello from version 2</h1>");
-  const project = await server.admin.expect<{ sample: boolean; env: { SAMPLE_LIVE: string } }>(
-    200,
-    "GET",
-    `/api/projects/${made.projectId}`,
-  );
+  const project = await server.admin.expect<{
+    sample: boolean;
+    env: { SAMPLE_LIVE: string };
+    warnings: string[];
+  }>(200, "GET", `/api/projects/${made.projectId}`);
   expect(project.sample).toBe(true);
+  expect(project.warnings).toEqual([expect.stringContaining("server.baseUrl")]);
   expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
 
   await server.admin.expect(204, "DELETE", `/api/projects/${made.projectId}`);
