@@ -52,6 +52,8 @@ export async function startScene(): Promise<ConsoleScene> {
     },
     { name: "shop", env: { NODE_ENV: "production" } },
   );
+  for (const name of ["DEPLOY_KEY", "REGISTRY_PASSWORD_OF_THE_WHOLE_ORGANIZATION"])
+    await admin.expect(204, "PUT", `/api/projects/${shopId}/secrets/${name}`, { value: "not to be read" });
   const hook = await admin.expect<{ url: string }>(200, "PUT", `/api/projects/${shopId}/webhook`, {
     enabled: true,
     provider: "github",

@@ -127,23 +127,23 @@ function SecretRow({ projectId, secret }: { projectId: number; secret: Secret })
   return (
     <Table.Tr>
       <Table.Td>
-        <code>{name}</code>
-      </Table.Td>
-      <Table.Td>
-        <Select
-          aria-label={t("variables.stagesOf", { name })}
-          size="xs"
-          w={220}
-          allowDeselect={false}
-          placeholder={t("variables.stagesNotChosen")}
-          data={scopeChoices().map((choice) => ({
-            ...choice,
-            // The server asks for the value again.
-            disabled: choice.value === "all" && scope === "deploy",
-          }))}
-          value={isScopeChosen ? scope : null}
-          onChange={(chosen) => isScope(chosen) && choose.mutate(chosen)}
-        />
+        <Group gap="xs">
+          <code className="secret-name">{name}</code>
+          <Select
+            aria-label={t("variables.stagesOf", { name })}
+            size="xs"
+            w={200}
+            allowDeselect={false}
+            placeholder={t("variables.stagesNotChosen")}
+            data={scopeChoices().map((choice) => ({
+              ...choice,
+              // The server asks for the value again.
+              disabled: choice.value === "all" && scope === "deploy",
+            }))}
+            value={isScopeChosen ? scope : null}
+            onChange={(chosen) => isScope(chosen) && choose.mutate(chosen)}
+          />
+        </Group>
       </Table.Td>
       <Table.Td ta="right">
         <ForManagers>
