@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
-import { isAlive } from "../support/process-watch.ts";
+import { endScriptsIn, isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.end("SIGTERM");
-  await endListeners(port);
+  endScriptsIn(dataDir);
   repository.remove();
   rmSync(dataDir, { recursive: true, force: true });
   rmSync(slow, { force: true });

@@ -8,7 +8,7 @@ import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { reportPushesAsGitea } from "../support/gitea-hook.ts";
 import { examplesOf, runPage } from "../support/page-examples.ts";
-import { signalIfAlive } from "../support/process-watch.ts";
+import { endScriptsIn } from "../support/process-watch.ts";
 import type { ProjectAnswer } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { installPackages } from "../support/service-install.ts";
@@ -32,13 +32,7 @@ afterAll(async () => {
   await server.end("SIGTERM");
   await git.stop();
   repository.remove();
-  // The service that the guide has started is the only process with this port in its own source.
-  const held = Bun.spawnSync([
-    "sh",
-    "-c",
-    `ss -ltnpH "sport = :${port}" | grep -o 'pid=[0-9]*' | cut -d= -f2`,
-  ]);
-  for (const pid of held.stdout.toString().split("\n").filter(Boolean)) signalIfAlive(Number(pid), "SIGKILL");
+  endScriptsIn(folder);
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -6,12 +6,11 @@ import { freePort } from "../support/free-port.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive } from "../support/process-watch.ts";
-import { answerOf, endListeners, service } from "../support/release-scene.ts";
+import { answerOf, service } from "../support/release-scene.ts";
 
 let server: DeployServer;
 let repository: GitRepository;
 let git: ReturnType<typeof serveGit>;
-const ports: number[] = [];
 
 beforeAll(async () => {
   repository = await makeRepository();
@@ -24,14 +23,7 @@ afterAll(async () => {
   server.remove();
   await git.stop();
   repository.remove();
-  for (const port of ports) await endListeners(port);
 });
-
-function newPort(): number {
-  const port = freePort();
-  ports.push(port);
-  return port;
-}
 
 const command = "node server.js";
 const run = `${command} &`;
@@ -61,7 +53,7 @@ const http = (port: number, more = {}) => ({
 
 describe("a second deploy of a service on a fixed port", () => {
   test("stop-first is the rule of a new project: the new commit serves and the old process is gone", async () => {
-    const port = newPort();
+    const port = freePort();
     const projectId = await project({ script: run, healthCheck: http(port) }, port);
     const read = await server.admin.expect<{ stages: { start: object } }>(
       200,
@@ -80,7 +72,7 @@ describe("a second deploy of a service on a fixed port", () => {
   });
 
   test("keep leaves it to the script: a script that does not end the old one fails, and names who holds the port", async () => {
-    const port = newPort();
+    const port = freePort();
     const projectId = await project({ script: run, previous: "keep", healthCheck: http(port) }, port);
     const first = await deploy(projectId, "first");
     const live = await liveTask(projectId);
@@ -91,7 +83,7 @@ describe("a second deploy of a service on a fixed port", () => {
   });
 
   test("keep with a script that ends the old one by itself succeeds", async () => {
-    const port = newPort();
+    const port = freePort();
     const pidFile = `/tmp/slipway-keep-${port}.pid`;
     const script = `if [ -f ${pidFile} ]; then kill "$(cat ${pidFile})"; while kill -0 "$(cat ${pidFile})" 2>/dev/null; do sleep 0.05; done; fi
 node server.js &
@@ -104,7 +96,7 @@ echo $! >${pidFile}`;
   });
 
   test("stop-after-healthy runs both until the switch script has pointed the proxy to $PORT", async () => {
-    const port = newPort();
+    const port = freePort();
     const upstream = `/tmp/slipway-upstream-${port}`;
     const start = {
       script: "LISTEN=$PORT node server.js &",
@@ -273,7 +265,7 @@ sleep 0.3`;
   });
 
   test("the output goes to a file, so that a service that prints lives on, and start.log is shown too", async () => {
-    const port = newPort();
+    const port = freePort();
     const script = "LOG=app.log node server.js &";
     const projectId = await project({ script, log: "app.log", healthCheck: http(port) }, port);
     const { id } = await server.run(projectId);

@@ -8,6 +8,7 @@ import { configOf } from "../../src/config/config-load.ts";
 import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
+import { endScriptsIn } from "./process-watch.ts";
 
 /** The whole product on port 0, with its local runner in a separate process. */
 export interface DeployServer {
@@ -27,6 +28,7 @@ export interface DeployServer {
   logged(id: number, text: string): Promise<LogLineJson[]>;
   runnerPid(): number;
   stop(): Promise<void>;
+  /** Ends what scripts left running, and deletes the data. */
   remove(): void;
 }
 
@@ -63,7 +65,10 @@ export async function startDeployServer(
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
   const app = await buildApp(taskSettings(dataDir, settings), "start", log);
-  const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  const remove = () => {
+    endScriptsIn(dataDir);
+    rmSync(dataDir, { recursive: true, force: true });
+  };
   return {
     app,
     dataDir,

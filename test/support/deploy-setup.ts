@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
-import { isAlive } from "./process-watch.ts";
+import { endScriptsIn, isAlive } from "./process-watch.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
 /** A server with its local runner, and a repository with one commit, for the tests of one file. */
@@ -48,6 +48,7 @@ export async function setUpServerProcess(
     await server.end("SIGTERM");
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
     repository.remove();
+    endScriptsIn(dataDir);
     rmSync(dataDir, { recursive: true, force: true });
   });
   return { server, repository, dataDir, start };

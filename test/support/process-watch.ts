@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
@@ -31,6 +31,22 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch {
     // It has ended.
+  }
+}
+
+/** Ends the processes that scripts left running whose workspace is in this folder, as the last act of a test. */
+export function endScriptsIn(folder: string): void {
+  if (!existsSync("/proc")) return;
+  for (const pid of readdirSync("/proc").map(Number))
+    if (environmentOf(pid).some((variable) => variable.startsWith(`CI_WORKSPACE=${folder}/`)))
+      signalIfAlive(pid, "SIGKILL");
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    return [];
   }
 }
 

@@ -4,7 +4,7 @@ import { freePort } from "./free-port.ts";
 import { serveGit } from "./git-http-server.ts";
 import { makeRepository } from "./git-repository.ts";
 import { receiveNotifications } from "./notification-receiver.ts";
-import { endListeners, type ProjectAnswer, service } from "./release-scene.ts";
+import { type ProjectAnswer, service } from "./release-scene.ts";
 
 /** A server for the tests of one file, with a repository, and projects whose service listens on a port of its own. */
 export async function setUpReleases() {
@@ -13,22 +13,16 @@ export async function setUpReleases() {
   const git = serveGit(repository.url.replace(/\/[^/]+$/, ""), null);
   const server = await startDeployServer();
   const notifications = receiveNotifications();
-  const ports: number[] = [];
   afterAll(async () => {
     await server.stop();
     server.remove();
     await git.stop();
     notifications.stop();
     repository.remove();
-    for (const port of ports) await endListeners(port);
   });
   return {
     ...{ server, repository, git, notifications },
-    newPort(): number {
-      const port = freePort();
-      ports.push(port);
-      return port;
-    },
+    newPort: freePort,
     serviceProject: (port: number, more: Record<string, unknown> = {}): Promise<number> =>
       server.project(
         `${git.url}/shop.git`,
