@@ -145,7 +145,6 @@ export class SocketEvents {
     const point = ring.find(data.resumeId, clock.now());
     if (point === null && clock.now() < early.untilMs) {
       // Not live: it must not get later messages before those that it missed.
-      data.catchUpPosition = ring.end;
       this.#early.set(socket, early);
       return;
     }

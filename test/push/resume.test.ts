@@ -61,6 +61,24 @@ describe("resume", () => {
     second.close();
   });
 
+  test("a client that is ahead of the instance gets nothing before its welcome, not even of its channels", async () => {
+    push = await startPushApp();
+    const toNews = (data: string) => push.publish({ targetType: "channel", target: "news", data });
+    const first = await connect("");
+    const [offset = "", tag] = (await lastIdOf(first)).split(".");
+    const ahead = `${(Number.parseInt(offset, 36) + 2).toString(36)}.${tag}`;
+    const second = await connect(`&channel=news&resume=${ahead}`);
+    await toNews("not read by this instance when the client got it elsewhere");
+    await toNews("another record than the client has seen at this position");
+    await second.receivedType("welcome");
+    await toNews("live");
+    await second.receivedType("message");
+    expect(second.messages).toEqual(["live"]);
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: false }]);
+    first.close();
+    second.close();
+  });
+
   test("messages are kept only while a client may resume: of this process, or of the one before it", async () => {
     const clock = manualClock();
     const server = await startGateway({ "push.resume.age": 60_000 }, clock);

@@ -43,8 +43,11 @@ export class Connection {
   firstChannels: readonly string[];
   /** The `resume` parameter; null: not given. */
   resumeId: string | null;
-  /** Next position to read in the resume ring or the shared backlog; -1: live, subscribed to its topics. */
-  catchUpPosition = -1;
+  /**
+   * Next position to read in the resume ring or the shared backlog; -1: live, subscribed to its topics. A new connection is
+   * not live before its welcome.
+   */
+  catchUpPosition = 0;
   openedAtMs = 0;
   lastSeenAtMs = 0;
   nextPingAtMs = 0;
