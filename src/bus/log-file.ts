@@ -1,11 +1,25 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Clock, MachineClock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import { isObject, parseJson } from "../json.ts";
 
 export interface LogFileOptions {
-  /** The records before the last change of files are in a second file with the suffix `.old`. */
+  /**
+   * The records before the last change of files are in a second file with the suffix `.old`. While its last records cannot
+   * be written, the file has the suffix `.incomplete`.
+   */
   file: string;
   /** Records of at least this time are kept, if they fit into `maxBytes`. */
   windowMs: number;
@@ -15,7 +29,7 @@ export interface LogFileOptions {
   steady: Clock;
   /** Null: the system does not say when it was started. */
   machine: MachineClock | null;
-  /** The last records cannot be kept; a restart starts a new log. */
+  /** The last records cannot be written now; a restart starts a new log. */
   onFault(reason: string): void;
   /** The size cuts the window, which is then only this long. */
   onCut(windowMs: number): void;
@@ -36,8 +50,8 @@ interface Header {
 }
 
 const endLine = "end\n";
-/** Each attempt to begin a new file after a fault costs system calls. */
-const retryMs = 1_000;
+/** Each attempt after a fault costs system calls. */
+const retryMs = 200;
 
 /**
  * The last minutes of a log of one instance, so that the log continues after a restart of the process. Nothing is synced:
@@ -47,9 +61,14 @@ const retryMs = 1_000;
 export class LogFile {
   readonly #options: LogFileOptions;
   #handle: number | null = null;
+  /** Of this process. */
   #bytes = 0;
+  #size = 0;
   #beganAtMs = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
+  /** Lines that wait for the next attempt. */
+  #unwritten = "";
+  #isIncomplete = false;
   #hasReportedCut = false;
 
   constructor(options: LogFileOptions) {
@@ -61,46 +80,56 @@ export class LogFile {
     const { file, windowMs } = this.#options;
     const lines = [`${file}.old`, file].flatMap(linesOf);
     const { records, header, hasEnded } = readLines(lines, (each, upMs) => this.#ageOf(each, upMs));
-    if (!header || (header.boot !== this.#boot && !hasEnded)) {
+    const isComplete = !existsSync(this.#incomplete);
+    if (!isComplete || !header || (header.boot !== this.#boot && !hasEnded)) {
       this.#remove();
       return [];
     }
     // At least the newest, which a client may have as its position.
     const kept = records.filter(({ ageMs }, index) => ageMs < windowMs || index === records.length - 1);
-    this.#try(() => this.#begin(kept));
+    this.#begin(kept);
     return kept;
   }
 
   /** Writes the records of earlier processes into one file, so that frequent restarts do not let it grow. */
   #begin(records: readonly StoredRecord[]): void {
-    const { file } = this.#options;
+    const { file, onFault } = this.#options;
     const upMs = this.#upMs;
-    rmSync(`${file}.new`, { force: true });
-    this.#open(`${file}.new`);
-    this.#beganAtMs -= records[0]?.ageMs ?? 0;
-    this.#append(records.map(({ offset, ageMs, body }) => lineOf(offset, upMs - ageMs, body)).join(""));
-    renameSync(`${file}.new`, file);
-    rmSync(`${file}.old`, { force: true });
+    try {
+      rmSync(`${file}.new`, { force: true });
+      this.#open(`${file}.new`);
+      this.#beganAtMs -= records[0]?.ageMs ?? 0;
+      this.#append(records.map(({ offset, ageMs, body }) => lineOf(offset, upMs - ageMs, body)).join(""));
+      renameSync(`${file}.new`, file);
+      rmSync(`${file}.old`, { force: true });
+    } catch (error) {
+      // The earlier files are still complete.
+      onFault(messageOf(error));
+      this.#closeHandle();
+    }
   }
 
   /** Writes records in one call, before they are delivered. */
   write(records: readonly Omit<StoredRecord, "ageMs">[]): void {
     const { steady, maxBytes, windowMs } = this.#options;
     const nowMs = steady.now();
+    this.#unwritten += records.map(({ offset, body }) => lineOf(offset, this.#upMs, body)).join("");
     if (this.#handle === null && nowMs - this.#failedAtMs < retryMs) return;
     this.#try(() => {
       const isFull = this.#bytes > maxBytes;
       if (isFull) this.#reportCut(nowMs - this.#beganAtMs);
       if (this.#handle !== null && (isFull || nowMs - this.#beganAtMs >= windowMs)) this.#change();
-      if (this.#handle === null) this.#open();
-      this.#append(records.map(({ offset, body }) => lineOf(offset, this.#upMs, body)).join(""));
+      this.#writeAll();
     });
   }
 
   /** Call when no more records follow. */
   close(): void {
-    if (this.#handle === null) return;
-    this.#try(() => this.#append(endLine));
+    if (this.#handle === null && this.#unwritten === "") return;
+    this.#try(() => {
+      this.#unwritten += endLine;
+      this.#writeAll();
+    });
     this.#closeHandle();
   }
 
@@ -118,10 +147,25 @@ export class LogFile {
     return Math.max(0, nowMs - recordUpMs);
   }
 
-  #open(file = this.#options.file): void {
+  get #incomplete(): string {
+    return `${this.#options.file}.incomplete`;
+  }
+
+  #writeAll(): void {
+    const { file } = this.#options;
+    if (this.#handle === null) this.#open(this.#isIncomplete ? this.#incomplete : file);
+    this.#append(this.#unwritten);
+    this.#unwritten = "";
+    if (!this.#isIncomplete) return;
+    renameSync(this.#incomplete, file);
+    this.#isIncomplete = false;
+  }
+
+  #open(file: string): void {
     const { steady, clock } = this.#options;
     mkdirSync(dirname(file), { recursive: true });
     this.#handle = openSync(file, "a", 0o600);
+    this.#size = fstatSync(this.#handle).size;
     this.#beganAtMs = steady.now();
     this.#bytes = 0;
     const header: Header = {
@@ -141,8 +185,13 @@ export class LogFile {
   #append(text: string): void {
     if (this.#handle === null) return;
     const bytes = Buffer.from(text);
-    if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only a part was written");
+    if (writeSync(this.#handle, bytes) < bytes.length) {
+      // The next attempt writes all of it.
+      ftruncateSync(this.#handle, this.#size);
+      throw new Error("only a part was written");
+    }
     this.#bytes += bytes.length;
+    this.#size += bytes.length;
   }
 
   #reportCut(windowMs: number): void {
@@ -151,22 +200,40 @@ export class LogFile {
     this.#options.onCut(windowMs);
   }
 
-  /** Without the records of the fault the file is wrong, so that it is removed. */
+  /** Without its last records the file is wrong: a process that finds it in this state begins anew. */
   #try(work: () => void): void {
+    const { steady, maxBytes, onFault } = this.#options;
     try {
       work();
     } catch (error) {
-      this.#failedAtMs = this.#options.steady.now();
-      this.#options.onFault(messageOf(error));
+      this.#failedAtMs = steady.now();
+      onFault(messageOf(error));
       this.#closeHandle();
+      this.#setAside();
+      if (this.#unwritten.length > maxBytes) this.#remove();
+    }
+  }
+
+  #setAside(): void {
+    if (this.#isIncomplete) return;
+    const { file, onFault } = this.#options;
+    try {
+      // After a failed change of files only the older one exists.
+      const last = existsSync(file) ? file : `${file}.old`;
+      if (existsSync(last)) renameSync(last, this.#incomplete);
+      this.#isIncomplete = true;
+    } catch (error) {
+      onFault(messageOf(error));
       this.#remove();
     }
   }
 
   #remove(): void {
     const { file } = this.#options;
+    this.#unwritten = "";
+    this.#isIncomplete = false;
     try {
-      for (const each of [file, `${file}.old`]) rmSync(each, { force: true });
+      for (const each of [this.#incomplete, file, `${file}.old`]) rmSync(each, { force: true });
     } catch (error) {
       this.#options.onFault(messageOf(error));
     }

@@ -94,7 +94,7 @@ export const badPush: Record<string, [PromiseName, Partial<History>][]> = {
     ["not-resumed", { faults: [fault(350, 450, { unreadable: ["two"] })], clients: [notResumed(400)] }],
     ["not-resumed", { faults: [fault(500, 600, { unreadable: ["one"] })], clients: [notResumed(400)] }],
     ["not-resumed", { faults: [fault(350, 450, { unreadable: ["one"] })], clients: [notResumed(9_000)] }],
-    ["not-resumed", { faults: [fault(-9_000, -5_000, { breaksLogFile: true })], clients: [notResumed(400)] }],
+    ["not-resumed", { faults: [fault(250, 290, { breaksLogFile: true })], clients: [notResumed(400)] }],
   ],
   publishes: [
     [
@@ -186,8 +186,8 @@ export const allowedPush: [string, Partial<History>][] = [
     { faults: [fault(350, 450, { unreadable: ["one"] })], clients: [notResumed(400)] },
   ],
   [
-    "recovered: false for a position from before the log file could be written again",
-    { faults: [fault(250, 290, { breaksLogFile: true })], clients: [notResumed(400)] },
+    "recovered: false for a position from before the server ended on a disk that could not be written",
+    { faults: [fault(250, 350, { breaksLogFile: true })], clients: [notResumed(400)] },
   ],
   [
     "a repeated id after recovered: false, because clients drop it",

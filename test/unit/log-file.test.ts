@@ -88,22 +88,56 @@ test("a window that the size cuts is reported once", () => {
   expect(cuts[0]).toBeLessThan(60_000);
 });
 
-test("records that could not be written make the file worthless: it is removed, and begun anew a second later", () => {
-  const { file, clock, faults, open, write, offsetsOf } = newFile();
-  const before = open();
-  write(before, 1);
-  mkdirSync(`${file}.old`);
-  clock.advance(60_000);
+test("records that could not be written are written later; a process that starts before that begins anew", () => {
+  const { file, clock, faults, open, write } = newFile();
+  const log = open();
+  const other = newFile();
+  const killed = other.open();
+  for (const [each, to] of [
+    [file, log],
+    [other.file, killed],
+  ] as const) {
+    write(to, 1);
+    mkdirSync(`${each}.old`);
+  }
   // The change of files fails.
-  write(before, 2);
-  expect(faults.length).toBeGreaterThan(0);
-  rmSync(`${file}.old`, { recursive: true, force: true });
-  expect(offsetsOf(open())).toEqual([]);
-  write(before, 3);
-  expect(offsetsOf(open())).toEqual([]);
+  for (const each of [clock, other.clock]) each.advance(60_000);
+  write(log, 2);
+  other.write(killed, 2);
+  expect([faults.length, other.faults.length]).toEqual([1, 1]);
+  for (const each of [file, other.file]) rmSync(`${each}.old`, { recursive: true });
+  expect(other.offsetsOf(other.open())).toEqual([]);
+  write(log, 3);
   clock.advance(1_000);
-  write(before, 4, 5);
-  expect(offsetsOf(open())).toEqual([4, 5]);
+  write(log, 4, 5);
+  expect(open().load()).toEqual(
+    [1_000, 1_000, 0, 0].map((ageMs, index) => ({
+      offset: index + 2,
+      ageMs,
+      body: `{"id":"${index + 2}"}`,
+    })),
+  );
+});
+
+test("a log that ends while records wait writes them; if they are too many, the file begins anew without them", () => {
+  const { file, clock, open, write, offsetsOf } = newFile({ maxBytes: 200 });
+  const log = open();
+  const fail = (...offsets: number[]) => {
+    mkdirSync(`${file}.old`);
+    clock.advance(60_000);
+    write(log, ...offsets);
+    rmSync(`${file}.old`, { recursive: true });
+  };
+  write(log, 1);
+  fail(2);
+  log.close();
+  expect(offsetsOf(open())).toEqual([2]);
+  clock.advance(1_000);
+  write(log, 3);
+  fail(...Array.from({ length: 100 }, (_, index) => index + 4));
+  clock.advance(1_000);
+  write(log, 104);
+  expect(offsetsOf(open())).toEqual([104]);
 });
 
 test("frequent restarts neither lose records nor let the file grow", () => {

@@ -20,7 +20,7 @@ export interface FaultKind {
   isSilent?: boolean;
   /** It ends other parts than its target; otherwise only the target may end. */
   endsOthers?: boolean;
-  /** The data folder of a server without a broker cannot be written, so that its log is not kept. */
+  /** A server without a broker ends while its data folder cannot be written, so that its log begins anew. */
   breaksLogFile?: boolean;
   /** Names of the parts that it can hit in this set-up; empty: it cannot occur there. */
   targets(world: World): string[];

@@ -10,7 +10,6 @@ const startLimitMs = 90_000;
 const fullDisk: FaultKind = {
   name: "full-disk",
   about: "the file system of the server's data is full",
-  breaksLogFile: true,
   targets: ({ disk }) => (disk ? ["data folder"] : []),
   async inject({ disk }, _target, random, probe) {
     disk?.fill();

@@ -7,8 +7,6 @@ type Opened = Extract<ClientEvent, { type: "open" }>;
 const ageLimitMs = 90_000;
 /** The instance decides before the client reads the answer. */
 const answerMs = 5_000;
-/** A log file that could not be written is begun again after a second. */
-const fileRetryMs = 2_000;
 
 /** Every client whose position is within the limits must be answered `recovered: true`, on any instance that can read its log. */
 export function checkResumes({ clients, messages, faults }: History): Violation[] {
@@ -26,7 +24,7 @@ export function checkResumes({ clients, messages, faults }: History): Violation[
 }
 
 function excuses({ from, to, unreadable, breaksLogFile }: FaultWindow, event: Opened, positionAt: number) {
-  if (breaksLogFile && positionAt <= to + fileRetryMs && event.at >= from) return true;
+  if (breaksLogFile && positionAt <= to && event.at >= from) return true;
   return unreadable.includes(event.gateway) && from <= event.at && to >= event.at - answerMs;
 }
 
