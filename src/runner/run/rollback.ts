@@ -25,6 +25,13 @@ export async function rollBack(
   const { held, log } = parts;
   const { previous: served = null, earlier = [], isDown: wasDown = false } = instruction.release ?? {};
   if (served === null) return;
+  const hasEndedBefore = (release: RestorableRelease) =>
+    parts.hasEndedByItself(release.taskId) || serviceState(release, parts).hasEnded;
+  // A cancel before the first script asks for no start: a service that had ended stays ended.
+  if (!isTouched && end.state === "canceled" && hasEndedBefore(served)) {
+    log.say("system", `[${nameOf(served)} has ended by itself and was left alone]`);
+    return;
+  }
   const previous = [served, ...earlier].find(({ taskId }) => !parts.hasEndedByItself(taskId));
   if (previous === undefined) {
     log.say(
@@ -39,7 +46,6 @@ export async function rollBack(
   const { isServing, hasEnded } = serviceState(previous, parts);
   // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
   const isDown = start !== undefined && (hasEnded || wasDown || previous !== served);
-  // A cancel asks for no start either: what ended before this task stays as it was.
   const servesAsBefore = !isTouched && (end.state === "canceled" || !isDown);
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
