@@ -58,11 +58,11 @@ export class Publisher {
     return this.#parts.isCluster ? "publish success, written to the message queue" : "publish success";
   }
 
-  /** Rejects with Fault "too_large" or "unavailable". */
-  async publish(request: PublishRequest): Promise<Published> {
-    const published = await this.#append(this.#messageOf(request));
-    if (this.#isDebug) this.#log(request, published);
-    return published;
+  /** Rejects with Fault "too_large" or "unavailable". Not `async`: each promise costs about 1 µs of the 20 of a publish. */
+  publish(request: PublishRequest): Promise<Published> {
+    const publishing = this.#append(this.#messageOf(request));
+    if (this.#isDebug) void publishing.then((published) => this.#log(request, published));
+    return publishing;
   }
 
   /** A repeat of a key returns the id of the first publish and delivers nothing. */
@@ -102,11 +102,11 @@ export class Publisher {
     }
   }
 
-  async #append(message: BroadcastMessage): Promise<Published> {
+  #append(message: BroadcastMessage): Promise<Published> {
     const { broadcast, hub, maxMessageBytes } = this.#parts;
-    if (isLongerThan(message.data, maxMessageBytes)) throw tooLarge(maxMessageBytes);
-    if (hub.deferredBytes > maxDeferredBytes) throw tooManyDeferred();
-    return { id: message.id, receivers: await broadcast.append(message) };
+    if (isLongerThan(message.data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
+    if (hub.deferredBytes > maxDeferredBytes) return Promise.reject(tooManyDeferred());
+    return broadcast.append(message).then((receivers) => ({ id: message.id, receivers }));
   }
 
   #messageOf({ targetType, target, data }: PublishRequest): BroadcastMessage {
