@@ -11,17 +11,48 @@ export interface ReasonPart {
 }
 
 type Names<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
-type Values<Code extends ReasonCode> = [Names<(typeof allTexts)[Code]>] extends [never]
-  ? []
-  : [values: Record<Names<(typeof allTexts)[Code]>, string | number>];
 
-/** The English text of a reason. */
-export function reasonText<Code extends ReasonCode>(code: Code, ...[values]: Values<Code>): string {
-  return values === undefined ? allTexts[code] : written(code, values);
+/** A sentence as data: records and answers hold it, and it is rendered in a language where it is read. */
+export interface Sentence {
+  code: ReasonCode;
+  values: { readonly [name: string]: Reason };
 }
 
-function written(code: ReasonCode, values: Record<string, string | number>): string {
-  return allTexts[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+/**
+ * Why something is as it is: a sentence, or several in their order. A string is a text without a code: the message of
+ * another program, or what an earlier version or an older runner wrote.
+ */
+export type Reason = string | Sentence | readonly Sentence[];
+
+type Values<Code extends ReasonCode> = [Names<(typeof allTexts)[Code]>] extends [never]
+  ? []
+  : [values: Record<Names<(typeof allTexts)[Code]>, Reason | number>];
+
+export function newReason<Code extends ReasonCode>(code: Code, ...[values]: Values<Code>): Sentence {
+  const named: Record<string, Reason> = {};
+  for (const [name, value] of Object.entries<Reason | number>(values ?? {}))
+    named[name] = typeof value === "number" ? String(value) : value;
+  return { code, values: named };
+}
+
+/** The text of a reason, in English or in the language of the given texts. */
+export function renderReason(
+  reason: Reason,
+  texts: { readonly [code: string]: string } = allTexts,
+  between = " ",
+): string {
+  if (typeof reason === "string") return reason;
+  if ("code" in reason)
+    return (texts[reason.code] ?? reason.code).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = reason.values[name];
+      return value === undefined ? whole : renderReason(value, texts, between);
+    });
+  return reason.map((sentence) => renderReason(sentence, texts, between)).join(between);
+}
+
+/** The English text of a reason. */
+export function reasonText<Code extends ReasonCode>(code: Code, ...values: Values<Code>): string {
+  return renderReason(newReason(code, ...values));
 }
 
 interface Template {

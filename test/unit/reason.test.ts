@@ -10,10 +10,13 @@ import { fieldTexts } from "../../src/reason/field-texts.ts";
 import { formerTexts } from "../../src/reason/former-texts.ts";
 import {
   answerParts,
+  newReason,
+  type Reason,
   type ReasonCode,
   type ReasonPart,
   reasonParts,
   reasonText,
+  renderReason,
 } from "../../src/reason/reason.ts";
 import { reasonTexts } from "../../src/reason/reason-texts.ts";
 
@@ -138,6 +141,18 @@ describe("code and values of a reason", () => {
     globalThis.slipwayText = { language: "en", messages: en };
     expect(reasonIn(text, parts)).toBe(text);
   });
+});
+
+test("a reason is rendered from code and values, in English and in Chinese, with the reasons inside it", () => {
+  const why = newReason("paths_cut", { sent: 20, total: 31 });
+  const reason: Reason = [newReason("paths_unknown", { why }), newReason("replaced", { delivery: 9 })];
+  expect(renderReason(reason)).toBe(
+    "The changed paths are unknown (the host sent 20 of 31 commits), so the delivery passes. Delivery 9 took over the task within the debounce window: the task builds the ref and commit of that delivery.",
+  );
+  expect(renderReason(reason, zhCN.reason, "")).toBe(
+    "更改的路径未知（托管平台只发送了 31 个提交中的 20 个），因此投递通过。投递 9 在去抖窗口内接管了该任务：任务构建的是那次投递的引用和提交。",
+  );
+  expect(renderReason("fatal: {why}")).toBe("fatal: {why}");
 });
 
 test.each(formerTexts.map(([code, text]) => ({ code, text })))(
