@@ -3,7 +3,7 @@ import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";
 import { type ArrivedDelivery, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
-import { waysIn } from "../src/webhook/decide/ways-in.ts";
+import { deliveryKinds } from "../src/webhook/decide/delivery-kind.ts";
 import { parseGenericPayload } from "../src/webhook/host/payloads.ts";
 import { availableDatabases, makeSqlite } from "../test/support/databases.ts";
 import { sampleProject, sampleWebhookConfig } from "../test/support/samples.ts";
@@ -115,7 +115,7 @@ const event = parseGenericPayload(JSON.parse(body), "push", null);
 async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
   const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
   const delivery: ArrivedDelivery = {
-    way: waysIn.live,
+    kind: deliveryKinds.live,
     rules: {
       projectId,
       debounceScope,

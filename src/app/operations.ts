@@ -25,7 +25,7 @@ import { reportGone } from "../task/notify/runner-watch.ts";
 import { areTargetsSealed, finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
 import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
-import { recordRefusal } from "../webhook/decide/record-refusal.ts";
+import { recordRefusal } from "../webhook/decide/record.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";
 

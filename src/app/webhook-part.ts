@@ -11,7 +11,7 @@ import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
 import type { WaitingOf } from "../task/queue/waiting.ts";
 import { version } from "../version.ts";
-import { buildHookDirectory } from "../webhook/decide/hook-directory.ts";
+import { buildHookDirectory } from "../webhook/decide/locate.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";

@@ -1,5 +1,5 @@
-import type { Incoming } from "../webhook/decide/incoming.ts";
 import type { Answer } from "../webhook/decide/outcome.ts";
+import type { Incoming } from "../webhook/decide/parse.ts";
 import type { Receiver } from "../webhook/receive/receiver.ts";
 import { readBodyInTime } from "./body.ts";
 import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";

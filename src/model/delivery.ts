@@ -172,7 +172,7 @@ export interface DeliveryFilter {
 export type RateBucket = "listed" | "unlisted";
 
 /** What the decision about a delivery has to know of its project. Parts that are null are not looked up. */
-export interface SituationRequest {
+export interface ProjectStateQuery {
   projectId: number;
   now: Date;
   /** Live deliveries after `since` that count against a bucket of the rate, at most `limit`. */
@@ -190,7 +190,7 @@ export interface SituationRequest {
 }
 
 /** The state of a project at one moment. Later records, from before a clock was set back, are left out. */
-export interface Situation {
+export interface ProjectState {
   project: Project;
   /** Another one after each change of the project. */
   projectVersion: string;
@@ -206,7 +206,7 @@ export interface Situation {
   /** The last task that a push of the same ref asked for. */
   sameRef: SameRefTask | null;
   tip: Pick<RefTip, "commit" | "polledTaskId"> | null;
-  queue: QueueSituation | null;
+  queue: QueueState | null;
 }
 
 export type SameRefTask = Pick<
@@ -215,7 +215,7 @@ export type SameRefTask = Pick<
 >;
 
 /** What delays a task at the end of the queue. */
-export interface QueueSituation {
+export interface QueueState {
   /** Tasks of its own project that must start before it. */
   own: number;
   /** Other projects whose first task must start before it; none that is busy, because this task would overtake it. */
@@ -239,7 +239,7 @@ export interface DeliveryKeeper {
   ): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
   /** What the decision about a delivery has to know; null when the project is gone. */
-  situation(request: SituationRequest): Promise<Situation | null>;
+  projectState(request: ProjectStateQuery): Promise<ProjectState | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
   /** Complete records after `place`, newest first; `limit` is at most 200. */
   latest(filter: DeliveryFilter, limit: number, place?: DeliveryPlace | null): Promise<Delivery[]>;

@@ -13,7 +13,7 @@ export interface RefTip {
 
 /** A tip that a delivery handles. It is written with the record of the delivery. */
 export interface HandledTip extends Pick<RefTip, "ref" | "commit" | "pushedAt"> {
-  way: "live" | "poll" | "replay";
+  kind: "live" | "poll" | "replay";
 }
 
 export interface RefTipKeeper {

@@ -7,8 +7,8 @@ import type {
   ScannedDelivery,
 } from "../model/delivery.ts";
 import { reasonText } from "../reason/reason.ts";
+import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
-import { waysIn } from "./decide/ways-in.ts";
 
 /**
  * The deliveries that a bulk replay takes from a filtered list, and the outcome of the others. The counts add up to
@@ -167,7 +167,7 @@ function entryOf(scanned: ScannedDelivery): Entry {
 }
 
 /** Replays and tests are newer than their original; the host's own delivery is replayed. */
-const notOfHosts: readonly string[] = [waysIn.test.remoteIp, waysIn.replay.remoteIp];
+const notOfHosts: readonly string[] = [deliveryKinds.test.remoteIp, deliveryKinds.replay.remoteIp];
 
 function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry["kind"] {
   if (code === "signature_invalid") return "unverified";

@@ -5,11 +5,11 @@ import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.
 import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
-import type { Hook, HookDirectory } from "./decide/hook-directory.ts";
+import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
+import type { Hook, HookDirectory } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import { notEnabled, type Pipeline } from "./decide/pipeline.ts";
 import { newTrace } from "./decide/trace.ts";
-import { type WayIn, waysIn } from "./decide/ways-in.ts";
 import { providerOf } from "./host/providers.ts";
 import { readEvent } from "./host/read-event.ts";
 
@@ -33,7 +33,12 @@ export interface ReplaysOptions {
 export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
   async function replay(delivery: Delivery, force: boolean, username: string): Promise<Answer> {
     const wasJudged = force || !refusedUnjudged.includes(delivery.code);
-    const answer = await replayAs(wasJudged ? waysIn.replay : waysIn.judgedReplay, delivery, force, username);
+    const answer = await replayAs(
+      wasJudged ? deliveryKinds.replay : deliveryKinds.judgedReplay,
+      delivery,
+      force,
+      username,
+    );
     const { body } = answer;
     if (wasJudged || body.code !== "event_not_allowed") return answer;
     return { ...answer, body: { ...body, message: `${body.message} Replay it with \`force\` to build it.` } };
@@ -51,14 +56,19 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     const event = replayableEvent(delivery, false);
     const hook = await hookOf(delivery);
     const trace = newTrace();
-    const way = { ...waysIn.judgedReplay, record: false, task: false };
+    const kind = { ...deliveryKinds.judgedReplay, record: false, task: false };
     const { code, reason } = hook.config.enabled
-      ? (await pipeline.preview(hook, event, way, trace)).decision.outcome
+      ? (await pipeline.preview(hook, event, kind, trace)).decision.outcome
       : notEnabled(trace);
     return { status: outcomes[code].status, code, reason };
   }
 
-  async function replayAs(way: WayIn, delivery: Delivery, force: boolean, username: string): Promise<Answer> {
+  async function replayAs(
+    kind: DeliveryKind,
+    delivery: Delivery,
+    force: boolean,
+    username: string,
+  ): Promise<Answer> {
     const stored = replayableEvent(delivery, force);
     const event = { ...stored, sentBy: [...new Set([...(stored.sentBy ?? []), username])] };
     const hook = await hookOf(delivery);
@@ -71,20 +81,20 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       body: delivery.body,
       headers: delivery.headers,
       hostDeliveryId: delivery.host_delivery_id,
-      remoteIp: waysIn.replay.remoteIp,
+      remoteIp: deliveryKinds.replay.remoteIp,
       arrivedAt: new Date(clock.now()),
       trace: newTrace(),
       replayOf: delivery.id,
       formerProjectId: null,
     };
-    return pipeline.decide({ way, hook, known, problem: "", tips: { pushedAt: delivery.created_at } });
+    return pipeline.decide({ kind, hook, known, problem: "", tips: { pushedAt: delivery.created_at } });
   }
 
   return {
     replay,
     replayMany: buildBulkReplays({
       deliveries: store.deliveries,
-      replay: (delivery, username) => replayAs(waysIn.judgedReplay, delivery, false, username),
+      replay: (delivery, username) => replayAs(deliveryKinds.judgedReplay, delivery, false, username),
       expect: expectedOf,
     }),
   };

@@ -2,13 +2,13 @@ import { isObject, type JsonObject } from "../json.ts";
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
-import type { HookDirectory } from "./decide/hook-directory.ts";
+import { deliveryKinds } from "./decide/delivery-kind.ts";
+import type { HookDirectory } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import type { Pipeline } from "./decide/pipeline.ts";
 import type { Known } from "./decide/record.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
 import { newTrace } from "./decide/trace.ts";
-import { waysIn } from "./decide/ways-in.ts";
 import { withoutSecret } from "./host/kept-headers.ts";
 import { parseGenericPayload } from "./host/payloads.ts";
 import { providerOf } from "./host/providers.ts";
@@ -41,7 +41,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
       const trace = newTrace();
       const sample = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
-      const judged = await pipeline.preview(hook, sample.event, waysIn.dryRun, trace);
+      const judged = await pipeline.preview(hook, sample.event, deliveryKinds.dryRun, trace);
       const { outcome } = judged.decision;
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
       return { dryRun: true, decision, normalized: judged.event, trace: trace.steps };
@@ -65,13 +65,13 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
         body: storedBodyOf(text, payload, hook.secrets().accepted(now.getTime())),
         headers: {},
         hostDeliveryId: null,
-        remoteIp: waysIn.test.remoteIp,
+        remoteIp: deliveryKinds.test.remoteIp,
         arrivedAt: now,
         trace: newTrace(),
         replayOf: null,
         formerProjectId: null,
       };
-      return pipeline.decide({ way: waysIn.test, hook, known, problem: "" });
+      return pipeline.decide({ kind: deliveryKinds.test, hook, known, problem: "" });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Project } from "../model/project.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { isStageAsked } from "../task/queue/queue.ts";
-import { otherRepository } from "./decide/repository-check.ts";
+import { otherRepository } from "./decide/repository.ts";
 
 /** Number of recent deliveries that are examined. */
 export const lookedAt = 20;

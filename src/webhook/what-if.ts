@@ -9,13 +9,12 @@ import type {
 } from "../model/delivery.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
-import { filter, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
+import { deliveryKinds } from "./decide/delivery-kind.ts";
+import { chooseRef, filter, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
 import { outcomes } from "./decide/outcome.ts";
 import { summaryOf } from "./decide/record.ts";
-import { chooseRef } from "./decide/ref-choice.ts";
 import { type Rules, rulesOf } from "./decide/rules.ts";
 import { newTrace } from "./decide/trace.ts";
-import { waysIn } from "./decide/ways-in.ts";
 
 export interface Judgement {
   status: DeliveryStatus;
@@ -79,8 +78,8 @@ export async function whatIf(
 function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; steps: number } | null {
   if (normalized === null) return null;
   const [choosing, filtering] = [newFilterWork(), newFilterWork()];
-  const { event } = chooseRef(normalized, rules, waysIn.dryRun, newTrace(), choosing);
-  const outcome = filter(event, rules, waysIn.dryRun, newTrace(), filtering);
+  const { event } = chooseRef(normalized, rules, deliveryKinds.dryRun, newTrace(), choosing);
+  const outcome = filter(event, rules, deliveryKinds.dryRun, newTrace(), filtering);
   const judgement: Judgement =
     outcome === null
       ? { status: "accepted", code: "accepted", reason: reasonText("all_passed") }

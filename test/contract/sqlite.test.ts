@@ -230,9 +230,9 @@ test("what every delivery asks is planned once: no limit of it is a parameter", 
     queued: null,
   };
   const window = { since: sampleTime, rawRef: null };
-  await keepers.deliveries.situation({ ...request, window });
-  await keepers.deliveries.situation({ ...request, window: { ...window, rawRef: "refs/heads/main" } });
-  await keepers.deliveries.situation({ ...request, window, queued: { priority: 0, notBefore: null } });
+  await keepers.deliveries.projectState({ ...request, window });
+  await keepers.deliveries.projectState({ ...request, window: { ...window, rawRef: "refs/heads/main" } });
+  await keepers.deliveries.projectState({ ...request, window, queued: { priority: 0, notBefore: null } });
   await keepers.tasks.nextLogIndex(1);
   await failureOf(keepers.deliveries.createWithTask(sampleDelivery(), sampleTask()));
   const queries = taken();

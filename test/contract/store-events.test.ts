@@ -13,7 +13,7 @@ import { refuseTask } from "../../src/task/hand-out/refuse-task.ts";
 import { reportStage } from "../../src/task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../../src/task/manual-tasks.ts";
 import { reportGone } from "../../src/task/notify/runner-watch.ts";
-import { recordRefusal } from "../../src/webhook/decide/record-refusal.ts";
+import { recordRefusal } from "../../src/webhook/decide/record.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { deliverTo } from "../support/hook.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { SituationRequest } from "../../src/model/delivery.ts";
+import type { ProjectStateQuery } from "../../src/model/delivery.ts";
 import type { Keepers } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
 import { totalCap } from "../../src/store/query/page.ts";
@@ -58,7 +58,7 @@ const waitingTask: Task = {
   finishedAt: null,
 };
 
-const situation: SituationRequest = {
+const projectState: ProjectStateQuery = {
   projectId: 7,
   now: lastHour.now,
   counted: null,
@@ -101,10 +101,16 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries of a group walked from a place on": ({ deliveries }) =>
     deliveries.scan({ groupId: 1 }, { created_at: hour(9), id: 9_999 }, 100),
   "deliveries that a newer one has overtaken": ({ deliveries }) => deliveries.overtaken([9_000, 9_010]),
-  "the situation of a project": ({ deliveries }) =>
-    deliveries.situation({ ...situation, counted: { bucket: "listed", since: lastHour.since, limit: 60 } }),
-  "the situation of a project, with the window of a ref": ({ deliveries }) =>
-    deliveries.situation({ ...situation, window: { since: lastHour.since, rawRef: "refs/heads/main" } }),
+  "the state of a project": ({ deliveries }) =>
+    deliveries.projectState({
+      ...projectState,
+      counted: { bucket: "listed", since: lastHour.since, limit: 60 },
+    }),
+  "the state of a project, with the window of a ref": ({ deliveries }) =>
+    deliveries.projectState({
+      ...projectState,
+      window: { since: lastHour.since, rawRef: "refs/heads/main" },
+    }),
   "tasks, all": ({ tasks }) => tasks.list({}, firstPage),
   "tasks by project": ({ tasks }) => tasks.list({ projectId: 7 }, firstPage),
   "tasks by state": ({ tasks }) => tasks.list({ state: "queued" }, firstPage),

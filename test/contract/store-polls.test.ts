@@ -83,21 +83,21 @@ describe.each(await availableDatabases())("polls in $name", async ({ make }) => 
       (await store.refTips.ofProject(id)).map(({ commit, polledTaskId }) => [commit, polledTaskId]);
     const pushedAt = new Date(1_000_000);
     const delivery = (more = {}) => sampleDelivery({ project_id: id, host_delivery_id: "", ...more });
-    await store.deliveries.create(delivery(), { ref, commit: "a", pushedAt, way: "live" });
+    await store.deliveries.create(delivery(), { ref, commit: "a", pushedAt, kind: "live" });
     expect(await tipOf()).toEqual([["a", null]]);
     const made = await store.deliveries.createWithTask(delivery(), sampleTask({ projectId: id }), {
-      ...{ ref, commit: "b", pushedAt, way: "poll" as const },
+      ...{ ref, commit: "b", pushedAt, kind: "poll" as const },
     });
     expect(await tipOf()).toEqual([["b", made.task.id]]);
     // A replay of an older push.
     const older = new Date(pushedAt.getTime() - 1);
-    await store.deliveries.create(delivery(), { ref, commit: "a", pushedAt: older, way: "replay" });
+    await store.deliveries.create(delivery(), { ref, commit: "a", pushedAt: older, kind: "replay" });
     expect(await tipOf()).toEqual([["b", made.task.id]]);
     // A push that the host sends again.
     const sent = { host_delivery_id: "h1", status: "accepted" as const, ref: "main", commit: "c" };
-    await store.deliveries.create(delivery(sent), { ref, commit: "c", pushedAt, way: "live" });
-    await store.deliveries.create(delivery(), { ref, commit: "d", pushedAt, way: "live" });
-    await store.deliveries.create(delivery(sent), { ref, commit: "c", pushedAt, way: "live" });
+    await store.deliveries.create(delivery(sent), { ref, commit: "c", pushedAt, kind: "live" });
+    await store.deliveries.create(delivery(), { ref, commit: "d", pushedAt, kind: "live" });
+    await store.deliveries.create(delivery(sent), { ref, commit: "c", pushedAt, kind: "live" });
     expect(await tipOf()).toEqual([["d", null]]);
     await take(store, "a");
     const found = [

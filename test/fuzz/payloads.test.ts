@@ -3,11 +3,10 @@ import fc from "fast-check";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
 import type { JsonObject } from "../../src/json.ts";
 import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
-import { filter } from "../../src/webhook/decide/filters.ts";
-import { chooseRef } from "../../src/webhook/decide/ref-choice.ts";
+import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
+import { chooseRef, filter } from "../../src/webhook/decide/filters.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
 import { newTrace } from "../../src/webhook/decide/trace.ts";
-import { waysIn } from "../../src/webhook/decide/ways-in.ts";
 import { providers } from "../../src/webhook/host/providers.ts";
 import { readEvent } from "../../src/webhook/host/read-event.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
@@ -77,8 +76,8 @@ const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], 
 
 function judge({ provider, headers }: Sample, payload: JsonObject): void {
   const event = readEvent(providers[provider], new Headers(headers), payload);
-  const chosen = chooseRef(event, rules, waysIn.live, newTrace());
-  filter(chosen.event, rules, waysIn.live, newTrace());
+  const chosen = chooseRef(event, rules, deliveryKinds.live, newTrace());
+  filter(chosen.event, rules, deliveryKinds.live, newTrace());
 }
 
 test("no payload with one key deleted, nulled or retyped breaks reading and filtering", () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { waysIn } from "../../src/webhook/decide/ways-in.ts";
+import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
@@ -40,7 +40,7 @@ describe.each(["User-Agent", "Content-Encoding", "X-Delivery-Id", "idempotency-k
       const input = { payload, headers: { [secretHeader]: secret } };
       const answer = await server.part.tests.run(project, config, input, "ann", new Date());
       const record = await deliveries.byId(answer.body.deliveryId);
-      expect(record?.remote_ip).toBe(waysIn.test.remoteIp);
+      expect(record?.remote_ip).toBe(deliveryKinds.test.remoteIp);
       expect(JSON.stringify(record)).not.toContain(secret);
     });
   },

@@ -4,7 +4,7 @@ import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
 import { answerParts, reasonParts, reasonText } from "../../reason/reason.ts";
 import { type Answer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
-import { withReplacement } from "../../webhook/decide/replacement.ts";
+import { withReplacement } from "../../webhook/decide/record.ts";
 import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
 import { queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";

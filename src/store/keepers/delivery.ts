@@ -10,8 +10,8 @@ import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import { deliveryShape, summaryShape } from "./delivery-shape.ts";
 import { insertRecord, insertWithTask, newRowOf } from "./new-delivery.ts";
 import { noProject, queuedTask } from "./new-task.ts";
+import { projectStateOf } from "./project-state.ts";
 import { replacedBy, replacements } from "./replaced-delivery.ts";
-import { situationOf } from "./situation.ts";
 import { taskShape } from "./task-shape.ts";
 
 function readWhole(row: object & { replaced_by: number | null }): Delivery {
@@ -83,7 +83,7 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
     },
     scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
     overtaken: (ids) => overtakenDeliveries(scope, ids),
-    situation: (request) => situationOf(scope, request),
+    projectState: (request) => projectStateOf(scope, request),
     async addToCount(id, more) {
       const result = await db
         .updateTable("deliveries")

@@ -87,7 +87,7 @@ const kinds: Kinds = {
     create: "write",
     createWithTask: "change",
     byId: "read",
-    situation: "read",
+    projectState: "read",
     list: "list",
     latest: "list",
     scan: "list",

@@ -72,13 +72,13 @@ export const tipNames = [
   "tip_is_polled",
 ] as const satisfies (keyof TipRow)[];
 
-export function tipRowOf({ ref, commit, pushedAt, way }: HandledTip): TipRow {
+export function tipRowOf({ ref, commit, pushedAt, kind }: HandledTip): TipRow {
   return {
     tip_ref: ref,
     tip_commit: commit,
     tip_pushed_at: pushedAt.getTime(),
-    tip_is_replay: way === "replay" ? 1 : 0,
-    tip_is_polled: way === "poll" ? 1 : 0,
+    tip_is_replay: kind === "replay" ? 1 : 0,
+    tip_is_polled: kind === "poll" ? 1 : 0,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { QueueSituation } from "../../model/delivery.ts";
+import type { QueueState } from "../../model/delivery.ts";
 import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { Project, StageName } from "../../model/project.ts";
 import { stageNames } from "../../model/project.ts";
@@ -139,7 +139,7 @@ export interface QueuePlace {
 /**
  * Tasks of its own project always delay a task; tasks of other projects only if they occupy the runners' last places.
  */
-export function placeAtTheEnd({ own, others, heldOwn, held, capacity }: QueueSituation): QueuePlace {
+export function placeAtTheEnd({ own, others, heldOwn, held, capacity }: QueueState): QueuePlace {
   const position = own + others + 1;
   if (own > 0 || heldOwn > 0) return { queued: true, position };
   const before = held + others;

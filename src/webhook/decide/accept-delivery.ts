@@ -1,37 +1,30 @@
 import { Fault } from "../../errors.ts";
 import type {
   NormalizedEvent,
+  ProjectState,
+  ProjectStateQuery,
   RateBucket,
-  Situation,
-  SituationRequest,
   TraceStep,
 } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
+import { type Decision, type HookRules, sourceOf, startOf, startTask } from "./create-task.ts";
+import { debounce } from "./debounce.ts";
+import type { DeliveryKind } from "./delivery-kind.ts";
+import { joinSameChange, mergeWithPoll, repeatedWithinMs } from "./duplicate.ts";
 import { isRefused, type Outcome, outcomes } from "./outcome.ts";
-import { countedRequest, dueLimit, overSharedRate, type SharedLimit } from "./project-rate.ts";
-import type { Known } from "./record.ts";
-import { joinSameChange, repeatedWithinMs } from "./repeated-push.ts";
-import { checkRepository } from "./repository-check.ts";
-import {
-  applyQueuePolicy,
-  type Decision,
-  debounce,
-  type HookRules,
-  sourceOf,
-  startOf,
-  startTask,
-} from "./task-steps.ts";
-import { handledTipOf, isOvertaken, mergeWithPoll, type TipRules, tipRefOf } from "./tips.ts";
+import { applyQueuePolicy } from "./queue-policy.ts";
+import { countedRequest, dueLimit, overSharedRate, type SharedLimit } from "./rate.ts";
+import { carryOut, type Known, type Written } from "./record.ts";
+import { handledTipOf, isOvertaken, type TipRules, tipRefOf } from "./ref-tip.ts";
+import { checkRepository } from "./repository.ts";
 import { newTrace, type Trace } from "./trace.ts";
-import type { WayIn } from "./ways-in.ts";
-import { carryOut, type Written } from "./written.ts";
 
-/** A delivery that is located, read, verified and filtered, as far as its way in requires. */
+/** A delivery that is located, read, verified and filtered, as far as its kind requires. */
 export interface ArrivedDelivery {
-  way: WayIn;
+  kind: DeliveryKind;
   rules: HookRules;
   known: Omit<Known, "event" | "trace">;
   /** The steps so far. */
@@ -64,7 +57,7 @@ export interface Accepted extends Written {
   /** Null: the caller has it. To hand it to another thread costs as much as the rest of the result. */
   project: Project | null;
   /** The count so far for the limit over all instances; null: it was not counted. */
-  counted: ({ bucket: RateBucket; at: Date } & Situation["counted"]) | null;
+  counted: ({ bucket: RateBucket; at: Date } & ProjectState["counted"]) | null;
 }
 
 /** A decision is repeated if the task that it relies on was claimed meanwhile. */
@@ -79,30 +72,30 @@ export const acceptDelivery = operation(
   "acceptDelivery",
   async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed" | "overtaken"> => {
     const now = keepers.now();
-    const { known, rules, filtered, way, tips } = arrived;
+    const { known, rules, filtered, kind, tips } = arrived;
     const sharedLimit = dueLimit(arrived.sharedLimit, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const situation = await keepers.deliveries.situation(requestOf({ ...arrived, sharedLimit }, now));
-      if (situation?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
-      if (isOvertaken(tips, situation)) return "overtaken";
+      const state = await keepers.deliveries.projectState(requestOf({ ...arrived, sharedLimit }, now));
+      if (state?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
+      if (isOvertaken(tips, state)) return "overtaken";
       const trace = newTrace(arrived.steps);
-      const decision = await decide(keepers, { ...arrived, sharedLimit, situation, trace, now });
+      const decision = await decide(keepers, { ...arrived, sharedLimit, state, trace, now });
       const written = await carryOut(
         keepers,
         { ...known, event: filtered.event, trace },
         decision,
-        situation,
-        isHandled(decision.outcome) ? handledTipOf(filtered.event, way, tips, now) : null,
+        state,
+        isHandled(decision.outcome) ? handledTipOf(filtered.event, kind, tips, now) : null,
         arrived.consoleUrl,
       );
       if (written !== null && filtered.outcome?.code === "ref_deleted")
-        await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, way, tips));
+        await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, kind, tips));
       if (written !== null)
         return {
           ...written,
-          projectVersion: situation.projectVersion,
-          project: situation.projectVersion === arrived.projectVersion ? null : situation.project,
-          counted: sharedLimit && { bucket: sharedLimit.bucket, at: now, ...situation.counted },
+          projectVersion: state.projectVersion,
+          project: state.projectVersion === arrived.projectVersion ? null : state.project,
+          counted: sharedLimit && { bucket: sharedLimit.bucket, at: now, ...state.counted },
         };
     }
     throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
@@ -115,16 +108,16 @@ function isHandled({ code }: Outcome): boolean {
   return !isRefused(outcomes[code]) && code !== "repository_mismatch";
 }
 
-type Deciding = Pick<ArrivedDelivery, "way" | "rules" | "filtered" | "sharedLimit"> & {
-  situation: Situation;
+type Deciding = Pick<ArrivedDelivery, "kind" | "rules" | "filtered" | "sharedLimit"> & {
+  state: ProjectState;
   trace: Trace;
   now: Date;
 };
 
 /** The decision, in the order of the specification. */
 export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding): Promise<Decision> {
-  const { situation, trace, now, sharedLimit, filtered } = deciding;
-  const limited = sharedLimit && overSharedRate(situation.counted, sharedLimit, trace, now);
+  const { state, trace, now, sharedLimit, filtered } = deciding;
+  const limited = sharedLimit && overSharedRate(state.counted, sharedLimit, trace, now);
   if (limited) return { outcome: limited };
   const { event, aside } = filtered;
   const misplaced = event && checkedRepository(deciding, event);
@@ -133,15 +126,15 @@ export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding
   if (filtered.outcome || event === null) return withAside({ outcome: filtered.outcome ?? noEvent }, aside);
   const hand = { ...deciding, event };
   const joined =
-    (await mergeWithPoll(keepers, event, deciding.way, situation, trace)) ??
+    (await mergeWithPoll(keepers, event, deciding.kind, state, trace)) ??
     (await debounce(keepers, hand)) ??
     (await joinSameChange(keepers, hand));
   return withAside(joined ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
 }
 
-function checkedRepository({ way, rules, situation, trace }: Deciding, event: NormalizedEvent) {
-  if (!way.otherFilters || event.skip !== null) return null;
-  return checkRepository(event, situation.project, rules.repositoryCheck, trace);
+function checkedRepository({ kind, rules, state, trace }: Deciding, event: NormalizedEvent) {
+  if (!kind.otherFilters || event.skip !== null) return null;
+  return checkRepository(event, state.project, rules.repositoryCheck, trace);
 }
 
 /** A ref that is created again later is new. */
@@ -165,7 +158,7 @@ function withAside(decision: Decision, aside: string): Decision {
 /** Only the data that the decision depends on. */
 export function requestOf(
   {
-    way,
+    kind,
     rules,
     filtered,
     sharedLimit,
@@ -173,10 +166,10 @@ export function requestOf(
     tips,
   }: Omit<ArrivedDelivery, "known" | "steps" | "projectVersion" | "consoleUrl">,
   now: Date,
-): SituationRequest {
+): ProjectStateQuery {
   const { event } = filtered;
   const passes = event !== null && filtered.outcome === null;
-  const hasWindow = passes && way.debounce !== false && rules.debounceSeconds > 0;
+  const hasWindow = passes && kind.debounce !== false && rules.debounceSeconds > 0;
   return {
     projectId: rules.projectId,
     now,
@@ -188,14 +181,14 @@ export function requestOf(
         }
       : null,
     pushed:
-      passes && way.debounce === true && rules.hasRepeats && sourceOf(event).announcedBy !== "request"
+      passes && kind.debounce === true && rules.hasRepeats && sourceOf(event).announcedBy !== "request"
         ? { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) }
         : null,
-    tipOf: passes || tips?.expected ? tipRefOf(event, way, tips) : null,
+    tipOf: passes || tips?.expected ? tipRefOf(event, kind, tips) : null,
     unfinished: passes && rules.queuePolicy !== "always",
     queued:
       passes && countsPlace
-        ? { priority: priorityOf.webhook, notBefore: startOf(way, rules, event, now) }
+        ? { priority: priorityOf.webhook, notBefore: startOf(kind, rules, event, now) }
         : null,
   };
 }

@@ -11,26 +11,31 @@ import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { providerOf } from "../host/providers.ts";
 import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
-import { filter } from "./filters.ts";
-import type { Hook, HookDirectory } from "./hook-directory.ts";
-import type { Reading } from "./incoming.ts";
+import type { Decision, HookRules } from "./create-task.ts";
+import type { DeliveryKind } from "./delivery-kind.ts";
+import { chooseRef, filter } from "./filters.ts";
+import type { Hook, HookDirectory } from "./locate.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import { bucketOf, buildSharedCounts } from "./project-rate.ts";
+import type { Reading } from "./parse.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
-import { type Known, recordOf, summaryOf } from "./record.ts";
-import { recordRefusal } from "./record-refusal.ts";
-import { chooseRef } from "./ref-choice.ts";
-import { withReplacement } from "./replacement.ts";
-import type { Decision, HookRules } from "./task-steps.ts";
-import type { TipRules } from "./tips.ts";
+import { bucketOf, buildSharedCounts } from "./rate.ts";
+import {
+  effectsOf,
+  isProjectGone,
+  type Known,
+  recordOf,
+  recordRefusal,
+  summaryOf,
+  type Written,
+  withReplacement,
+} from "./record.ts";
+import type { TipRules } from "./ref-tip.ts";
 import { newTrace, type Trace } from "./trace.ts";
-import type { WayIn } from "./ways-in.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
-import { effectsOf, isProjectGone, type Written } from "./written.ts";
 
-/** A delivery that is ready for its decision: located, read, and verified as far as its way in requires. */
+/** A delivery that is ready for its decision: located, read, and verified as far as its kind requires. */
 export interface Arrived extends Reading {
-  way: WayIn;
+  kind: DeliveryKind;
   hook: Hook;
   /** Only for a live delivery. */
   sent?: Sent;
@@ -58,7 +63,7 @@ export interface Pipeline {
   /** Decides under the project's lock, records, and notifies when the record is on disk. Never throws. */
   decide(arrived: Arrived): Promise<Answer>;
   /** Only the decision: no record, no task. */
-  preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Judged>;
+  preview(hook: Hook, event: NormalizedEvent, kind: DeliveryKind, trace: Trace): Promise<Judged>;
   /** Records a delivery that was refused before it could be decided. Never throws. */
   refuse(known: Known, outcome: Outcome): Promise<Answer>;
   fail(known: Known, error: unknown): Promise<Answer>;
@@ -119,21 +124,21 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   }
 
   function asData(
-    { way, hook, known, problem, tips = { pushedAt: null } }: Arrived,
+    { kind, hook, known, problem, tips = { pushedAt: null } }: Arrived,
     projectVersion: string | null,
   ): ArrivedDelivery {
     const { event, trace, ...rest } = known;
     const { projectId } = rest;
     const bucket = bucketOf(event, hook.rules);
     return {
-      way,
+      kind,
       rules: hookRulesOf(hook),
       known: rest,
       steps: trace.steps,
-      filtered: event === null ? unreadable(problem) : filtered(hook, event, way),
-      sharedLimit: store.isShared && way.rate ? sharedCounts.limitOf(projectId, bucket) : null,
+      filtered: event === null ? unreadable(problem) : filtered(hook, event, kind),
+      sharedLimit: store.isShared && kind.rate ? sharedCounts.limitOf(projectId, bucket) : null,
       tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
-      countsPlace: way.task && places.mustCount(projectId, store.now()),
+      countsPlace: kind.task && places.mustCount(projectId, store.now()),
       projectVersion,
       consoleUrl: announcer.consoleUrl(),
     };
@@ -203,20 +208,20 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    async preview(hook, event, way, trace) {
+    async preview(hook, event, kind, trace) {
       const now = new Date(clock.now());
-      const judged = filtered(hook, event, way);
+      const judged = filtered(hook, event, kind);
       const asked = {
-        way,
+        kind,
         rules: hookRulesOf(hook),
         filtered: judged,
         sharedLimit: null,
         countsPlace: false,
         tips: null,
       };
-      const situation = await store.deliveries.situation(requestOf(asked, now));
-      if (situation === null) throw new Fault("not_found", reasonText("project_gone"));
-      const decision = await decide(store, { ...asked, situation, trace, now });
+      const state = await store.deliveries.projectState(requestOf(asked, now));
+      if (state === null) throw new Fault("not_found", reasonText("project_gone"));
+      const decision = await decide(store, { ...asked, state, trace, now });
       return { event: judged.event ?? event, decision };
     },
     refuse,
@@ -236,10 +241,10 @@ function hookRulesOf({ config, rules }: Hook): HookRules {
 }
 
 /** Filters depend on the hook only, so they need no lock. */
-function filtered({ rules }: Hook, arrived: NormalizedEvent, way: WayIn): Filtered {
+function filtered({ rules }: Hook, arrived: NormalizedEvent, kind: DeliveryKind): Filtered {
   const trace = newTrace();
-  const { event, aside } = chooseRef(arrived, rules, way, trace);
-  return { event, aside, outcome: filter(event, rules, way, trace), steps: trace.steps };
+  const { event, aside } = chooseRef(arrived, rules, kind, trace);
+  return { event, aside, outcome: filter(event, rules, kind, trace), steps: trace.steps };
 }
 
 function unreadable(problem: string): Filtered {
@@ -254,8 +259,8 @@ function unreadable(problem: string): Filtered {
 }
 
 /** Switch and secret may have changed since the delivery was read. */
-function refusalOf({ way, hook, known, sent }: Arrived, first: Arrived): Outcome | null {
-  if (way.enabled && !hook.config.enabled) return notEnabled(known.trace);
+function refusalOf({ kind, hook, known, sent }: Arrived, first: Arrived): Outcome | null {
+  if (kind.enabled && !hook.config.enabled) return notEnabled(known.trace);
   const isChanged = hook.config !== first.hook.config;
   if (!isChanged || sent === undefined || sent.isVerifiedBy(hook)) return null;
   return signatureInvalid(hook, sent.signatureFaultOf(hook), known.trace);

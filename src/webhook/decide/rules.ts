@@ -33,3 +33,7 @@ export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): R
 function patternOf(text: string): Pattern {
   return { text, matches: compileGlob(text) };
 }
+
+export function textOf(patterns: readonly Pattern[]): string {
+  return patterns.map(({ text }) => text).join(", ");
+}

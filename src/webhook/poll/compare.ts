@@ -4,11 +4,11 @@ import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
+import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { filter, newFilterWork } from "../decide/filters.ts";
-import type { Hook } from "../decide/hook-directory.ts";
+import type { Hook } from "../decide/locate.ts";
 import type { Rules } from "../decide/rules.ts";
 import { newTrace } from "../decide/trace.ts";
-import { waysIn } from "../decide/ways-in.ts";
 import { normalized, pollEvent, refFieldsOf } from "../host/normalized.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
@@ -97,7 +97,8 @@ async function choose(
   let isOwnChosen = false;
   for (const ref of remote.keys()) {
     if (++evaluated % refsPerTurn === 0) await Bun.sleep(0);
-    if (!isSafeRef(ref) || filter(eventOf(ref), rules, waysIn.poll, newTrace(), work) !== null) continue;
+    if (!isSafeRef(ref) || filter(eventOf(ref), rules, deliveryKinds.poll, newTrace(), work) !== null)
+      continue;
     if (ref === ownRef) isOwnChosen = true;
     else chosen.push(ref);
   }

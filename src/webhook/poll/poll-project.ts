@@ -6,13 +6,13 @@ import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
+import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { filter } from "../decide/filters.ts";
-import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
+import type { Hook, HookDirectory } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
 import type { Pipeline } from "../decide/pipeline.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
 import { newTrace } from "../decide/trace.ts";
-import { waysIn } from "../decide/ways-in.ts";
 import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
 
@@ -116,7 +116,7 @@ async function deliver(
   const isAnnotated = fetched.commit === tip.commit && tip.object !== tip.commit;
   const event = eventOf(ref, { ...fetched, ...(isAnnotated ? { tagObject: tip.object } : {}) });
   const { config, project, rules } = hook;
-  if (filter(event, rules, waysIn.poll, newTrace()) !== null)
+  if (filter(event, rules, deliveryKinds.poll, newTrace()) !== null)
     return { ref, commit: fetched.commit, expected: before };
   const now = store.now();
   const trace = newTrace();
@@ -124,7 +124,7 @@ async function deliver(
   const detail = reasonText("polled", { before: before ?? "nothing" });
   trace.add("poll", "pass", value, tip.commit, detail);
   const { body } = await pipeline.decide({
-    way: waysIn.poll,
+    kind: deliveryKinds.poll,
     hook,
     problem: "",
     tips: { pushedAt: null, expected: { commit: before } },
@@ -136,7 +136,7 @@ async function deliver(
       body: bodyOf(hook, ref, before, fetched, now),
       headers: {},
       hostDeliveryId: null,
-      remoteIp: waysIn.poll.remoteIp,
+      remoteIp: deliveryKinds.poll.remoteIp,
       arrivedAt: now,
       trace,
       replayOf: null,

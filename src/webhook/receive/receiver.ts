@@ -3,7 +3,9 @@ import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { reasonText } from "../../reason/reason.ts";
-import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
+import { deliveryKinds } from "../decide/delivery-kind.ts";
+import type { Hook, HookDirectory } from "../decide/locate.ts";
+import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import {
   type Incoming,
   isVerified,
@@ -12,12 +14,10 @@ import {
   readDelivery,
   signedRequestOf,
   unknownDelivery,
-} from "../decide/incoming.ts";
-import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
+} from "../decide/parse.ts";
 import { notEnabled, type Pipeline, type Sent, signatureInvalid } from "../decide/pipeline.ts";
-import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/project-rate.ts";
+import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
 import { type Known, withBoundedEvent } from "../decide/record.ts";
-import { waysIn } from "../decide/ways-in.ts";
 import { keptHeaders } from "../host/kept-headers.ts";
 import { providerOf } from "../host/providers.ts";
 import type { SignedRequest } from "../proof/signature.ts";
@@ -166,7 +166,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null) trace.add("signature", "skipped", "", "", reasonText("unsigned"));
     else trace.add("signature", "pass", "", hook.config.provider, reasonText("signature_ok"));
-    const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
+    const answer = await pipeline.decide({ kind: deliveryKinds.live, hook, known, problem, sent });
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }

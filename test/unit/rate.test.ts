@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { buildSharedCounts, dueLimit } from "../../src/webhook/decide/project-rate.ts";
+import { buildSharedCounts, dueLimit } from "../../src/webhook/decide/rate.ts";
 
 const at = new Date("2026-01-01T00:00:00Z");
 const later = (ms: number) => new Date(at.getTime() + ms);

@@ -1,4 +1,4 @@
-import type { NormalizedEvent, RateBucket, Situation, SituationRequest } from "../../model/delivery.ts";
+import type { NormalizedEvent, ProjectState, ProjectStateQuery, RateBucket } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Outcome } from "./outcome.ts";
@@ -49,7 +49,7 @@ export function countedRequest(
   bucket: RateBucket,
   limitPerMinute: number,
   now: Date,
-): SituationRequest["counted"] {
+): ProjectStateQuery["counted"] {
   return { bucket, since: new Date(now.getTime() - windowMs), limit: limitPerMinute };
 }
 
@@ -58,7 +58,7 @@ export function countedRequest(
  * both take the last free place. Each instance has counted in memory before.
  */
 export function overSharedRate(
-  { count, oldest }: Situation["counted"],
+  { count, oldest }: ProjectState["counted"],
   limit: SharedLimit,
   trace: Trace,
   now: Date,

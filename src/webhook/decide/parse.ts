@@ -3,7 +3,7 @@ import { keptHeaders, withoutSecret } from "../host/kept-headers.ts";
 import { providerOf } from "../host/providers.ts";
 import { type HeaderValues, hostDeliveryIdOf, readEvent } from "../host/read-event.ts";
 import { isSignedBy, type SignedRequest } from "../proof/signature.ts";
-import type { Hook } from "./hook-directory.ts";
+import type { Hook } from "./locate.ts";
 import type { Known } from "./record.ts";
 import { storedBodyOf } from "./stored-body.ts";
 import { newTrace } from "./trace.ts";

@@ -3,7 +3,7 @@ import type { HandledTip } from "../../model/ref-tip.ts";
 /** "shown": evaluated and shown in the trace, without effect. */
 type Applies = boolean | "shown";
 
-export interface WayIn {
+export interface DeliveryKind {
   /** Whether the webhook must be enabled. */
   enabled: boolean;
   rate: boolean;
@@ -17,7 +17,7 @@ export interface WayIn {
   record: boolean;
   task: boolean;
   /** How it changes the tip of its ref; null: not at all. */
-  tip: HandledTip["way"] | null;
+  tip: HandledTip["kind"] | null;
   /** Recorded as remote_ip; null: the sender's address. */
   remoteIp: string | null;
 }
@@ -34,10 +34,10 @@ const replay = {
   task: true,
   tip: "replay",
   remoteIp: "replay",
-} as const satisfies WayIn;
+} as const satisfies DeliveryKind;
 
 /** The ways a delivery comes in; all use the same sequence of steps. */
-export const waysIn = {
+export const deliveryKinds = {
   live: {
     enabled: true,
     rate: true,
@@ -95,4 +95,4 @@ export const waysIn = {
   replay,
   /** Nobody chose it individually, or it was refused before its event was checked. */
   judgedReplay: { ...replay, eventList: true },
-} as const satisfies Record<string, WayIn>;
+} as const satisfies Record<string, DeliveryKind>;

@@ -1,10 +1,11 @@
-import type { NormalizedEvent, SameRefTask } from "../../model/delivery.ts";
+import type { NormalizedEvent, ProjectState, SameRefTask } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { TaskSource } from "../../model/task.ts";
+import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { coversStages, stagesFor } from "../../task/queue/queue.ts";
-import { askedCommit, isUseful } from "./asked-change.ts";
-import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
+import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./create-task.ts";
+import type { DeliveryKind } from "./delivery-kind.ts";
+import type { Trace } from "./trace.ts";
 
 /** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */
 export const repeatedWithinMs = 10 * 60_000;
@@ -17,9 +18,9 @@ export async function joinSameChange(
   keepers: Pick<Keepers, "tasks">,
   hand: InHand,
 ): Promise<Decision | null> {
-  const { way, rules, event, trace, situation } = hand;
-  const earlier = situation.sameRef;
-  if (way.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
+  const { kind, rules, event, trace, state } = hand;
+  const earlier = state.sameRef;
+  if (kind.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
   const asked = actionsFor(rules, event);
   const isCovered = coversStages(earlier.actions, asked);
   const asks = askedCommit(earlier);
@@ -29,7 +30,7 @@ export async function joinSameChange(
   const into = await keepers.tasks.byId(earlier.id);
   if (into === null || into.state !== earlier.state) return null;
   if (isTaken && into.approval !== null) return null;
-  const { project } = situation;
+  const { project } = state;
   const order = {
     ...orderOf(rules, project, event),
     ...(isCovered ? {} : { actions: asked, stages: stagesFor(project, asked) }),
@@ -57,4 +58,34 @@ function isSameChange(earlier: SameRefTask, event: NormalizedEvent): boolean {
 
 function nameOf(source: TaskSource | null): string {
   return source?.announcedBy === "merge" ? "the merge request" : `\`${source?.announcedBy}\``;
+}
+
+/** A push that a poll found before the host reported it: its task exists already, unless it failed or took over another push. */
+export async function mergeWithPoll(
+  keepers: Pick<Keepers, "tasks">,
+  event: NormalizedEvent,
+  kind: DeliveryKind,
+  { tip }: ProjectState,
+  trace: Trace,
+): Promise<Decision | null> {
+  if (kind.tip !== "live" || !tip?.polledTaskId || tip.commit !== event.commit?.toLowerCase()) return null;
+  const into = await keepers.tasks.byId(tip.polledTaskId);
+  if (into === null || !isUseful(into) || askedCommit(into) !== tip.commit) return null;
+  const reason = reasonText("poll_found", { task: into.id });
+  trace.add("poll", "stop", tip.commit, `task ${into.id}`, reason);
+  return { outcome: { code: "duplicate", reason }, merge: { into, order: null, isDisplaced: false } };
+}
+
+/** Whether another report of the same change may join the task. After a failure, the report starts a new task instead. */
+export function isUseful({ state }: Pick<Task, "state">): boolean {
+  return state === "success" || !isFinished(state);
+}
+
+/** The commit of the push that asked for a task, which may build another ref. */
+export function askedCommit({
+  commit,
+  causeRef,
+  causeCommit,
+}: Pick<Task, "commit" | "causeRef" | "causeCommit">): string | null {
+  return (causeRef === null ? commit : causeCommit)?.toLowerCase() ?? null;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Delivery, DeliveryCode, RateBucket, SituationRequest } from "../../src/model/delivery.ts";
+import type { Delivery, DeliveryCode, ProjectStateQuery, RateBucket } from "../../src/model/delivery.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import {
@@ -13,7 +13,7 @@ import { setUpStore } from "../support/store-setup.ts";
 
 const at = (seconds: number) => new Date(sampleTime.getTime() + seconds * 1000);
 
-describe.each(await availableDatabases())("the situation of a delivery on $name", async ({ make }) => {
+describe.each(await availableDatabases())("the state of a delivery on $name", async ({ make }) => {
   const { store } = await setUpStore(make);
 
   const addProject = async () => (await store.projects.create(sampleProject())).id;
@@ -25,15 +25,15 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     disabled: false,
     createdAt: sampleTime,
   };
-  const situation = async (projectId: number, asked: Partial<SituationRequest>) => {
+  const projectState = async (projectId: number, asked: Partial<ProjectStateQuery>) => {
     const nothing = { counted: null, window: null, pushed: null, unfinished: false, queued: null };
-    return store.deliveries.situation({ projectId, now: at(20), ...nothing, ...asked });
+    return store.deliveries.projectState({ projectId, now: at(20), ...nothing, ...asked });
   };
 
-  test("the situation of a project names its configuration and its token, and is null without the project", async () => {
+  test("the state of a project names its configuration and its token, and is null without the project", async () => {
     const projectId = await addProject();
-    const config = sampleWebhookConfig({ projectId, key: "situation" });
-    const before = await situation(projectId, {});
+    const config = sampleWebhookConfig({ projectId, key: "state" });
+    const before = await projectState(projectId, {});
     expect(before).toMatchObject({
       project: { id: projectId },
       configUpdatedAt: null,
@@ -41,15 +41,15 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     });
     await store.webhookConfigs.save(config);
     await store.projects.setSecret(projectId, ":status", "sealed");
-    const after = await situation(projectId, {});
+    const after = await projectState(projectId, {});
     expect(after).toMatchObject({ configUpdatedAt: config.updatedAt, hasStatusToken: true, queue: null });
     expect(after?.project).toEqual((await store.projects.byId(projectId)) ?? undefined);
-    expect(await situation(987_654, {})).toBeNull();
+    expect(await projectState(987_654, {})).toBeNull();
   });
 
   test("the version of a project changes with the project, and only with it", async () => {
     const projectId = await addProject();
-    const first = await situation(projectId, {});
+    const first = await projectState(projectId, {});
     const versions = [first?.projectVersion];
     const changes = [
       () => store.projects.update(projectId, { env: { A: "1" } }),
@@ -58,11 +58,11 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     ];
     for (const change of changes) {
       await change();
-      const changed = await situation(projectId, {});
+      const changed = await projectState(projectId, {});
       expect(changed?.project).toEqual((await store.projects.byId(projectId)) ?? undefined);
       expect(versions).not.toContain(changed?.projectVersion);
-      await situation(await addProject(), {});
-      expect((await situation(projectId, {}))?.projectVersion).toBe(changed?.projectVersion ?? "");
+      await projectState(await addProject(), {});
+      expect((await projectState(projectId, {}))?.projectVersion).toBe(changed?.projectVersion ?? "");
       versions.push(changed?.projectVersion);
     }
   });
@@ -72,7 +72,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     const add = (change: Parameters<typeof sampleDelivery>[0]) =>
       store.deliveries.create(sampleDelivery({ project_id: projectId, ...change }));
     const openedAfter = async (since: Date) =>
-      (await situation(projectId, { window: { since, rawRef: null } }))?.windowTask;
+      (await projectState(projectId, { window: { since, rawRef: null } }))?.windowTask;
     expect(await openedAfter(at(0))).toBeNull();
     const task = await store.tasks.create(sampleTask({ projectId }));
     await add({ created_at: at(11), task_id: task.id });
@@ -95,7 +95,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     const tag = await accept(11, { ref: "refs/tags/v1", causeRef: null });
     const caused = await accept(12, { ref: "refs/heads/main", causeRef: "refs/heads/dev" });
     const lastOf = async (rawRef: string) =>
-      (await situation(projectId, { window: { since: at(0), rawRef } }))?.windowTask?.id ?? null;
+      (await projectState(projectId, { window: { since: at(0), rawRef } }))?.windowTask?.id ?? null;
     expect(await lastOf("refs/heads/v1")).toBe(branch);
     expect(await lastOf("refs/tags/v1")).toBe(tag);
     expect(await lastOf("refs/heads/dev")).toBe(caused);
@@ -104,7 +104,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
 
   test("the first unfinished task of a project is found, queued or with a runner", async () => {
     const projectId = await addProject();
-    const unfinished = async () => (await situation(projectId, { unfinished: true }))?.unfinished;
+    const unfinished = async () => (await projectState(projectId, { unfinished: true }))?.unfinished;
     expect(await unfinished()).toBeNull();
     const [first, second] = [
       await store.tasks.create(sampleTask({ projectId })),
@@ -119,7 +119,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
   test("a task at the end of the queue has its own project's tasks, other projects and busy runners before it", async () => {
     const [projectId, other] = [await addProject(), await addProject()];
     const queue = async (priority = 0) =>
-      (await situation(projectId, { queued: { priority, notBefore: null } }))?.queue;
+      (await projectState(projectId, { queued: { priority, notBefore: null } }))?.queue;
     const before = await queue();
     const mine = await store.tasks.create(sampleTask({ projectId }));
     await store.tasks.create(sampleTask({ projectId: other }));
@@ -155,7 +155,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     const unlisted = ["probe", "event_not_allowed", "ref_deleted"] as const;
     for (const code of unlisted) await add(code, { created_at: at(20) });
     const counted = async (limit: number, bucket: RateBucket = "listed") =>
-      (await situation(projectId, { now: at(30), counted: { bucket, since: at(0), limit } }))?.counted;
+      (await projectState(projectId, { now: at(30), counted: { bucket, since: at(0), limit } }))?.counted;
     expect(await counted(100)).toEqual({ count: 4, oldest: at(10) });
     expect(await counted(100, "unlisted")).toEqual({ count: 4, oldest: at(10) });
     expect(await counted(3, "unlisted")).toEqual({ count: 3, oldest: at(20) });

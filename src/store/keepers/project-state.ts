@@ -2,10 +2,10 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { BoundedMap } from "../../bounded-map.ts";
 import {
   type DeliveryCode,
+  type ProjectState,
+  type ProjectStateQuery,
   type RateBucket,
   type SameRefTask,
-  type Situation,
-  type SituationRequest,
   uncountedCodes,
   unlistedCodes,
 } from "../../model/delivery.ts";
@@ -96,7 +96,7 @@ interface Parts {
 const queries = new Map<string, FixedQuery<Values, Row>>();
 
 /** One statement, because every further one is a round trip to PostgreSQL with the project's lock held. */
-export async function situationOf(scope: Scope, request: SituationRequest): Promise<Situation | null> {
+export async function projectStateOf(scope: Scope, request: ProjectStateQuery): Promise<ProjectState | null> {
   const { counted, window, pushed, queued, now } = request;
   const parts: Parts = {
     counted: counted?.bucket ?? null,
@@ -150,7 +150,7 @@ function projectOf(row: StoredRow): KnownProject {
   return read;
 }
 
-function read(row: Row): Situation {
+function read(row: Row): ProjectState {
   const { window_task_id, unfinished_id, unfinished_state, config_updated_at, oldest = null } = row;
   const { project, version } = projectOf(row as object as StoredRow);
   return {

@@ -1,0 +1,25 @@
+import { reasonText } from "../../reason/reason.ts";
+import type { Decision, InHand } from "./create-task.ts";
+
+/** Filter step 6: with queuePolicy skip, a project with an unfinished task accepts no further one. */
+export function applyQueuePolicy({ kind, rules, trace, state }: InHand): Decision | null {
+  const { queuePolicy } = rules;
+  if (queuePolicy === "always") {
+    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_open"));
+    return null;
+  }
+  const busy = state.unfinished;
+  if (busy === null) {
+    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_free"));
+    return null;
+  }
+  const reason = reasonText("queue_busy", { task: busy.id, state: busy.state });
+  trace.add(
+    "queue",
+    kind.queuePolicy === "shown" ? "unknown" : "stop",
+    `task ${busy.id}`,
+    queuePolicy,
+    reason,
+  );
+  return kind.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
+}
