@@ -84,7 +84,7 @@ test("a removed field or a changed type is detected", () => {
   ]);
 });
 
-describe.each(await recordedDatabases())("an API client of version 0.1.0 on %s", (name) => {
+describe.each(await recordedDatabases())("a recorded API client on %s", (name) => {
   let installation: Installation;
   let server: RunningServer;
   let answers: ClientAnswer[];

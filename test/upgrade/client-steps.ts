@@ -1,6 +1,5 @@
 /**
- * The calls of an API client: their responses were recorded with version 0.1.0 and must still parse. The
- * steps remove what they make, so that they can run once for the recording and again for each test. `{name}` in a path
+ * The calls of an API client: their responses were recorded and must still parse. The steps remove what they make, so that they can run once for the recording and again for each test. `{name}` in a path
  * is the id in an earlier answer that was saved under this name.
  */
 export interface ClientStep {

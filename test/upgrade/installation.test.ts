@@ -6,6 +6,7 @@ import type { RunTask } from "../../src/runner/protocol.ts";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
+import { reasonsOf } from "./recorded-scene.ts";
 import {
   type Caller,
   callerWith,
@@ -16,6 +17,7 @@ import {
   settingsFile,
   startOn,
 } from "./recording.ts";
+import { recordedFeatures } from "./runner-by-hand.ts";
 
 interface TaskRow {
   id: number;
@@ -25,23 +27,21 @@ interface TaskRow {
 /** Set when the installation was recorded. */
 const notifyKey = Buffer.from("cmVjb3JkZWQgc2lnbmluZyBrZXk=", "base64");
 
-describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s", (name) => {
+describe.each(await recordedDatabases())("the recorded installation on %s", (name) => {
   const receiver = receiveNotifications();
   let installation: Installation;
   let server: RunningServer;
   let admin: Caller;
   let before: TaskRow[];
   beforeAll(async () => {
-    installation = await copyInstallation(name, { notifyUrl: `${receiver.url}hooks/0ldcredential` });
+    installation = await copyInstallation(name);
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
-    // As 0.1.0 left projects after a failed health check and after a cancellation.
-    const { failed } = installation.facts.tasks;
-    await installation.query(`update projects set live_task_id = ${failed} where name = 'states'`);
-    await installation.query(
-      "update projects set live_task_id = (select id from tasks where state = 'canceled' and project_id = projects.id) where name = 'shop'",
-    );
     server = await startOn(installation);
     admin = callerWith(server.url, installation.facts.sessions.admin);
+    // Nothing listened at the recorded address, so that calls waited.
+    const shop = `/api/projects/${installation.facts.ids.project}`;
+    const { notify } = await admin<{ notify: { id: string }[] }>("GET", shop);
+    await admin("PATCH", shop, { notify: notify.map(({ id }) => ({ id, url: receiver.url, events: [] })) });
   });
   afterAll(async () => {
     await server?.stop();
@@ -55,27 +55,20 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     const { items } = await admin<{ items: TaskRow[] }>("GET", "/api/tasks?pageSize=200");
     const now = items.map(({ id, state }) => ({ id, state })).sort((a, b) => a.id - b.id);
     expect(now.map(({ id }) => id)).toEqual(before.map(({ id }) => Number(id)));
-    const finished = ["success", "failed", "canceled", "timeout", "lost", "queued"];
+    const finished = ["success", "failed", "canceled", "timeout", "lost", "queued", "waiting"];
     for (const { id, state } of before.filter((task) => finished.includes(task.state)))
       expect(now.find((task) => task.id === Number(id))?.state).toBe(state);
   });
 
-  test("warns at its start about projects whose start script must end the previous service", async () => {
-    await eventually("the warning is printed", async () =>
-      /! start\.previous is "keep" in projects of an earlier version: [^\n]*shop/.test(await server.output()),
-    );
-  });
-
-  test("names the last successful task as live if a failed one was named", async () => {
-    const { items } = await admin<{ items: { name: string; liveTaskId: number | null }[] }>(
-      "GET",
-      "/api/projects?pageSize=200",
-    );
-    const live = Object.fromEntries(items.map(({ name, liveTaskId }) => [name, liveTaskId]));
-    const { sample, real, success } = installation.facts.tasks;
-    // Of the shop no task ever succeeded; of the others the live one did.
-    expect(live).toMatchObject({ states: success, shop: null, "real runner": real });
-    expect(Object.entries(live).find(([name]) => name.startsWith("Sample"))?.[1]).toBe(sample);
+  test("tells the recorded reasons of tasks and deliveries, word for word", async () => {
+    const { facts } = installation;
+    const reasons = await reasonsOf(admin);
+    // These were with a runner that is gone.
+    for (const task of ["dispatched", "running", "canceling"]) {
+      const id = facts.tasks[task] ?? 0;
+      reasons.tasks[id] = facts.reasons.tasks[id] ?? "";
+    }
+    expect(reasons).toEqual(facts.reasons);
   });
 
   test("accepts recorded passwords, sessions and tokens", async () => {
@@ -136,7 +129,12 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
       });
     const claimed: RunTask[] = [];
     while (claimed.length < 3) {
-      const response = await call("claim", { labels: [], concurrency: 2, version: "0.1.0" });
+      const response = await call("claim", {
+        labels: [],
+        concurrency: 2,
+        version: "0.1.0",
+        features: recordedFeatures,
+      });
       const task = (await response.json()) as RunTask;
       claimed.push(task);
       const { taskId, attempt, lease } = task;
@@ -208,33 +206,6 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     expect(header("signature")).toBe(`v1,${signature}`);
   });
 
-  test("encrypts the addresses of notification targets, and keeps the context of commit statuses", async () => {
-    interface ReadProject {
-      name: string;
-      notify: Record<string, unknown>[];
-      commitStatus: object;
-    }
-    const { items } = await admin<{ items: ReadProject[] }>("GET", "/api/projects?pageSize=200");
-    const { notify, commitStatus } = items.find(({ name }) => name === "shop") ?? {};
-    expect(notify).toEqual([
-      {
-        id: expect.any(String),
-        format: "slipway",
-        url: `${receiver.url}…tial`,
-        events: [],
-        logLines: 0,
-        secretSet: false,
-      },
-    ]);
-    expect(commitStatus).toEqual({ context: "slipway", skipped: false });
-    const stored = [
-      ...(await installation.query("select notify from projects")),
-      ...(await installation.query("select * from outgoing_calls")),
-      ...(await installation.query("select * from project_secrets")),
-    ];
-    expect(JSON.stringify(stored)).not.toContain("0ldcredential");
-  });
-
   test("removes its sample with its repository and nothing else", async () => {
     const { ids } = installation.facts;
     const { git } = await admin<{ git: { url: string } }>("GET", `/api/projects/${ids.sample}`);
@@ -253,7 +224,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
   });
 });
 
-test("a settings file of version 0.1.0 is accepted", async () => {
+test("the recorded settings file is accepted", async () => {
   const checked = await buildCli({})(["config", "check", "--config", settingsFile]);
   expect(checked).toMatchObject({ exitCode: 0 });
 });

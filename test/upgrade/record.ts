@@ -1,8 +1,8 @@
 /**
- * Records an installation of version 0.1.0 (schema 0007-queue-index) for the tests in this folder. It was run once, with
- * the program as it was before anything of the next version was changed; to run it again, check that version out:
+ * Records an installation for the tests in this folder. It was run once, with the program before the change after which
+ * every database is upgraded; to run it again, check that commit out:
  *
- *   bun test/upgrade/record.ts <folder of version 0.1.0 with its node_modules> <URL of a PostgreSQL server>
+ *   bun test/upgrade/record.ts <folder of the recorded program with its node_modules> <URL of a PostgreSQL server>
  *
  * It needs git, tar and pg_dump, and replaces everything in test/upgrade/recorded but slipway.yaml.
  */
@@ -189,11 +189,16 @@ async function bundleRunner(): Promise<void> {
   writeFileSync(
     entry,
     `import { Command } from "commander";
-import { addRunnerCommand } from "./cli/runner-command.ts";
+import { addRunnerCommand, addRunnerHelpers } from "./cli/runner-command.ts";
 const program = new Command("slipway");
 addRunnerCommand(program);
+addRunnerHelpers(program);
 await program.parseAsync();
 `,
+  );
+  writeFileSync(
+    join(copy, "src/own-command.ts"),
+    "export const ownCommand = () => [process.execPath, Bun.main];\nexport const ownFolder = () => null;\n",
   );
   const output = join(recorded, "runner.js");
   await sh(bun, "build", entry, "--target=bun", "--minify", `--outfile=${output}`);

@@ -16,9 +16,11 @@ export interface Facts {
   ids: Record<string, number>;
   tasks: Record<string, number>;
   hooks: RecordedHook[];
+  /** The sentences that tell why tasks ended and what was decided about deliveries, by id. */
+  reasons: Record<"tasks" | "deliveries" | "traces", Record<number, string>>;
 }
 
-/** A delivery that version 0.1.0 accepted, byte for byte. */
+/** A delivery that the recorded program accepted, byte for byte. */
 export interface RecordedHook {
   provider: string;
   projectId: number;
@@ -270,6 +272,10 @@ export async function makeScene(options: SceneOptions): Promise<Facts> {
   }
   tasks.canceled = await run(stateProject);
   await api("POST", `/api/tasks/${tasks.canceled}/cancel`);
+  tasks.waiting = await run(await project("approved", { deploy: { approval: "required" } }));
+  const built = await claim(tasks.waiting);
+  await runner.stages(built);
+  await runner.call("finish", built, { state: "success", reason: "" });
 
   const deliveries = await api<{ items: { id: number }[] }>(
     "GET",
@@ -302,6 +308,7 @@ export async function makeScene(options: SceneOptions): Promise<Facts> {
   tasks.queuedLabelled = await run(labelled);
   await options.recordClient(session, ids);
   const { code } = await api<{ code: string }>("POST", "/api/push/codes", { userId: "customer 7" });
+  const reasons = await reasonsOf(api);
   return {
     recordedAt: Date.now(),
     dataDir: options.dataDir,
@@ -314,5 +321,24 @@ export async function makeScene(options: SceneOptions): Promise<Facts> {
     ids,
     tasks,
     hooks,
+    reasons,
+  };
+}
+
+export async function reasonsOf(
+  api: <T>(method: string, path: string) => Promise<T>,
+): Promise<Facts["reasons"]> {
+  type List = { items: { id: number; reason: string }[] };
+  const tasks = await api<List>("GET", "/api/tasks?pageSize=200");
+  const deliveries = await api<List>("GET", "/api/webhooks/deliveries?pageSize=200");
+  const traceOf = async ({ id }: { id: number }) => {
+    const { trace } = await api<{ trace: { detail: string }[] }>("GET", `/api/webhooks/deliveries/${id}`);
+    return [id, trace.map(({ detail }) => detail).join("\n")];
+  };
+  const byId = ({ items }: List) => Object.fromEntries(items.map(({ id, reason }) => [id, reason]));
+  return {
+    tasks: byId(tasks),
+    deliveries: byId(deliveries),
+    traces: Object.fromEntries(await Promise.all(deliveries.items.map(traceOf))),
   };
 }

@@ -39,19 +39,11 @@ export interface Installation {
   remove(): Promise<void>;
 }
 
-export interface CopyOptions {
-  /** The receiver of the recorded project's outgoing webhooks, instead of an address without a server. */
-  notifyUrl?: string;
-}
-
 export async function recordedDatabases(): Promise<DatabaseName[]> {
   return (await serviceUrl("postgres")) === undefined ? ["SQLite"] : ["SQLite", "PostgreSQL"];
 }
 
-export async function copyInstallation(
-  name: DatabaseName,
-  { notifyUrl }: CopyOptions = {},
-): Promise<Installation> {
+export async function copyInstallation(name: DatabaseName): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), "slipway-upgrade-"));
   const archive = join(recorded, `${files[name]}.tar.gz`);
   const unpacked = Bun.spawnSync(["tar", "-C", folder, "--no-same-owner", "-xzf", archive]);
@@ -63,10 +55,6 @@ export async function copyInstallation(
   await moveTimes(query, name, Date.now() - facts.recordedAt);
   for (const column of ["git", "env"])
     await query(`update projects set ${column} = replace(${column}, '${facts.dataDir}', '${dataDir}')`);
-  if (notifyUrl !== undefined) {
-    await query(`update projects set notify = replace(notify, 'http://127.0.0.1:1/hook', '${notifyUrl}')`);
-    await query(`update outgoing_calls set url = '${notifyUrl}' where kind = 'notification'`);
-  }
   return {
     name,
     facts,

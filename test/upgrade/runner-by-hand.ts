@@ -9,7 +9,10 @@ interface HeldTask {
   lease: string;
 }
 
-/** The runner protocol of version 0.1.0, by hand. */
+/** What the recorded runner can do. */
+export const recordedFeatures = ["releases", "approvals", "deploy-secrets", "lfs"];
+
+/** The runner protocol of the recorded program, by hand. */
 export function runnerByHand(url: string, token: string) {
   const post = (path: string, body: unknown) =>
     fetch(join(url, "api/runner", path).replace(":/", "://"), {
@@ -30,7 +33,12 @@ export function runnerByHand(url: string, token: string) {
     call,
     lines,
     async claim(): Promise<HeldTask> {
-      const response = await post("claim", { labels: [], concurrency: 8, version: "0.1.0" });
+      const response = await post("claim", {
+        labels: [],
+        concurrency: 8,
+        version: "0.1.0",
+        features: recordedFeatures,
+      });
       if (response.status !== 200) throw new Error(`claim: ${response.status} ${await response.text()}`);
       return (await response.json()) as HeldTask;
     },

@@ -17,7 +17,7 @@ import {
   startOn,
 } from "./recording.ts";
 
-/** One call of the real runner of version 0.1.0 and its answer. */
+/** One call of the recorded runner and its answer. */
 interface RecordedCall {
   path: string;
   headers: Record<string, string>;
@@ -28,7 +28,7 @@ interface RecordedCall {
 
 const calls = readRecorded<RecordedCall[]>("runner-calls.json");
 
-describe.each(await recordedDatabases())("a remote runner of version 0.1.0 on %s", (name) => {
+describe.each(await recordedDatabases())("the recorded runner on %s", (name) => {
   let installation: Installation;
   let server: RunningServer;
   let admin: Caller;
@@ -103,20 +103,6 @@ describe.each(await recordedDatabases())("a remote runner of version 0.1.0 on %s
       const texts = lines.map(({ text }) => text);
       expect(texts).toContain("building recorded");
       expect(texts).toContain("deployed to ***");
-      // What it cannot do is not given to it, and the task says why in one sentence.
-      const refused = async (change: object, what: string) => {
-        await admin("PATCH", `/api/projects/${installation.facts.ids.real}`, change);
-        const { waiting } = await admin<{ waiting?: string }>("GET", `/api/tasks/${await newTask()}`);
-        expect(waiting).toBe(
-          `waiting: busy, free, local are of an older version that cannot do what ${what} of this project asks for; update one of them`,
-        );
-      };
-      await refused({ deploy: { approval: "required" } }, "deploy.approval");
-      await admin("PATCH", `/api/projects/${installation.facts.ids.real}`, { deploy: { approval: "none" } });
-      await refused(
-        { stages: { start: { script: "true", previous: "stop-first" } } },
-        "start.previous or the health check",
-      );
     } finally {
       child.kill("SIGKILL");
       await child.exited;

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import { Fault } from "../../errors.ts";
 import { type Task, unfinishedStates } from "../../model/task.ts";
 import { taskShape } from "../keepers/task-shape.ts";
-import { lastMigration, migrate, migrationTables, schemas } from "../migrations/migrate.ts";
+import { knownSchema, lastMigration, migrate, migrationTables } from "../migrations/migrate.ts";
 import { type BackupTable, backupTables, transientTables } from "../query/backup-tables.ts";
 import type { Database } from "../query/dialect.ts";
 import { databaseOver } from "../query/kysely-dialect.ts";
@@ -128,8 +128,8 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
     let rows = 0;
     for await (const line of readBackupFile(path)) {
       if ("format" in line) {
-        checkHeader(line, path);
-        if (line.schema !== lastMigration) await returnToSchema(connection, line.schema);
+        const schema = schemaOf(line, path);
+        if (schema !== lastMigration) await returnToSchema(connection, schema);
         await onKey(line.key);
         continue;
       }
@@ -186,12 +186,13 @@ async function refuseUnlessEmpty(db: Database): Promise<void> {
   await db.deleteFrom("meta").execute();
 }
 
-function checkHeader(header: BackupHeader, path: string): void {
+function schemaOf(header: BackupHeader, path: string): string {
   if (header.format !== "slipway backup" || header.version !== 1)
     throw new Fault("invalid", `${path} is no backup of this program.`);
-  if (!schemas.includes(header.schema))
-    throw new Fault(
-      "invalid",
-      `The backup was made by a version with the schema ${header.schema}, this one has ${lastMigration}: restore it with that version, then upgrade.`,
-    );
+  const schema = knownSchema(header.schema);
+  if (schema !== null) return schema;
+  throw new Fault(
+    "invalid",
+    `The backup has the schema ${header.schema}, which this version cannot use; its own is ${lastMigration}. Restore the backup with the version that made it.`,
+  );
 }

@@ -4,63 +4,14 @@ import {
   type Kysely,
   type Migration,
   Migrator,
+  sql,
 } from "kysely";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Dialect } from "../query/dialect.ts";
-import { initial } from "./0001-initial.ts";
-import { outgoingCalls } from "./0002-outgoing-calls.ts";
-import { leanIndexes } from "./0003-lean-indexes.ts";
-import { windowIndex } from "./0004-window-index.ts";
-import { codeEnd } from "./0005-code-end.ts";
-import { attempts } from "./0006-attempts.ts";
-import { queueIndex } from "./0007-queue-index.ts";
-import { replacedDeliveries } from "./0008-replaced-deliveries.ts";
-import { runnerRights } from "./0009-runner-rights.ts";
-import { notifications } from "./0010-notifications.ts";
-import { execution } from "./0011-execution.ts";
-import { bodyCompression } from "./0012-body-compression.ts";
-import { releases } from "./0013-releases.ts";
-import { deployRules } from "./0014-deploy-rules.ts";
-import { refTips } from "./0015-ref-tips.ts";
-import { approvals } from "./0016-approvals.ts";
-import { userLanguage } from "./0017-user-language.ts";
-import { taskFilters } from "./0018-task-filters.ts";
-import { hostHooks } from "./0019-host-hooks.ts";
-import { hostTokenOwner } from "./0020-host-token-owner.ts";
-import { gatewayMinutes } from "./0021-gateway-minutes.ts";
-import { shortAuthors } from "./0022-short-authors.ts";
-import { secretScopes } from "./0024-secret-scopes.ts";
-import { endedReleases } from "./0025-ended-releases.ts";
-import { forgottenTips } from "./0026-forgotten-tips.ts";
-import { skipKeywords } from "./0027-skip-keywords.ts";
+import { schema as firstSchema } from "./0001-schema.ts";
 
 const migrations = {
-  "0001-initial": initial,
-  "0002-outgoing-calls": outgoingCalls,
-  "0003-lean-indexes": () => leanIndexes,
-  "0004-window-index": () => windowIndex,
-  "0005-code-end": () => codeEnd,
-  "0006-attempts": () => attempts,
-  "0007-queue-index": () => queueIndex,
-  "0008-replaced-deliveries": () => replacedDeliveries,
-  "0009-runner-rights": () => runnerRights,
-  "0010-notifications": notifications,
-  "0011-execution": () => execution,
-  "0012-body-compression": bodyCompression,
-  "0013-releases": () => releases,
-  "0014-deploy-rules": () => deployRules,
-  "0015-ref-tips": () => refTips,
-  "0016-approvals": () => approvals,
-  "0017-user-language": () => userLanguage,
-  "0018-task-filters": () => taskFilters,
-  "0019-host-hooks": hostHooks,
-  "0020-host-token-owner": () => hostTokenOwner,
-  "0021-gateway-minutes": () => gatewayMinutes,
-  "0022-short-authors": () => shortAuthors,
-  "0024-secret-scopes": () => secretScopes,
-  "0025-ended-releases": () => endedReleases,
-  "0026-forgotten-tips": () => forgottenTips,
-  "0027-skip-keywords": () => skipKeywords,
+  "0001-schema": firstSchema,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
@@ -69,8 +20,17 @@ export const schemas = Object.keys(migrations);
 /** The schema that this version works with. */
 export const lastMigration = schemas.at(-1) ?? "";
 
-/** The table in which Kysely records migrations. */
+/** The last schema before the first release: its tables are those of `0001-schema`. */
+const adoptedSchema = "0027-skip-keywords";
+
+/** The tables in which Kysely records migrations. */
 export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
+
+/** The schema of this version that has the tables of `recorded`, the name in a database or a backup; null: none has. */
+export function knownSchema(recorded: string): string | null {
+  if (recorded === adoptedSchema) return "0001-schema";
+  return schemas.includes(recorded) ? recorded : null;
+}
 
 /**
  * Migrates the schema. The caller holds the database's lock, so that of two instances that start together, the second
@@ -78,6 +38,7 @@ export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_
  * one file. `schema` is this version's unless a restore or a test names an earlier one.
  */
 export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastMigration): Promise<void> {
+  await adoptOrRefuse(db);
   const made = Object.entries(migrations).map(([name, make]) => [name, make(dialect)] as const);
   const migrator = new Migrator({
     db,
@@ -95,4 +56,21 @@ export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastM
       cause: error,
     },
   );
+}
+
+async function adoptOrRefuse<S>(db: Kysely<S>): Promise<void> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return;
+  const table = sql.table(DEFAULT_MIGRATION_TABLE);
+  const { rows } = await sql<{ name: string | null }>`select max(name) as name from ${table}`.execute(db);
+  const recorded = rows[0]?.name ?? null;
+  if (recorded === null || schemas.includes(recorded)) return;
+  const known = knownSchema(recorded);
+  if (known === null)
+    throw new Fault(
+      "conflict",
+      `The database has the schema ${recorded}, which this version cannot use: it knows ${schemas.join(", ")} and adopts ${adoptedSchema}. Start the version that wrote the database, or use an empty one.`,
+    );
+  await sql`delete from ${table} where name <> ${recorded}`.execute(db);
+  await sql`update ${table} set name = ${known}`.execute(db);
 }
