@@ -1,10 +1,10 @@
 import { Database as SqliteFile } from "bun:sqlite";
+import { parseGenericPayload } from "../src/git-host/delivery/payloads.ts";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";
 import { type ArrivedDelivery, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
 import { deliveryKinds } from "../src/webhook/decide/delivery-kind.ts";
-import { parseGenericPayload } from "../src/webhook/host/payloads.ts";
 import { availableDatabases, makeSqlite } from "../test/support/databases.ts";
 import { sampleProject, sampleWebhookConfig } from "../test/support/samples.ts";
 import { type Benchmark, digits, median } from "./benchmark.ts";

@@ -2,12 +2,12 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { hmacOf } from "../git-host/proof/signature.ts";
 import { deleteProject, type Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
-import { hmacOf } from "../webhook/proof/signature.ts";
 import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
 
 export interface MadeSample {

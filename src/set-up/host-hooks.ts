@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { type RepositoryPlace, repositoryPlaceOf } from "../model/git/repository-place.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
 import { includes } from "../model/permission.ts";
 import type { GitCredential, Project } from "../model/project.ts";
@@ -7,7 +8,6 @@ import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
-import { type RepositoryPlace, repositoryPlaceOf } from "../task/notify/repository-place.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
 import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
 import { newDeployKey } from "./host/deploy-key.ts";

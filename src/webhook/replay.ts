@@ -1,5 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { gitHostOf } from "../git-host/hosts.ts";
+import { readEvent } from "../git-host/read-event.ts";
 import { isObject } from "../json.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
@@ -10,8 +12,6 @@ import type { Hook, HookDirectory } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import { notEnabled, type Pipeline } from "./decide/pipeline.ts";
 import { newTrace } from "./decide/trace.ts";
-import { providerOf } from "./host/providers.ts";
-import { readEvent } from "./host/read-event.ts";
 
 export interface Replays {
   /**
@@ -119,7 +119,7 @@ function storedEvent(delivery: Delivery): NormalizedEvent | null {
   try {
     const payload: unknown = JSON.parse(delivery.body);
     if (!isObject(payload)) return null;
-    return readEvent(providerOf(delivery.provider), new Headers(delivery.headers), payload);
+    return readEvent(gitHostOf(delivery.provider), new Headers(delivery.headers), payload);
   } catch {
     return null;
   }

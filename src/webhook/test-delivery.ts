@@ -1,3 +1,7 @@
+import { parseGenericPayload } from "../git-host/delivery/payloads.ts";
+import { gitHostOf } from "../git-host/hosts.ts";
+import { withoutSecret } from "../git-host/kept-headers.ts";
+import { readEvent } from "../git-host/read-event.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
@@ -9,10 +13,6 @@ import type { Pipeline } from "./decide/pipeline.ts";
 import type { Known } from "./decide/record.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
 import { newTrace } from "./decide/trace.ts";
-import { withoutSecret } from "./host/kept-headers.ts";
-import { parseGenericPayload } from "./host/payloads.ts";
-import { providerOf } from "./host/providers.ts";
-import { readEvent } from "./host/read-event.ts";
 
 /** A sample delivery: a host's payload with its headers, or the fields of our own format. */
 export interface TestInput {
@@ -80,7 +80,7 @@ export type TestDeliveries = ReturnType<typeof buildTestDeliveries>;
 function sampleOf(project: Project, config: WebhookConfig, input: TestInput, author: string) {
   const payload: JsonObject = input.payload ?? samplePayload(project, input, author);
   const event = isObject(input.payload)
-    ? readEvent(providerOf(config.provider), withoutSecret(new Headers(input.headers), config), payload)
+    ? readEvent(gitHostOf(config.provider), withoutSecret(new Headers(input.headers), config), payload)
     : { ...parseGenericPayload(payload, "", null), rawEvent: String(payload.event) };
   return { event, payload, text: JSON.stringify(payload) };
 }

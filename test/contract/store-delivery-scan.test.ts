@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { normalized } from "../../src/git-host/delivery/normalized.ts";
 import type { Delivery, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
-import { normalized } from "../../src/webhook/host/normalized.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleDelivery, sampleProject, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";

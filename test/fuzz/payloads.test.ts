@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import { gitHosts } from "../../src/git-host/hosts.ts";
+import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
 import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
 import { chooseRef, filter } from "../../src/webhook/decide/filters.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
 import { newTrace } from "../../src/webhook/decide/trace.ts";
-import { providers } from "../../src/webhook/host/providers.ts";
-import { readEvent } from "../../src/webhook/host/read-event.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
 import payloads from "../fixtures/payloads.json";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
@@ -75,7 +75,7 @@ function placesOf(value: unknown): [object, string][] {
 const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], pathFilter: ["src/**"] }, 5);
 
 function judge({ provider, headers }: Sample, payload: JsonObject): void {
-  const event = readEvent(providers[provider], new Headers(headers), payload);
+  const event = readEvent(gitHosts[provider], new Headers(headers), payload);
   const chosen = chooseRef(event, rules, deliveryKinds.live, newTrace());
   filter(chosen.event, rules, deliveryKinds.live, newTrace());
 }
@@ -106,7 +106,7 @@ test("no JSON object at all breaks reading and filtering", () => {
       headers,
       fc.dictionary(keyName, fc.jsonValue()),
       (provider, name, payload) => {
-        const sent = Object.fromEntries(providers[provider].eventHeaders.map((header) => [header, name]));
+        const sent = Object.fromEntries(gitHosts[provider].eventHeaders.map((header) => [header, name]));
         judge({ provider, headers: sent, payload: {} }, payload as JsonObject);
       },
     ),

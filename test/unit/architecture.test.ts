@@ -29,6 +29,7 @@ const everyPart = [
   "workers",
   "runner",
   "git",
+  "git-host",
 ];
 const seams = ["bus interface", "runner protocol", "model", "git rules", "text rules", "base"];
 
@@ -48,6 +49,7 @@ const parts: Part[] = [
       "webhook",
       "task",
       "account",
+      "git-host",
       "runner protocol",
       "model",
       "git rules",
@@ -58,18 +60,22 @@ const parts: Part[] = [
   },
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
   // It starts git and knows the folders of runners, which webhooks do not.
-  { name: "sample", files: /^src\/sample\//, imports: ["webhook", "model", "git rules", "base"] },
+  { name: "sample", files: /^src\/sample\//, imports: ["webhook", "git-host", "model", "git rules", "base"] },
   // It reads repositories and calls the APIs of Git hosts for a user who adds a project.
   {
     name: "set-up",
     files: /^src\/set-up\//,
-    imports: ["webhook", "task", "git", "model", "git rules", "base"],
+    imports: ["webhook", "task", "git", "git-host", "model", "git rules", "base"],
   },
-  { name: "webhook", files: /^src\/webhook\//, imports: ["task", "git", "model", "git rules", "base"] },
+  {
+    name: "webhook",
+    files: /^src\/webhook\//,
+    imports: ["task", "git", "git-host", "model", "git rules", "base"],
+  },
   {
     name: "task",
     files: /^src\/task\//,
-    imports: ["runner protocol", "model", "git rules", "text rules", "base"],
+    imports: ["git-host", "runner protocol", "model", "git rules", "text rules", "base"],
   },
   { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
   { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
@@ -86,8 +92,10 @@ const parts: Part[] = [
   { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git", "git rules", "base"] },
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
   { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
+  // What each Git host sends and accepts. It calls nobody: a client is passed to it.
+  { name: "git-host", files: /^src\/git-host\//, imports: ["model", "git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
-  { name: "git rules", files: /^src\/model\/git\/git-(ref|url)\.ts$/, imports: ["base"] },
+  { name: "git rules", files: /^src\/model\/git\/(git-(ref|url)|repository-place)\.ts$/, imports: ["base"] },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
   // Which characters are escaped, and the texts of reasons: the server, the command line and the console must agree.
   { name: "text rules", files: /^src\/(visible-text|reason\/[\w-]+-texts)\.ts$/, imports: [] },
@@ -104,7 +112,8 @@ const parts: Part[] = [
 /** Folders of an area from top to bottom: a folder imports only from folders below it. "." is the area itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   "src/push": [".", "admission", "publish", "presence", "fanout", "connection", "message"],
-  "src/webhook": [".", "receive", "poll", "decide", "proof", "host"],
+  "src/webhook": [".", "receive", "poll", "decide"],
+  "src/git-host": [".", "proof", "delivery"],
   "src/task": [".", "hand-out", "approval", "events", "notify", "release", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],

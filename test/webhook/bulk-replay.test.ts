@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { normalized } from "../../src/git-host/delivery/normalized.ts";
 import type { Delivery } from "../../src/model/delivery.ts";
 import { buildBulkReplays } from "../../src/webhook/bulk-replay.ts";
 import { answerOf } from "../../src/webhook/decide/outcome.ts";
-import { normalized } from "../../src/webhook/host/normalized.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 import { sampleDelivery } from "../support/samples.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import { gitHosts } from "../../src/git-host/hosts.ts";
+import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { NormalizedEvent } from "../../src/model/delivery.ts";
 import type { ProviderName } from "../../src/model/webhook-config.ts";
-import { providers } from "../../src/webhook/host/providers.ts";
-import { readEvent } from "../../src/webhook/host/read-event.ts";
 import payloads from "../fixtures/payloads.json";
 
 interface Sample {
@@ -19,7 +19,7 @@ interface Sample {
 describe("a payload is normalised as expected", () => {
   for (const { title, provider, headers, payload, expected } of payloads as unknown as Sample[])
     test(`${provider}: ${title}`, () => {
-      const { rawEvent: _rawEvent, ...event } = readEvent(providers[provider], new Headers(headers), payload);
+      const { rawEvent: _rawEvent, ...event } = readEvent(gitHosts[provider], new Headers(headers), payload);
       expect(event).toEqual(expected);
     });
 });
@@ -27,7 +27,7 @@ describe("a payload is normalised as expected", () => {
 test("a push with the maximum number of commits that GitHub lists may have more", () => {
   const commits = Array.from({ length: 2048 }, () => ({ added: [], modified: ["a"], removed: [] }));
   const read = (sent: object[]) =>
-    readEvent(providers.github, new Headers({ "X-GitHub-Event": "push" }), {
+    readEvent(gitHosts.github, new Headers({ "X-GitHub-Event": "push" }), {
       ref: "refs/heads/main",
       commits: sent,
     });
@@ -38,11 +38,11 @@ test("a push with the maximum number of commits that GitHub lists may have more"
 test("more than 10,000 changed files are not filtered", () => {
   const files = Array.from({ length: 10_001 }, (_, index) => `f${index}`);
   const unknown = { paths: null, pathsUnknownBecause: expect.stringContaining("more than 10000") };
-  const listed = (paths: string[]) => readEvent(providers.generic, new Headers(), { ref: "main", paths });
+  const listed = (paths: string[]) => readEvent(gitHosts.generic, new Headers(), { ref: "main", paths });
   expect(listed(files)).toMatchObject(unknown);
   expect(listed(files.slice(1)).paths).toHaveLength(10_000);
   const pushed = (added: string[]) =>
-    readEvent(providers.github, new Headers(), { ref: "refs/heads/main", commits: [{ added }] });
+    readEvent(gitHosts.github, new Headers(), { ref: "refs/heads/main", commits: [{ added }] });
   expect(pushed(files)).toMatchObject(unknown);
   expect(pushed(files.slice(1)).paths).toHaveLength(10_000);
 });
@@ -60,7 +60,7 @@ function lineOf(name: string, event: NormalizedEvent): string {
 test("every example payload of GitHub is read as its golden line", async () => {
   const lines = examples.flatMap(({ name, examples: bodies }) =>
     (bodies as JsonObject[]).map((payload, index) => {
-      const event = readEvent(providers.github, new Headers({ "x-github-event": name }), payload);
+      const event = readEvent(gitHosts.github, new Headers({ "x-github-event": name }), payload);
       return lineOf(`${name} ${index} ${String(payload.action ?? "")}`.trimEnd(), event);
     }),
   );

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { gitHosts } from "../../src/git-host/hosts.ts";
+import {
+  hmacOf,
+  isSignedBy,
+  type SignatureScheme,
+  type SignedRequest,
+} from "../../src/git-host/proof/signature.ts";
+import { diagnose } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
-import { providers, type SignatureScheme } from "../../src/webhook/host/providers.ts";
-import { hmacOf, isSignedBy, type SignedRequest } from "../../src/webhook/proof/signature.ts";
-import { diagnose } from "../../src/webhook/proof/signature-doctor.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, hmac, makeHook } from "../support/hook.ts";
 
@@ -30,12 +35,12 @@ describe("the signature", () => {
     const expected = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     expect(hmacOf(secret, Buffer.from("Hello, World!")).toString("hex")).toBe(expected);
     const headers = { "X-Hub-Signature-256": `sha256=${expected}` };
-    expect(isSigned(providers.github.signature, requestOf("Hello, World!", headers))).toBe(true);
-    expect(isSigned(providers.github.signature, requestOf("Hello, World?", headers))).toBe(false);
+    expect(isSigned(gitHosts.github.signature, requestOf("Hello, World!", headers))).toBe(true);
+    expect(isSigned(gitHosts.github.signature, requestOf("Hello, World?", headers))).toBe(false);
   });
 
   test("of Gitee is the password, or a signed timestamp of the last hour", () => {
-    const { signature } = providers.gitee;
+    const { signature } = gitHosts.gitee;
     const sentAtMs = 1_633_679_083_918;
     const timestamp = String(sentAtMs);
     const sign = hmac(secret, `${timestamp}\n${secret}`, "base64");
@@ -59,17 +64,17 @@ describe("the signature", () => {
   test("of Bitbucket is in X-Hub-Signature, of Gogs and Gitea in their own headers", () => {
     const digest = hmac(secret, "{}");
     expect(
-      isSigned(providers.bitbucket.signature, requestOf("{}", { "X-Hub-Signature": `sha256=${digest}` })),
+      isSigned(gitHosts.bitbucket.signature, requestOf("{}", { "X-Hub-Signature": `sha256=${digest}` })),
     ).toBe(true);
     expect(
-      isSigned(providers.bitbucket.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
+      isSigned(gitHosts.bitbucket.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
     ).toBe(false);
-    expect(isSigned(providers.gogs.signature, requestOf("{}", { "X-Gogs-Signature": digest }))).toBe(true);
-    expect(isSigned(providers.gitea.signature, requestOf("{}", { "X-Gitea-Signature": digest }))).toBe(true);
+    expect(isSigned(gitHosts.gogs.signature, requestOf("{}", { "X-Gogs-Signature": digest }))).toBe(true);
+    expect(isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Gitea-Signature": digest }))).toBe(true);
     expect(
-      isSigned(providers.gitea.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
+      isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
     ).toBe(true);
-    expect(isSigned(providers.gitea.signature, requestOf("{}", { "X-Gitea-Signature": "" }))).toBe(false);
+    expect(isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Gitea-Signature": "" }))).toBe(false);
   });
 
   test("of GitLab, Codeup and the specification's token hosts is the secret itself, each in its own header", () => {
@@ -79,7 +84,7 @@ describe("the signature", () => {
     } as const;
     for (const provider of Object.keys(headers) as (keyof typeof headers)[])
       for (const [owner, header] of Object.entries(headers)) {
-        const signed = isSigned(providers[provider].signature, requestOf("{}", { [header]: secret }));
+        const signed = isSigned(gitHosts[provider].signature, requestOf("{}", { [header]: secret }));
         expect([provider, header, signed]).toEqual([provider, header, owner === provider]);
       }
   });
@@ -90,14 +95,14 @@ describe("the signature", () => {
       "X-Gitea-Signature": hmac(secret, "{}"),
       "X-Hub-Signature-256": `sha256=${hmac(secret, "{}")}`,
     };
-    expect(isSigned(providers.gitea.signature, requestOf(form, ofJson, "{}"))).toBe(true);
-    expect(isSigned(providers.github.signature, requestOf(form, ofJson, "{}"))).toBe(false);
+    expect(isSigned(gitHosts.gitea.signature, requestOf(form, ofJson, "{}"))).toBe(true);
+    expect(isSigned(gitHosts.github.signature, requestOf(form, ofJson, "{}"))).toBe(false);
     const ofForm = { "X-Hub-Signature-256": `sha256=${hmac(secret, form)}` };
-    expect(isSigned(providers.github.signature, requestOf(form, ofForm, "{}"))).toBe(true);
+    expect(isSigned(gitHosts.github.signature, requestOf(form, ofForm, "{}"))).toBe(true);
   });
 
   test("is never satisfied by an empty proof", () => {
-    for (const { signature } of Object.values(providers))
+    for (const { signature } of Object.values(gitHosts))
       expect(isSigned(signature, requestOf("{}", {}))).toBe(false);
   });
 });
@@ -113,12 +118,12 @@ describe("the diagnosis of a failed signature", () => {
       nowMs: 0,
       ...more,
     });
-  const github = providers.github.signature;
+  const github = gitHosts.github.signature;
   const signedWith = (key: string, body: string, prefix = "sha256=") => ({
     "X-Hub-Signature-256": prefix + hmac(key, body),
   });
   const atGitlab = (headers: Record<string, string>) =>
-    diagnosisOf(providers.gitlab.signature, requestOf("{}", { ...signedWith(secret, "{}"), ...headers }));
+    diagnosisOf(gitHosts.gitlab.signature, requestOf("{}", { ...signedWith(secret, "{}"), ...headers }));
   const rows: [string, string, RegExp][] = [
     ["a missing header", diagnosisOf(github, requestOf("{}", {})), /X-Hub-Signature-256 is missing/],
     [
@@ -182,13 +187,13 @@ describe("the diagnosis of a failed signature", () => {
     ["another secret", diagnosisOf(github, requestOf("{}", signedWith("other", "{}"))), /differs/],
     [
       "HMAC for a token",
-      diagnosisOf(providers.gitlab.signature, requestOf("{}", { "X-Gitlab-Token": hmac(secret, "{}") })),
+      diagnosisOf(gitHosts.gitlab.signature, requestOf("{}", { "X-Gitlab-Token": hmac(secret, "{}") })),
       /check “Proof of the sender”/,
     ],
     [
       "a stale timestamp",
       diagnosisOf(
-        providers.gitee.signature,
+        gitHosts.gitee.signature,
         requestOf("{}", {
           "X-Gitee-Token": hmac(secret, `1633679083918\n${secret}`, "base64"),
           "X-Gitee-Timestamp": "1633679083918",

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
+import { gitHosts } from "../../src/git-host/hosts.ts";
+import {
+  type ConfiguredPlace,
+  isSignedBy,
+  type SignatureScheme,
+  type SignedRequest,
+} from "../../src/git-host/proof/signature.ts";
+import { diagnose } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { standardDigest } from "../../src/standard-webhooks.ts";
-import { providers, type SignatureScheme } from "../../src/webhook/host/providers.ts";
-import { type ConfiguredPlace, isSignedBy, type SignedRequest } from "../../src/webhook/proof/signature.ts";
-import { diagnose } from "../../src/webhook/proof/signature-doctor.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, makeHook, sha } from "../support/hook.ts";
 
@@ -24,8 +29,8 @@ const standard: ConfiguredPlace = { ...webhookDefaults, verifyMode: "standard" }
 
 /** The two senders with this signature: GitLab, and any sender if the project is configured for it. */
 const senders: [string, SignatureScheme, ConfiguredPlace][] = [
-  ["GitLab", providers.gitlab.signature, webhookDefaults],
-  ["a generic sender", providers.generic.signature, standard],
+  ["GitLab", gitHosts.gitlab.signature, webhookDefaults],
+  ["a generic sender", gitHosts.generic.signature, standard],
 ];
 
 function requestOf(headers: Record<string, string>, body = vector.body): SignedRequest {
@@ -119,7 +124,7 @@ test("a sender that does not match the configuration gets a hint which setting f
   const said = diagnose({
     secrets: [vector.secret],
     endedSecrets: [],
-    scheme: providers.generic.signature,
+    scheme: gitHosts.generic.signature,
     place: webhookDefaults,
     request: requestOf(vector.headers),
     nowMs: vector.sentAtMs,
@@ -127,7 +132,7 @@ test("a sender that does not match the configuration gets a hint which setting f
   expect(said).toMatch(/set verifyMode to standard/);
   const other = isSignedBy(
     vector.secret,
-    providers.hostb.signature,
+    gitHosts.hostb.signature,
     standard,
     requestOf(vector.headers),
     vector.sentAtMs,

@@ -1,7 +1,7 @@
+import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { Project, ProjectKeeper } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { repositoryPlaceOf } from "../../task/notify/repository-place.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 
 const maxCompared = 1000;

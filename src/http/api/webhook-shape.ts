@@ -1,3 +1,4 @@
+import { keptOfGeneric } from "../../git-host/kept-headers.ts";
 import type { Project } from "../../model/project.ts";
 import {
   eventNames,
@@ -9,7 +10,6 @@ import {
 } from "../../model/webhook-config.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
-import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import type { PollState } from "../../webhook/poll/poller.ts";
 import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";

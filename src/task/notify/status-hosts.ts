@@ -1,6 +1,6 @@
+import type { RepositoryPlace } from "../../model/git/repository-place.ts";
 import type { StatusProof } from "../../model/outgoing-call.ts";
 import type { TaskState } from "../../model/task.ts";
-import type { RepositoryPlace } from "./repository-place.ts";
 
 /** `replaced`: a later push took over the task. `skipped`: a filter excluded the push. Neither is a failure. */
 export type StatusState = TaskState | "replaced" | "skipped";

@@ -1,3 +1,4 @@
+import { pollEvent } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, ProjectState } from "../../model/delivery.ts";
 import { isCommit, toFullRef } from "../../model/git/git-ref.ts";
 import type { Project } from "../../model/project.ts";
@@ -11,7 +12,6 @@ import {
   type QueuePlace,
   type TaskOrder,
 } from "../../task/queue/queue.ts";
-import { pollEvent } from "../host/normalized.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";
 import { cutAtBytes, maxMessageBytes } from "./stored-body.ts";

@@ -1,8 +1,7 @@
+import { refChangeOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
-
 import type { MatchWork } from "../../model/glob.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { refChangeOf } from "../host/normalized.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";
 import type { Outcome } from "./outcome.ts";

@@ -1,8 +1,9 @@
-import { decodeBody, formPayloadOf } from "../host/body.ts";
-import { keptHeaders, withoutSecret } from "../host/kept-headers.ts";
-import { providerOf } from "../host/providers.ts";
-import { type HeaderValues, hostDeliveryIdOf, readEvent } from "../host/read-event.ts";
-import { isSignedBy, type SignedRequest } from "../proof/signature.ts";
+import { decodeBody, formPayloadOf } from "../../git-host/delivery/body.ts";
+import type { HeaderValues } from "../../git-host/delivery/headers.ts";
+import { gitHostOf } from "../../git-host/hosts.ts";
+import { keptHeaders, withoutSecret } from "../../git-host/kept-headers.ts";
+import { isSignedBy, type SignedRequest } from "../../git-host/proof/signature.ts";
+import { hostDeliveryIdOf, readEvent } from "../../git-host/read-event.ts";
 import type { Hook } from "./locate.ts";
 import type { Known } from "./record.ts";
 import { storedBodyOf } from "./stored-body.ts";
@@ -48,7 +49,7 @@ export function unknownDelivery(incoming: Incoming, nowMs: number): Known {
 
 /** For a delivery to a hook, before its body is read. */
 export function locatedDelivery(hook: Hook, incoming: Incoming, known: Known): Known {
-  const provider = providerOf(hook.config.provider);
+  const provider = gitHostOf(hook.config.provider);
   const headers = withoutSecret(incoming.headers, hook.config);
   return {
     ...known,
@@ -68,7 +69,7 @@ export function readDelivery(hook: Hook, incoming: Incoming, known: Known, body:
     headers.get("content-type") ?? "",
     headers.get("content-encoding") ?? "",
   );
-  const event = payload === null ? null : readEvent(providerOf(hook.config.provider), headers, payload);
+  const event = payload === null ? null : readEvent(gitHostOf(hook.config.provider), headers, payload);
   const nowMs = known.arrivedAt.getTime();
   const secrets = [...hook.secrets().accepted(nowMs), ...hook.secrets().ended(nowMs)];
   return { known: { ...known, event, body: storedBodyOf(text, payload ?? undefined, secrets) }, problem };
@@ -93,7 +94,7 @@ export function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedReq
 export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): boolean {
   const accepted = hook.secrets().accepted(nowMs);
   if (accepted.length === 0) return true;
-  const { signature } = providerOf(hook.config.provider);
+  const { signature } = gitHostOf(hook.config.provider);
   // Without an early exit: the time must not reveal which of two secrets matches.
   return accepted.filter((secret) => isSignedBy(secret, signature, hook.config, request, nowMs)).length > 0;
 }

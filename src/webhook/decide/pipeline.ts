@@ -1,6 +1,7 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault, messageOf as textOf } from "../../errors.ts";
+import { gitHostOf } from "../../git-host/hosts.ts";
 import type { Logger } from "../../logger.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
@@ -9,7 +10,6 @@ import { reasonText } from "../../reason/reason.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
 import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
-import { providerOf } from "../host/providers.ts";
 import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
 import type { Decision, HookRules } from "./create-task.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
@@ -233,7 +233,7 @@ function hookRulesOf({ config, rules }: Hook): HookRules {
   const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
   const { mergeRequestActions, repositoryCheck } = config;
   const { debounceSeconds } = rules;
-  const hasRepeats = rules.events.includes("merge_request") || "create" in providerOf(config.provider).events;
+  const hasRepeats = rules.events.includes("merge_request") || "create" in gitHostOf(config.provider).events;
   return {
     ...{ projectId, debounceScope, queuePolicy, refSource, actions, mergeRequestActions, repositoryCheck },
     ...{ updatedAt, debounceSeconds, hasRepeats },

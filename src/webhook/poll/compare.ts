@@ -1,4 +1,5 @@
 import type { RemoteRef } from "../../git/remote.ts";
+import { normalized, pollEvent, refFieldsOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
@@ -9,7 +10,6 @@ import { filter, newFilterWork } from "../decide/filters.ts";
 import type { Hook } from "../decide/locate.ts";
 import type { Rules } from "../decide/rules.ts";
 import { newTrace } from "../decide/trace.ts";
-import { normalized, pollEvent, refFieldsOf } from "../host/normalized.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */

@@ -1,4 +1,8 @@
 import type { Clock } from "../../clock.ts";
+import { gitHostOf } from "../../git-host/hosts.ts";
+import { keptHeaders } from "../../git-host/kept-headers.ts";
+import type { SignedRequest } from "../../git-host/proof/signature.ts";
+import { diagnose } from "../../git-host/signature-doctor.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
@@ -18,10 +22,6 @@ import {
 import { notEnabled, type Pipeline, type Sent, signatureInvalid } from "../decide/pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
 import { type Known, withBoundedEvent } from "../decide/record.ts";
-import { keptHeaders } from "../host/kept-headers.ts";
-import { providerOf } from "../host/providers.ts";
-import type { SignedRequest } from "../proof/signature.ts";
-import { diagnose } from "../proof/signature-doctor.ts";
 import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
 export interface Receiver {
@@ -262,7 +262,7 @@ function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string 
   return diagnose({
     secrets: secrets.accepted(nowMs),
     endedSecrets: secrets.ended(nowMs),
-    scheme: providerOf(hook.config.provider).signature,
+    scheme: gitHostOf(hook.config.provider).signature,
     place: hook.config,
     request,
     nowMs,

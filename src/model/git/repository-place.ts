@@ -1,4 +1,4 @@
-import { gitAddressOf } from "../../model/git/git-url.ts";
+import { gitAddressOf } from "./git-url.ts";
 
 /** Web address and path of a repository. */
 export interface RepositoryPlace {

@@ -1,29 +1,15 @@
-import type { ProviderName } from "../../model/webhook-config.ts";
-import { standardHeaders } from "../../standard-webhooks.ts";
-import { type EventKind, type PayloadParser, parseGenericPayload, parseHostPayload } from "./payloads.ts";
-
-/** How a delivery is authenticated, and by which header: the first header that is not empty counts. */
-export type SignatureScheme =
-  | {
-      type: "hmac";
-      headers: readonly string[];
-      prefix: string;
-      /** Of a form body, the host signs the JSON inside. */
-      signsFormPayload?: boolean;
-    }
-  | {
-      type: "token";
-      headers: readonly string[];
-      /** The host may send a Standard Webhooks signature instead of the secret. */
-      orStandard?: boolean;
-    }
-  /** The password itself, or a signature of a timestamp with it. */
-  | { type: "gitee"; headers: readonly string[]; timestampHeader: string }
-  /** By the project's secretHeader, secretQuery, verifyMode, signaturePrefix and signatureEncoding. */
-  | { type: "configured" };
+import type { ProviderName } from "../model/webhook-config.ts";
+import { standardHeaders } from "../standard-webhooks.ts";
+import {
+  type EventKind,
+  type PayloadParser,
+  parseGenericPayload,
+  parseHostPayload,
+} from "./delivery/payloads.ts";
+import type { SignatureScheme } from "./proof/signature.ts";
 
 /** A Git host. To add one, add a row. */
-export interface Provider {
+export interface GitHost {
   title: string;
   /** The first header that was sent counts. Empty list: the body names the event. */
   eventHeaders: readonly string[];
@@ -49,7 +35,7 @@ const gitlabEvents = {
   "system hook": "by_body",
 } as const;
 
-export const providers = {
+export const gitHosts = {
   hosta: {
     title: "Host A",
     eventHeaders: ["X-HostA-Event"],
@@ -169,8 +155,8 @@ export const providers = {
     signature: { type: "hmac", headers: ["X-Hub-Signature"], prefix: "sha256=" },
     parse: parseHostPayload,
   },
-} as const satisfies Record<ProviderName, Provider>;
+} as const satisfies Record<ProviderName, GitHost>;
 
-export function providerOf(name: ProviderName): Provider {
-  return providers[name];
+export function gitHostOf(name: ProviderName): GitHost {
+  return gitHosts[name];
 }

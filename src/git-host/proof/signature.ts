@@ -2,8 +2,27 @@ import { timingSafeEqual } from "node:crypto";
 import { type WebhookConfig, webhookDefaults } from "../../model/webhook-config.ts";
 import { isSameSecret } from "../../secrets.ts";
 import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
-import type { SignatureScheme } from "../host/providers.ts";
-import { firstHeader, type HeaderValues } from "../host/read-event.ts";
+import { firstHeader, type HeaderValues } from "../delivery/headers.ts";
+
+/** How a delivery is authenticated, and by which header: the first header that is not empty counts. */
+export type SignatureScheme =
+  | {
+      type: "hmac";
+      headers: readonly string[];
+      prefix: string;
+      /** Of a form body, the host signs the JSON inside. */
+      signsFormPayload?: boolean;
+    }
+  | {
+      type: "token";
+      headers: readonly string[];
+      /** The host may send a Standard Webhooks signature instead of the secret. */
+      orStandard?: boolean;
+    }
+  /** The password itself, or a signature of a timestamp with it. */
+  | { type: "gitee"; headers: readonly string[]; timestampHeader: string }
+  /** By the project's secretHeader, secretQuery, verifyMode, signaturePrefix and signatureEncoding. */
+  | { type: "configured" };
 
 /** The parts of a request that its verification needs. */
 export interface SignedRequest {

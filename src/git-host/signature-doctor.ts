@@ -1,9 +1,9 @@
-import { parseJson } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
-import { isSameSecret } from "../../secrets.ts";
-import { standardHeaders } from "../../standard-webhooks.ts";
-import { type Provider, providers, type SignatureScheme } from "../host/providers.ts";
-import { firstHeader } from "../host/read-event.ts";
+import { parseJson } from "../json.ts";
+import { reasonText } from "../reason/reason.ts";
+import { isSameSecret } from "../secrets.ts";
+import { standardHeaders } from "../standard-webhooks.ts";
+import { firstHeader } from "./delivery/headers.ts";
+import { type GitHost, gitHosts } from "./hosts.ts";
 import {
   type ConfiguredPlace,
   hmacOf,
@@ -11,9 +11,10 @@ import {
   isSignedBy,
   proofHeadersOf,
   proofOf,
+  type SignatureScheme,
   type SignedRequest,
   withoutPrefix,
-} from "./signature.ts";
+} from "./proof/signature.ts";
 
 /** Variants of larger bodies are not tried, to limit the work that an unauthenticated request causes. */
 const maxTriedBytes = 256 * 1024;
@@ -69,7 +70,7 @@ function missingProof({ scheme, place, request }: FailedSignature): string {
     "sha1=",
   );
   if (isOldAlone) return `${expected}; there is only a SHA-1 signature, which is not accepted`;
-  const others: Provider[] = Object.values(providers).filter(
+  const others: GitHost[] = Object.values(gitHosts).filter(
     ({ signature }) =>
       signature.type !== "configured" && firstHeader(request.headers, proofHeadersOf(signature)) !== "",
   );
