@@ -110,11 +110,3 @@ test("a rollback that ends on a full disk leaves no process in the record that t
   await rollback?.close({ isKept: true, keep: 1 });
   expect(readRecord(dirname(kept.source))).toMatchObject({ isKept: true, trees: [] });
 });
-
-test("checkouts that cannot be listed are not taken for none", async () => {
-  const workspaces = open();
-  const { source } = await workspaces.open(7, 1, 1);
-  expect(workspaces.sourcesOf(7)).toEqual([source]);
-  writeFileSync(join(root, "work/project-8"), "");
-  expect(workspaces.sourcesOf(8)).toBeNull();
-});

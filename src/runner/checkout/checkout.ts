@@ -1,13 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { copyFile } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { lastFault } from "../../git/last-fault.ts";
 import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { careForClone } from "./clone-care.ts";
 import type { GitResult } from "./git-result.ts";
+import { trimClone } from "./trim-clone.ts";
 
 const detailsMax = 1000;
 
@@ -40,8 +39,6 @@ export interface CheckoutOptions {
   commit: string | null;
   /** Bare repository of the project, kept between its tasks. */
   cache: string;
-  /** Checkouts of the project that borrow objects from it; null: not known. */
-  borrowers: string[] | null;
   /** Destination folder; must not exist. */
   target: string;
   /** Runs git in the project's environment, or in one without its credential; throws if it is stopped. */
@@ -61,7 +58,7 @@ const historySteps = [50, 1000, 2_147_483_647];
 
 /** Checks out the commit of a ref into a new folder. */
 export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
-  const { repo, cache, target, git, say } = options;
+  const { repo, target, git, say } = options;
   const ref = toFullRef(options.ref);
   if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(options.ref)} is not usable.`);
   if (options.commit !== null && !isCommit(options.commit))
@@ -75,19 +72,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   const isTip = options.commit === null || options.commit.toLowerCase() === tip.commit;
   const checkedOut = isTip ? tip : await reach(options, ref, tip.commit, options.commit ?? "");
 
-  mkdirSync(target, { recursive: true });
-  await must(git(["init", "-q", "--", target]), "A workspace could not be made");
-  // Objects are borrowed from the cached clone, so a checkout takes no second copy of the history.
-  mkdirSync(join(target, ".git/objects/info"), { recursive: true });
-  writeFileSync(join(target, ".git/objects/info/alternates"), `${join(cache, "objects")}\n`);
-  if (existsSync(join(cache, "shallow")))
-    await copyFile(join(cache, "shallow"), join(target, ".git/shallow"));
-  const quotedUrl = repo.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
-  appendFileSync(join(target, ".git/config"), `[remote "origin"]\n\turl = "${quotedUrl}"\n`);
-  await must(
-    git(["-C", target, "checkout", "-q", "--force", "--detach", checkedOut.commit, "--"]),
-    "The commit could not be checked out",
-  );
+  await copyCommit(options, checkedOut.commit);
   if (repo.submodules)
     await must(
       git(
@@ -102,6 +87,26 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   if (repo.lfs) await fetchLfsFiles(options);
   say(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
   return checkedOut;
+}
+
+/**
+ * Makes a repository of its own with this one commit: scripts own it, and later changes of the clone do not reach it. The
+ * objects are read from the clone until they are packed, which costs less than a fetch from it.
+ */
+async function copyCommit({ repo, cache, target, git }: CheckoutOptions, commit: string): Promise<void> {
+  const inTarget = (...args: string[]) => git(["-C", target, ...args]);
+  mkdirSync(target, { recursive: true });
+  await must(git(["init", "-q", "--", target]), "A workspace could not be made");
+  const alternates = join(target, ".git/objects/info/alternates");
+  mkdirSync(dirname(alternates), { recursive: true });
+  writeFileSync(alternates, `${join(cache, "objects")}\n`);
+  writeFileSync(join(target, ".git/shallow"), `${commit}\n`);
+  const quotedUrl = repo.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  appendFileSync(join(target, ".git/config"), `[remote "origin"]\n\turl = "${quotedUrl}"\n`);
+  const failure = "The commit could not be checked out";
+  await must(inTarget("checkout", "-q", "--force", "--detach", commit, "--"), failure);
+  await must(inTarget("-c", "pack.window=0", "repack", "-a", "-d", "-q", "--no-write-bitmap-index"), failure);
+  rmSync(alternates);
 }
 
 /**
@@ -139,15 +144,14 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedO
   if (existsSync(join(cache, "HEAD"))) {
     const tip = await tipUnlessDamaged(options, ref);
     if (tip !== null) {
-      await careForClone(cache, options.borrowers, git);
+      await trimClone(cache, git);
       return tip;
     }
     options.say("the cached clone cannot be used; fetching it anew");
   }
-  await makeCache(options, "objects");
-  const tip = await tipUnlessDamaged(options, ref);
-  if (tip !== null) return tip;
-  await makeCache(options);
+  rmSync(cache, { recursive: true, force: true });
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  await must(git(["init", "-q", "--bare", "--", cache]), "The project's cached clone could not be made");
   return takeTip(options, ref);
 }
 
@@ -190,14 +194,6 @@ function missingText(ref: string, url: string): string {
   return ref.startsWith("refs/heads/")
     ? reasonText("branch_missing", { ref: name, url, tag: name })
     : reasonText("ref_missing", { ref: name, url });
-}
-
-/** Makes an empty clone, or one with the objects of the earlier clone: kept workspaces borrow them. */
-async function makeCache({ cache, git }: CheckoutOptions, keep?: "objects"): Promise<void> {
-  mkdirSync(cache, { recursive: true });
-  for (const name of readdirSync(cache))
-    if (name !== keep) rmSync(join(cache, name), { recursive: true, force: true });
-  await must(git(["init", "-q", "--bare", "--", cache]), "The project's cached clone could not be made");
 }
 
 /** Always as a pack: git compares the objects of a pack with those that exist, so that a damaged object is found. */

@@ -38,7 +38,6 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
       ref: instruction.ref,
       commit: instruction.commit,
       cache: workspaces.cacheOf(instruction.projectId),
-      borrowers: workspaces.sourcesOf(instruction.projectId),
       target: workspace.source,
       say: (text) => stream.say("checkout", text),
       async git(args, isAnonymous = false) {

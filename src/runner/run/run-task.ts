@@ -249,8 +249,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     say: (text) => stream.say("system", text),
   };
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
-  if (user !== null && !release)
-    await giveTo(user, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
+  if (user !== null && !release) await giveTo(user, workspace.source);
   try {
     const caches = cachePaths.length > 0 ? cache.folder : null;
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { reasonText } from "../../reason/reason.ts";
@@ -46,7 +45,7 @@ export interface Script {
   command: string[];
   cwd: string;
   mark: string;
-  folders: { source: string; scripts: string; clone: string; caches: string | null };
+  folders: { source: string; scripts: string; caches: string | null };
   /** Null: the runner's own user. */
   user: ScriptUser | null;
   /** The runner's own environment. */
@@ -158,12 +157,10 @@ function ownerOfFiles({ name }: Engine): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
-/** The checkout borrows objects from the clone, so git in the container needs them at the same path. */
-function mountsOf({ source, scripts, clone, caches }: Script["folders"]) {
+function mountsOf({ source, scripts, caches }: Script["folders"]) {
   return [
     { folder: source, isReadOnly: false },
     { folder: scripts, isReadOnly: true },
-    { folder: join(clone, "objects"), isReadOnly: true },
     ...(caches === null ? [] : [{ folder: caches, isReadOnly: false }]),
   ];
 }

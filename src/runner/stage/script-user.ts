@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { Fault } from "../../errors.ts";
 import { markVariable } from "../process/process-tree.ts";
 import { guarded } from "./script-environment.ts";
@@ -111,7 +111,6 @@ export function letEnter(user: ScriptUser, root: string, scripts: string): void 
     chmodSync(folder, 0o711);
   chownSync(ofTask, 0, user.gid);
   chmodSync(ofTask, 0o710);
-  chmodSync(join(root, "cache"), 0o711);
   chownSync(scripts, 0, user.gid);
   chmodSync(scripts, 0o750);
 }
@@ -136,10 +135,8 @@ export function mustReach(user: ScriptUser, root: string): void {
   );
 }
 
-/** Gives the checkout to the account, and lets it read the clone; other users of the machine can enter neither. */
-export async function giveTo(user: ScriptUser, folder: string, clone: string): Promise<void> {
-  chownSync(clone, 0, user.gid);
-  chmodSync(clone, 0o750);
+/** Gives the checkout to the account; other users of the machine cannot enter it. */
+export async function giveTo(user: ScriptUser, folder: string): Promise<void> {
   const child = Bun.spawn(["chown", "-R", "-h", `${user.uid}:${user.gid}`, "--", folder], {
     stdout: "ignore",
     stderr: "pipe",

@@ -172,14 +172,14 @@ function prepare(stage: Stage, context: StageContext, command: StageCommand, mar
   const { instruction } = context;
   // What is deployed must not come from a folder that other tasks write to.
   const caches = stage.name === "build" ? context.caches : null;
-  const { source, scripts, clone } = context.workspace;
+  const { source, scripts } = context.workspace;
   return context.execution.prepare({
     stage,
     instruction,
     command: command.command,
     cwd: command.cwd,
     mark,
-    folders: { source, scripts, clone, caches },
+    folders: { source, scripts, caches },
     user: context.user,
     own: context.env,
     variables: command.variables,

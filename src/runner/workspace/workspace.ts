@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -28,8 +28,6 @@ export interface Workspace {
   source: string;
   /** Scripts and other files of the task outside the checkout. */
   scripts: string;
-  /** The project's clone, from which the checkout borrows objects. */
-  clone: string;
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
@@ -201,7 +199,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
       trust: record.trust ?? "other",
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
-      clone: join(folder, "../../../cache", `project-${projectId}.git`),
       noteTree(tree) {
         record.trees.push(tree);
         writeRecord(folder, record);
@@ -237,17 +234,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
     };
   }
 
-  /** Such as those of deleted projects. A clone that a kept workspace borrows objects from stays. */
+  /** Such as those of deleted projects. */
   async function sweepCaches(root: string): Promise<number> {
     let swept = 0;
     for (const name of foldersIn(join(root, "cache"))) {
       const cache = join(root, "cache", name);
-      const borrowers = join(root, "work", name.replace(/\.git$/, ""));
       // A runner of another version may be finishing its tasks in the same folder.
       const usedAt = statSync(cache, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
       const isUsed = clock.now() - usedAt < cacheUnusedMs;
-      const isBorrowed = foldersIn(borrowers).length > 0;
-      if (!isUsed && !isBorrowed && (await tryToRemove(cache))) swept += 1;
+      if (!isUsed && (await tryToRemove(cache))) swept += 1;
     }
     return swept;
   }
@@ -262,14 +257,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
       const now = new Date(clock.now());
       if (existsSync(cache)) utimesSync(cache, now, now);
       return cache;
-    },
-    /** The checkouts that may borrow objects from this clone; those of the former folder have their own. Null: not known. */
-    sourcesOf(projectId: number): string[] | null {
-      try {
-        return readdirSync(ofProject(projectId)).map((name) => join(ofProject(projectId), name, "source"));
-      } catch {
-        return null;
-      }
     },
     async open(
       projectId: number,
