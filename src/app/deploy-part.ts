@@ -69,7 +69,7 @@ export async function buildDeployPart(
     secrets,
     gitUrlRules: gitUrlRulesOf(config),
     announcer: tasks.events,
-    waitingOf: tasks.waitingOf,
+    waitOf: tasks.waitOf,
     onDelivery: (delivery) => live.delivery(delivery),
     baseUrl: baseUrl.current,
     ownUrl: () => ownUrl.current().url,

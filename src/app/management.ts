@@ -49,8 +49,6 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     gitUrlRules: gitUrlRulesOf(config),
     manualTasks: tasks.manualTasks,
     approvals: tasks.approvals,
-    waitingOf: tasks.waitingOf,
-    runnersChanged: tasks.runnersChanged,
     testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],

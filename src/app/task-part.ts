@@ -22,7 +22,7 @@ import type { AttemptOptions } from "../task/notify/outgoing-attempt.ts";
 import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
-import { buildWaiting } from "../task/queue/waiting.ts";
+import { buildRecentWait } from "../task/queue/recent-wait.ts";
 import { buildWatchedTime } from "../task/queue/watched-time.ts";
 import { expiredTasks } from "../task/retention.ts";
 import type { AppContext } from "./part.ts";
@@ -72,14 +72,14 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   });
   const watched = buildWatchedTime(clock.elapsed);
   const runnerWatch = buildRunnerWatch({ store, outbox, watched, consoleUrl, log });
-  const { waitingOf, runnersChanged } = buildWaiting();
+  const waitOf = buildRecentWait(store);
   const events = buildTaskEvents({
     keepers: store,
     wakeups,
     live: options.live,
     outbox,
     metrics: taskMetrics,
-    noteWaiting: buildWaitingNote({ store, waitingOf, log }),
+    noteWaiting: buildWaitingNote({ store, waitOf, log }),
     consoleUrl,
     log,
   });
@@ -101,8 +101,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     manualTasks: buildManualTasks({ store, events }),
     events,
     approvals,
-    waitingOf,
-    runnersChanged,
+    waitOf,
     testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),
     async start(): Promise<void> {
       runnerWatch.start();

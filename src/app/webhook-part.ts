@@ -9,7 +9,7 @@ import { buildRetention } from "../retention.ts";
 import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
-import type { WaitingOf } from "../task/queue/waiting.ts";
+import type { WaitOf } from "../task/queue/recent-wait.ts";
 import { version } from "../version.ts";
 import { buildHookDirectory } from "../webhook/decide/locate.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
@@ -28,7 +28,7 @@ export interface WebhookPartOptions {
   secrets: Secrets;
   gitUrlRules: GitUrlRules;
   announcer: TaskAnnouncer;
-  waitingOf: WaitingOf;
+  waitOf: WaitOf;
   /** For the live console. */
   onDelivery: (summary: DeliverySummary) => void;
   baseUrl: () => { url: string; isConfigured: boolean };
@@ -38,7 +38,7 @@ export interface WebhookPartOptions {
 
 /** The webhook of the deploy service: the delivery endpoint and its management. */
 export function buildWebhookPart({ config, log, metrics, clock }: AppContext, options: WebhookPartOptions) {
-  const { store, secrets, announcer, waitingOf, onDelivery, baseUrl } = options;
+  const { store, secrets, announcer, waitOf, onDelivery, baseUrl } = options;
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
   const limitPerMinute = config["webhook.limitPerMinute"];
@@ -54,7 +54,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     limitPerMinute,
     keepsTips: config["webhook.reconcileMinutes"] > 0,
     announcer,
-    waitingOf,
+    waitOf,
     onDelivery,
   });
   const runner = runnerFolders(config);

@@ -1,5 +1,5 @@
+import type { Sentence } from "../reason/reason.ts";
 import type { TaskApproval } from "./approval/task-approval.ts";
-import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { StageName } from "./project.ts";
 import type { Actions, EventName } from "./webhook-config.ts";
@@ -206,19 +206,19 @@ export interface Lease {
 
 export interface TaskClaim {
   runnerId: number;
-  labels: string[];
-  /** As the runner says in this claim; absent: none. */
-  isolation?: IsolationLevel;
-  containers?: boolean;
-  /** Whether it keeps built workspaces for deploys that wait for an approval. */
-  approvals?: boolean;
   /** Runners that have not called since then are gone; absent: none is. */
   goneBefore?: Date;
-  /** How many tasks the runner may hold; at this number a claim returns null. */
-  concurrency: number;
   leaseHash: string;
   leaseUntil: Date;
   now: Date;
+}
+
+/** Why no runner can take the queued tasks of a project. */
+export interface TaskWait {
+  /** "waiting: no runner has the labels gpu" */
+  reason: Sentence;
+  /** True: only a change of settings helps. False: a runner just has to connect. */
+  isLasting: boolean;
 }
 
 export interface TaskKeeper {
@@ -234,6 +234,11 @@ export interface TaskKeeper {
   change(id: number, change: GuardedChange): Promise<Task | null>;
   /** Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to dispatched. */
   claim(claim: TaskClaim): Promise<Task | null>;
+  /**
+   * Why queued tasks of these projects wait, by project: the rule of the claim that leaves no runner. With `runnerId`, as
+   * if there were no other runner.
+   */
+  waits(projectIds: readonly number[], now: Date, runnerId?: number): Promise<Record<number, TaskWait>>;
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
   /**

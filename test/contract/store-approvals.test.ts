@@ -8,7 +8,7 @@ import { endLease } from "../../src/task/hand-out/end-lease.ts";
 import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleAuditEntry, sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleAuditEntry, sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("requests for approval on $name", async ({ make }) => {
@@ -59,11 +59,8 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
   });
 
   test("an approved one is claimed by the runner with its workspace only, or by another one when that runner is gone", async () => {
-    const registered = { local: false, disabled: false, concurrency: 9, createdAt: sampleTime, labels: [] };
-    const [one, two] = [
-      await store.runners.create({ ...registered, name: "one", tokenHash: "one" }),
-      await store.runners.create({ ...registered, name: "two", tokenHash: "two" }),
-    ];
+    const one = await store.runners.create(sampleRunner("one"));
+    const two = await store.runners.create(sampleRunner("two"));
     const now = await store.now();
     const features = ["releases", "approvals"];
     for (const { id } of [one, two]) await store.runners.update(id, { lastSeenAt: now, features });
@@ -74,19 +71,9 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const id = await waitingTask(project, later, one.id);
     await approve(id);
     const claim = (runnerId: number, more: object = {}) =>
-      store.tasks.claim({
-        runnerId,
-        labels: [],
-        concurrency: 9,
-        approvals: true,
-        leaseHash: `lease ${runnerId}`,
-        leaseUntil: later,
-        now,
-        ...more,
-      });
+      store.tasks.claim({ runnerId, leaseHash: `lease ${runnerId}`, leaseUntil: later, now, ...more });
     const goneBefore = new Date(now.getTime() - 90_000);
     expect(await claim(two.id, { goneBefore })).toBeNull();
-    expect(await claim(one.id, { approvals: false })).toBeNull();
     // A project of which one task waits for its runner is not blocked for the others.
     await store.projects.update(project.id, { deploy: noApproval });
     const other = await store.tasks.create(sampleTask({ projectId: project.id }));
@@ -102,18 +89,13 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
   });
 
   test("a runner of an earlier version gets no task of a project with the rule", async () => {
-    const old = await store.runners.create({
-      ...{ local: false, disabled: false, concurrency: 9, createdAt: sampleTime, labels: [] },
-      ...{ name: "old", tokenHash: "old" },
-    });
+    const old = await store.runners.create(sampleRunner("old"));
+    await store.runners.update(old.id, { lastSeenAt: sampleTime });
     const project = await store.projects.create(sampleProject({ name: "guarded" }));
     const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
     await store.projects.update(project.id, { deploy: { ...noApproval, approval: "required" } });
     const claim = async () =>
-      store.tasks.claim({
-        ...{ runnerId: old.id, labels: [], concurrency: 9, leaseHash: "old", leaseUntil: later },
-        now: await store.now(),
-      });
+      store.tasks.claim({ runnerId: old.id, leaseHash: "old", leaseUntil: later, now: store.now() });
     expect(await claim()).toBeNull();
     await store.projects.update(project.id, { deploy: noApproval });
     expect((await claim())?.id).toBe(id);

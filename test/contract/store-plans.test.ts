@@ -151,12 +151,7 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "the next time a task may start": ({ tasks }) => tasks.nextNotBefore(sampleTime),
   "a claim": ({ tasks }) =>
     tasks.claim({
-      runnerId: 1,
-      labels: ["linux"],
-      concurrency: 2,
-      leaseHash: "lease",
-      leaseUntil: hour(1),
-      now: sampleTime,
+      ...{ runnerId: 1, leaseHash: "lease", leaseUntil: hour(1), now: sampleTime },
     }),
   "the position of a task": ({ tasks }) => tasks.positions([waitingTask], sampleTime),
   "leases of tasks with a runner": ({ tasks }) => tasks.leases(),

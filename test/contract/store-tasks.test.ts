@@ -1,9 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { LogLine, Task, TaskClaim } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
@@ -11,18 +12,16 @@ const later = new Date(sampleTime.getTime() + 60_000);
 describe.each(await availableDatabases())("tasks on $name", async ({ make }) => {
   const { database, store } = await setUpStore(make);
 
+  let runnerId = 0;
+  beforeAll(async () => {
+    runnerId = await addRunner("any", { concurrency: 100 });
+  });
+  const addRunner = async (name: string, change: Partial<Runner> = {}) =>
+    (await store.runners.create(sampleRunner(name, change))).id;
   const addProject = async (labels: string[] = []) =>
     (await store.projects.create(sampleProject({ labels }))).id;
   const claimWith = (change: Partial<TaskClaim> = {}): Promise<Task | null> =>
-    store.tasks.claim({
-      runnerId: 1,
-      labels: [],
-      concurrency: 100,
-      leaseHash: "lease",
-      leaseUntil: later,
-      now: sampleTime,
-      ...change,
-    });
+    store.tasks.claim({ runnerId, leaseHash: "lease", leaseUntil: later, now: sampleTime, ...change });
   const finish = (task: Task | null) =>
     store.tasks.change(task?.id ?? 0, {
       whileIn: ["dispatched", "running", "canceling"],
@@ -63,7 +62,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     const { id } = await store.tasks.create(sampleTask({ projectId }));
     expect(await store.tasks.change(id, { whileIn: ["running"], set: { reason: "no" } })).toBeNull();
     const claimed = await claimWith({ leaseHash: "mine" });
-    expect(claimed).toMatchObject({ id, state: "dispatched", attempt: 1, leaseHash: "mine", runnerId: 1 });
+    expect(claimed).toMatchObject({ id, state: "dispatched", attempt: 1, leaseHash: "mine", runnerId });
     expect(
       await store.tasks.change(id, { whileIn: ["dispatched"], leaseHash: "old", set: { state: "failed" } }),
     ).toBeNull();
@@ -138,26 +137,26 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     const [gpu, plain] = [await addProject(["linux", "gpu"]), await addProject()];
     const heavy = await store.tasks.create(sampleTask({ projectId: gpu }));
     const light = await store.tasks.create(sampleTask({ projectId: plain }));
-    expect((await claimWith({ runnerId: 2, labels: ["linux"], concurrency: 1 }))?.id).toBe(light.id);
-    expect(await claimWith({ runnerId: 2, labels: ["gpu", "linux"], concurrency: 1 })).toBeNull();
-    const other = await claimWith({ runnerId: 3, labels: ["gpu", "linux", "arm"] });
-    expect(other?.id).toBe(heavy.id);
+    const one = await addRunner("one", { labels: ["linux"], concurrency: 1 });
+    await store.runners.update(one, { alsoUnlabelled: true });
+    const other = await addRunner("other", { labels: ["gpu", "linux", "arm"] });
+    expect((await claimWith({ runnerId: one }))?.id).toBe(light.id);
+    await store.runners.update(one, { labels: ["gpu", "linux"] });
+    expect(await claimWith({ runnerId: one })).toBeNull();
+    expect((await claimWith({ runnerId: other }))?.id).toBe(heavy.id);
     await finish(heavy);
     await finish(light);
   });
 
   test("a disabled runner takes no task, also with a claim that began before", async () => {
     await emptyQueue();
-    const runner = await store.runners.create({
-      ...{ name: "disabled", labels: [], groupIds: [], concurrency: 1, tokenHash: "disabled" },
-      ...{ local: false, disabled: true, createdAt: sampleTime },
-    });
+    const off = await addRunner("disabled", { disabled: true });
     const task = await store.tasks.create(sampleTask({ projectId: await addProject() }));
-    expect(await claimWith({ runnerId: runner.id })).toBeNull();
-    await store.runners.update(runner.id, { disabled: false });
-    expect((await claimWith({ runnerId: runner.id }))?.id).toBe(task.id);
+    expect(await claimWith({ runnerId: off })).toBeNull();
+    await store.runners.update(off, { disabled: false });
+    expect((await claimWith({ runnerId: off }))?.id).toBe(task.id);
     await finish(task);
-    await store.runners.delete(runner.id);
+    await store.runners.delete(off);
   });
 
   test("claims that race take each task once and never two of one project", async () => {
@@ -166,17 +165,18 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     const projectIds = await Promise.all(Array.from({ length: 5 }, () => addProject()));
     for (const projectId of projectIds)
       for (let each = 0; each < 4; each++) await store.tasks.create(sampleTask({ projectId }));
+    const runnerIds = await Promise.all(Array.from({ length: 8 }, (_, each) => addRunner(`racer ${each}`)));
     const claimed: number[] = [];
     for (let round = 0; round < 40 && claimed.length < 20; round++) {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, each) =>
           (each % 2 === 0 ? store : other).tasks.claim({
-            runnerId: each,
-            labels: [],
-            concurrency: 100,
-            leaseHash: `lease ${each}`,
-            leaseUntil: later,
-            now: sampleTime,
+            ...{
+              runnerId: runnerIds[each] ?? 0,
+              leaseHash: `lease ${each}`,
+              leaseUntil: later,
+              now: sampleTime,
+            },
           }),
         ),
       );
@@ -275,23 +275,10 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
   });
 
   test("runners are found by token and by being the local one", async () => {
-    const made = await store.runners.create({
-      name: "north",
-      labels: ["linux"],
-      tokenHash: "north-token",
-      local: false,
-      disabled: false,
-      concurrency: 2,
-      createdAt: sampleTime,
-    });
-    expect(await store.runners.byTokenHash("north-token")).toEqual(made);
+    const made = await store.runners.create(sampleRunner("north", { labels: ["linux"] }));
+    expect(await store.runners.byTokenHash("north")).toEqual(made);
     expect(await store.runners.localOne()).toBeNull();
-    const local = await store.runners.create({
-      ...made,
-      name: "local",
-      tokenHash: "local-token",
-      local: true,
-    });
+    const local = await store.runners.create(sampleRunner("local", { local: true }));
     expect(await store.runners.localOne()).toEqual(local);
     expect(
       await store.runners.update(made.id, { lastSeenAt: later, version: "1.2", disabled: true }),
@@ -304,7 +291,8 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     expect(await failureOf(store.runners.update(local.id, { name: "north" }))).toMatchObject({
       code: "conflict",
     });
-    expect((await store.runners.list({ page: 1, pageSize: 1 })).total).toBe(2);
+    const { items, total } = await store.runners.list({ page: 1, pageSize: 1 });
+    expect([items.length, total > 1]).toEqual([1, true]);
     expect(await store.runners.delete(made.id)).toBe(true);
     expect(await store.runners.byId(made.id)).toBeNull();
   });

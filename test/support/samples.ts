@@ -3,10 +3,16 @@ import type { AuditEntry } from "../../src/model/audit.ts";
 import type { NewDelivery } from "../../src/model/delivery.ts";
 import { plainExecution } from "../../src/model/execution.ts";
 import type { Project } from "../../src/model/project.ts";
+import type { Runner } from "../../src/model/runner.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
 
 export const sampleTime = new Date("2026-03-01T10:20:30.456Z");
+
+export function sampleRunner(name: string, change: Partial<Runner> = {}) {
+  const registered = { local: false, disabled: false, concurrency: 9, createdAt: sampleTime };
+  return { ...registered, name, tokenHash: name, labels: [], ...change };
+}
 
 /** Whole models with every field set, for tests that change only what they are about. */
 export function sampleProject(

@@ -10,7 +10,7 @@ import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
 import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleRunner, sampleTask } from "../support/samples.ts";
 
 let database: TestDatabase;
 let store: Store;
@@ -19,15 +19,7 @@ let runner: Runner;
 beforeAll(async () => {
   database = await makeSqlite();
   store = await database.open();
-  runner = await store.runners.create({
-    name: "a runner",
-    labels: [],
-    concurrency: 20,
-    local: false,
-    disabled: false,
-    tokenHash: "hash",
-    createdAt: sampleTime,
-  });
+  runner = await store.runners.create(sampleRunner("a runner"));
 });
 afterAll(() => database.remove());
 

@@ -7,7 +7,7 @@ import type { Store } from "../../src/model/store.ts";
 import { buildRunnerWatch } from "../../src/task/notify/runner-watch.ts";
 import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
-import { sampleProject, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleRunner, sampleTime } from "../support/samples.ts";
 
 const target: NotifyTarget = {
   id: "target",
@@ -33,19 +33,8 @@ describe.each(await availableDatabases())("a runner that is gone, on $name", ({ 
     const linux = await listening({ name: "linux", labels: ["linux"] });
     await listening({ name: "gpu", labels: ["gpu"] });
     await listening({ name: "silent", labels: ["linux"], notify: [{ ...target, events: [] }] });
-    const registered = { local: false, disabled: false, concurrency: 1, createdAt: sampleTime };
-    const gone = await store.runners.create({
-      ...registered,
-      name: "box",
-      labels: ["linux"],
-      tokenHash: "box",
-    });
-    const there = await store.runners.create({
-      ...registered,
-      name: "other",
-      labels: ["gpu"],
-      tokenHash: "other",
-    });
+    const gone = await store.runners.create(sampleRunner("box", { labels: ["linux"] }));
+    const there = await store.runners.create(sampleRunner("other", { labels: ["gpu"] }));
     const now = await store.now();
     await store.runners.update(gone.id, { lastSeenAt: new Date(now.getTime() - 100_000) });
     await store.runners.update(there.id, { lastSeenAt: now });

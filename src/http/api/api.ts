@@ -30,7 +30,6 @@ import type { Inspections } from "../../set-up/inspect.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
-import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Poller } from "../../webhook/poll/poller.ts";
 import type { Replays } from "../../webhook/replay.ts";
@@ -73,8 +72,6 @@ export interface ApiDeps extends RequestDeps {
   gitUrlRules: GitUrlRules;
   manualTasks: ManualTasks;
   approvals: Approvals;
-  waitingOf: WaitingOf;
-  runnersChanged: () => void;
   testMessages: TestMessages;
   /** The setting runner.labels, which the local runner is registered with. */
   localRunnerLabels: string[];
@@ -135,22 +132,18 @@ export function buildApi(deps: ApiDeps) {
         store,
         manualTasks: deps.manualTasks,
         approvals: deps.approvals,
-        waitingOf: deps.waitingOf,
         retentionDays: deps.taskRetentionDays,
       }),
     )
     .route("/api", releasesApi({ store, manualTasks: deps.manualTasks }))
     .route("/api", projectTasksApi(store))
-    .route("/api", overviewApi({ keepers: store, waitingOf: deps.waitingOf, history: push.history, clock }))
+    .route("/api", overviewApi({ keepers: store, history: push.history, clock }))
     .route("/api", noticesApi(store))
     .route("/api", searchApi(store))
     .route("/api", projectNamesApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ store, clock }))
-    .route(
-      "/api",
-      runnersApi({ store, localLabels: deps.localRunnerLabels, onChange: deps.runnersChanged, clock }),
-    )
+    .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))
     .route("/api", auditApi(store));
   describeApi(api);
   return api;

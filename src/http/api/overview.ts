@@ -9,10 +9,10 @@ import type {
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers, Store } from "../../model/store.ts";
-import { type Task, workedMs } from "../../model/task.ts";
+import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonParts } from "../../reason/reason.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
-import type { WaitingOf } from "../../task/queue/waiting.ts";
+import { waitJson } from "../../task/queue/task-json.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";
@@ -53,12 +53,11 @@ export interface OverviewDeps {
   keepers: NoticeKeepers &
     Pick<Keepers, "overview" | "search" | "deliveries" | "users" | "runners" | "groups"> &
     Pick<Store, "now">;
-  waitingOf: WaitingOf;
   history: Pick<GatewayHistory, "series"> | null;
   clock: Clock;
 }
 
-export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps) {
+export function overviewApi({ keepers, history, clock }: OverviewDeps) {
   const { overview, search, deliveries } = keepers;
   const cache = new RunStatisticsCache(overview, clock);
 
@@ -76,11 +75,7 @@ export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);
-    const waiting = new Map<number, string>();
-    for (const { project } of items) {
-      const reason = queued.has(project.id) ? await waitingOf(keepers, project, keepers.now()) : null;
-      if (reason !== null) waiting.set(project.id, reason.text);
-    }
+    const waits = await keepers.tasks.waits([...queued.keys()], keepers.now());
     return items.map(({ project, isBroken }) => {
       const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
       const own = heldOf.get(projectId) ?? [];
@@ -95,7 +90,7 @@ export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps
         live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
         liveNote,
         liveNoteParts: reasonParts(liveNote),
-        current: currentJson(own[0] ?? queued.get(projectId), waiting.get(projectId)),
+        current: currentJson(own[0] ?? queued.get(projectId), waits[projectId]),
         approvals: own.filter(({ state }) => state === "waiting").length,
         runs: (runsOf.get(projectId) ?? []).map(runJson),
         last30Days: periodJson(periods.find(({ isCurrent }) => isCurrent)),
@@ -179,7 +174,7 @@ function liveJson(serving: ServingTask | undefined) {
   return { ...briefJson(serving.task), since: serving.since?.toISOString() ?? null };
 }
 
-function currentJson(task: Task | undefined, waiting: string | undefined) {
+function currentJson(task: Task | undefined, wait: TaskWait | undefined) {
   if (task === undefined) return null;
   const stage = task.stages.find(({ state }) => state === "running");
   const since = stage?.startedAt ?? task.startedAt ?? task.createdAt;
@@ -188,7 +183,7 @@ function currentJson(task: Task | undefined, waiting: string | undefined) {
     state: task.state,
     stage: stage?.name ?? null,
     since: since.toISOString(),
-    ...(waiting === undefined ? {} : { waiting, waitingParts: reasonParts(waiting) }),
+    ...waitJson(wait),
   };
 }
 

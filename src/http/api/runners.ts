@@ -168,11 +168,10 @@ export interface RunnersDeps {
   /** If set, the local runner gets these labels at every start. */
   localLabels: string[];
   /** Called after a runner was created, changed or deleted. */
-  onChange: () => void;
   clock: Clock;
 }
 
-export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps) {
+export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
@@ -211,7 +210,6 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
         disabled: false,
         createdAt: new Date(clock.now()),
       });
-      onChange();
       return c.json({ ...write(runner), token }, 201);
     })
     .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
@@ -226,7 +224,6 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
         hasLocalLabels: localLabels.length > 0,
         audited: auditEntry(c, { action: "runner.update", subject: "" }),
       });
-      onChange();
       return c.json(withTag(c, write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {
@@ -242,7 +239,6 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       await audited(c, { action: "runner.delete", subject: `runner ${name}` }).runners.delete(id);
-      onChange();
       return c.body(null, 204);
     });
 }

@@ -10,7 +10,6 @@ import type { Approvals } from "../../task/approval/approvals.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
-import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
@@ -138,12 +137,11 @@ export interface TasksDeps {
   store: Store;
   manualTasks: ManualTasks;
   approvals: Pick<Approvals, "answer">;
-  waitingOf: WaitingOf;
   /** Finished tasks are deleted after this many days; 0: never. */
   retentionDays: number;
 }
 
-export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDays }: TasksDeps) {
+export function tasksApi({ store, manualTasks, approvals, retentionDays }: TasksDeps) {
   const { tasks } = store;
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
 
@@ -153,25 +151,14 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     if (queued.length === 0) return page.map((task) => taskJson(task));
     const now = store.now();
     const positions = await tasks.positions(queued, now);
-    const waiting = await waitingByProject(queued, now);
+    const waits = await tasks.waits([...new Set(queued.map(({ projectId }) => projectId))], now);
     return page.map((task) => {
       if (task.state !== "queued") return taskJson(task);
-      const text = waiting.get(task.projectId);
-      return taskJson(task, {
-        queuePosition: positions[task.id] ?? 1,
-        ...(text === undefined ? {} : { waiting: text }),
-      });
+      return taskJson(
+        task,
+        onlyGiven({ queuePosition: positions[task.id] ?? 1, wait: waits[task.projectId] }),
+      );
     });
-  }
-
-  async function waitingByProject(queued: Task[], now: Date): Promise<Map<number, string>> {
-    const texts = new Map<number, string>();
-    for (const projectId of new Set(queued.map((task) => task.projectId))) {
-      const project = await store.projects.byId(projectId);
-      const waiting = project === null ? null : await waitingOf(store, project, now);
-      if (waiting !== null) texts.set(projectId, waiting.text);
-    }
-    return texts;
   }
 
   async function written(task: Task): Promise<TaskJson> {

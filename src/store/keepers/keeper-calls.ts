@@ -108,6 +108,7 @@ const kinds: Kinds = {
     waiting: "read",
     change: "write",
     claim: "change",
+    waits: "read",
     nextNotBefore: "read",
     positions: "list",
     leases: "read",

@@ -9,6 +9,7 @@ import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
+import { waitsOf } from "./task-wait.ts";
 
 const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("tasks").selectAll().where("id", "=", id),
@@ -73,6 +74,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return row === undefined ? null : taskShape.read(row);
     },
     claim: (request) => claimTask(scope, request),
+    waits: (projectIds, now, runnerId) => waitsOf(scope, projectIds, now, runnerId),
     async nextNotBefore(now) {
       const row = await db
         .selectFrom("tasks")

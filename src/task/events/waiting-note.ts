@@ -2,15 +2,16 @@ import type { Logger } from "../../logger.ts";
 import type { Project } from "../../model/project.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
+import { renderReason } from "../../reason/reason.ts";
+import type { WaitOf } from "../queue/recent-wait.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
-import type { WaitingOf } from "../queue/waiting.ts";
 
 /** Writes to the task's log and the server's log why no runner can take a queued task. */
 export type NoteWaiting = (task: Task, project: Project) => Promise<LogLine | null>;
 
 export interface WaitingNoteParts {
-  store: Pick<Store, "run" | "now" | "runners" | "groups">;
-  waitingOf: WaitingOf;
+  store: Pick<Store, "run">;
+  waitOf: WaitOf;
   log: Logger;
 }
 
@@ -19,7 +20,7 @@ const loggedEveryMs = 60_000;
 /** Number of projects whose reason is cached; above it the cache is cleared. */
 const maxProjects = 10_000;
 
-export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): NoteWaiting {
+export function buildWaitingNote({ store, waitOf, log }: WaitingNoteParts): NoteWaiting {
   const logged = new Map<number, { text: string; untilMs: number }>();
 
   function warn(task: Task, project: Project, text: string): void {
@@ -32,12 +33,12 @@ export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): N
   }
 
   return async (task, project) => {
-    const now = store.now();
-    const waiting = await waitingOf(store, project, now);
-    if (waiting === null) return null;
-    warn(task, project, waiting.text);
-    if (!waiting.isLasting) return null;
-    return store.run(noteLastingWait, { taskId: task.id, text: waiting.text });
+    const wait = await waitOf(project.id);
+    if (wait === null) return null;
+    const text = renderReason(wait.reason);
+    warn(task, project, text);
+    if (!wait.isLasting) return null;
+    return store.run(noteLastingWait, { taskId: task.id, text });
   };
 }
 

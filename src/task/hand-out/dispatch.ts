@@ -41,12 +41,7 @@ export function buildDispatch(parts: DispatchParts) {
     const now = store.now();
     const task = await claimTask({
       runnerId: runner.id,
-      labels: offered(runner, request),
-      isolation: request.isolation,
-      containers: request.containers,
-      approvals: request.features.includes("approvals"),
       ...goneAt(now),
-      concurrency: request.concurrency,
       leaseHash: hashToken(lease),
       leaseUntil: new Date(now.getTime() + limits.leaseMs),
       now,

@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
-import { waitingFor } from "../queue/waiting.ts";
+import { renderReason } from "../../reason/reason.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
@@ -11,7 +11,7 @@ import type { Outbox } from "./outbox.ts";
 import { storeCalls } from "./store-calls.ts";
 
 export interface RunnerWatchParts {
-  store: Pick<Store, "runners" | "projects" | "groups" | "now" | "run">;
+  store: Pick<Store, "runners" | "projects" | "tasks" | "now" | "run">;
   outbox: Pick<Outbox, "send">;
   /** Fed here, and read by all that decide whether a runner is gone. */
   watched: WatchedTime;
@@ -40,7 +40,7 @@ export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: Ru
       const { lastSeenAt } = runner;
       if (runner.disabled || lastSeenAt === null || isSeen(runner, now)) continue;
       if (reported.get(runner.id) === lastSeenAt.getTime()) continue;
-      const calls = await callsAbout(runner, runners, now);
+      const calls = await callsAbout(runner, lastSeenAt, now);
       const stored = await store.run(reportGone, { runnerId: runner.id, lastSeenAt, calls });
       reported.set(runner.id, lastSeenAt.getTime());
       if (stored === null) continue;
@@ -50,16 +50,18 @@ export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: Ru
   }
 
   /** A message for each project that the runner could work for. */
-  async function callsAbout(runner: Runner, runners: Runner[], now: Date): Promise<NewOutgoingCall[]> {
+  async function callsAbout(runner: Runner, lastSeenAt: Date, now: Date): Promise<NewOutgoingCall[]> {
     const calls: NewOutgoingCall[] = [];
     for (let page = 1; ; page++) {
       const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
-      for (const project of items) {
-        if (targetsOf(project, "runner.gone").length === 0) continue;
-        const group = project.groupId === null ? null : await store.groups.byId(project.groupId);
-        // The runner was connected at its last call: a reason that excluded it from the project then still does.
-        if (waitingFor(project, group, [runner], runner.lastSeenAt ?? now) !== null) continue;
-        const waiting = waitingFor(project, group, runners, now)?.text ?? "";
+      const told = items.filter((project) => targetsOf(project, "runner.gone").length > 0);
+      const ids = told.map(({ id }) => id);
+      // The runner was connected at its last call: a reason that excluded it from the project then still does.
+      const excluded = await store.tasks.waits(ids, lastSeenAt, runner.id);
+      const waits = await store.tasks.waits(ids, now);
+      for (const project of told) {
+        if (excluded[project.id]) continue;
+        const waiting = renderReason(waits[project.id]?.reason ?? "");
         const notice = runnerGoneNotice(runner, project, waiting);
         calls.push(...notificationCalls(notice, project, { now, consoleUrl: consoleUrl() }));
       }

@@ -1,8 +1,8 @@
-import { type LogLine, type Task, waitedMs } from "../../model/task.ts";
-import { reasonParts } from "../../reason/reason.ts";
+import { type LogLine, type Task, type TaskWait, waitedMs } from "../../model/task.ts";
+import { reasonParts, renderReason } from "../../reason/reason.ts";
 
 /** A task as the API, live messages and notifications write it. */
-export function taskJson(task: Task, queued: { queuePosition?: number; waiting?: string } = {}) {
+export function taskJson(task: Task, queued: { queuePosition?: number; wait?: TaskWait } = {}) {
   return {
     id: task.id,
     projectId: task.projectId,
@@ -33,8 +33,8 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     causeCommit: task.causeCommit,
     source: task.source,
     approval: approvalJson(task),
-    ...queued,
-    ...(queued.waiting === undefined ? {} : { waitingParts: reasonParts(queued.waiting) }),
+    ...(queued.queuePosition === undefined ? {} : { queuePosition: queued.queuePosition }),
+    ...waitJson(queued.wait),
     ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
     notBefore: timeJson(task.notBefore),
     createdAt: task.createdAt.toISOString(),
@@ -42,6 +42,13 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     finishedAt: timeJson(task.finishedAt),
     waitedMs: waitedMs(task),
   };
+}
+
+/** Why no runner can take it, as text and as parts. */
+export function waitJson(wait: TaskWait | undefined) {
+  if (wait === undefined) return {};
+  const waiting = renderReason(wait.reason);
+  return { waiting, waitingParts: reasonParts(waiting) };
 }
 
 /** Without what is pinned, which is long, and what only the server needs. */

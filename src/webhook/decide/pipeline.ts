@@ -9,7 +9,7 @@ import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
 import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
-import type { WaitingOf } from "../../task/queue/waiting.ts";
+import type { WaitOf } from "../../task/queue/recent-wait.ts";
 import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
 import type { Decision, HookRules } from "./create-task.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
@@ -81,7 +81,7 @@ export interface PipelineOptions {
   /** Whether repositories are polled: otherwise the tips of refs are not needed. */
   keepsTips: boolean;
   announcer: TaskAnnouncer;
-  waitingOf: WaitingOf;
+  waitOf: WaitOf;
   onDelivery: (summary: DeliverySummary) => void;
 }
 
@@ -149,10 +149,13 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     notify(written, enqueued && { ...enqueued, project });
     if (!enqueued) return answerOf(outcome, id, effectsOf(written, null, null));
     const { task } = enqueued;
-    const now = store.now();
     // The task is on disk, whatever the result of this query is.
-    const waiting = await options.waitingOf(store, project, now).catch(() => null);
-    return answerOf(outcome, id, effectsOf(written, places.placeOf(task.projectId, place, now), waiting));
+    const wait = await options.waitOf(project.id).catch(() => null);
+    return answerOf(
+      outcome,
+      id,
+      effectsOf(written, places.placeOf(task.projectId, place, store.now()), wait),
+    );
   }
 
   function notify({ id, record, moved, calls, replacedBy = null }: Written, enqueued?: Enqueued): void {

@@ -9,13 +9,12 @@ import type {
 import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import { type Keepers, type OperationKeepers, operation } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import type { Task, TaskWait } from "../../model/task.ts";
 import type { ProviderName } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { type Reason, reasonText } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
-import type { Waiting } from "../../task/queue/waiting.ts";
 import type { Decision } from "./create-task.ts";
 import { type DeliveryAnswer, type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { firstLineOf } from "./skip.ts";
@@ -207,21 +206,21 @@ async function mergeInto(
 export function effectsOf(
   { record, outcome, enqueued }: Written,
   place: QueuePlace | null,
-  waiting: Waiting | null,
+  wait: TaskWait | null,
 ): Partial<DeliveryAnswer> {
   const mergedIntoTaskId = record.merged_into_task_id;
   if (mergedIntoTaskId !== null) return { message: shortReason(outcome.reason), mergedIntoTaskId };
   if (!enqueued || !place) return { message: shortReason(outcome.reason) };
   const { task } = enqueued;
   // The Git host is informed only of a lasting reason, not of a runner that still has to connect.
-  const lasting = waiting?.isLasting ? waiting.text : null;
+  const lasting = wait?.isLasting ? wait.reason : null;
   const effects = { message: messageOf(task, place, lasting), taskId: task.id };
   return place.queued || lasting !== null
     ? { ...effects, queued: true, queuePosition: place.position }
     : effects;
 }
 
-function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: string | null): string {
+function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: Reason | null): string {
   const { position } = place;
   if (waiting !== null) return reasonText("sent_waiting", { task: id, position, why: waiting });
   if (place.queued) return reasonText("sent_queued", { task: id, position });
