@@ -1,13 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setUpDeploy } from "../support/deploy-setup.ts";
-import { eventually } from "../support/eventually.ts";
-import { makeRepository } from "../support/git-repository.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
-import { startServerProcess } from "../support/server-process.ts";
-import { makeSteppedClock } from "../support/stepped-clock.ts";
 
 const { server, repository } = await setUpDeploy();
 const running: ReturnType<typeof startRunnerProcess>[] = [];
@@ -15,12 +9,17 @@ afterAll(async () => {
   for (const runner of running) await runner.stop();
 });
 
-async function addRunner(url: string, admin: typeof server.admin, name: string) {
-  const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
-    name,
-    labels: ["pool"],
-  });
-  const runner = startRunnerProcess(url, token, 1, { SLIPWAY_RUNNER_LABELS: "pool" });
+async function addRunner(name: string) {
+  const { id, token } = await server.admin.expect<{ id: number; token: string }>(
+    201,
+    "POST",
+    "/api/runners",
+    {
+      name,
+      labels: ["pool"],
+    },
+  );
+  const runner = startRunnerProcess(server.url, token, 1, { SLIPWAY_RUNNER_LABELS: "pool" });
   running.push(runner);
   return { id, runner };
 }
@@ -29,7 +28,7 @@ test("a project waits for the runner with its releases with a reason, and builds
   const { admin } = server;
   const file = join(server.dataDir, "moved");
   const builds = `${file}-builds`;
-  const one = await addRunner(server.url, admin, "one");
+  const one = await addRunner("one");
   const project = await server.project(
     repository.url,
     { build: `echo x >> ${builds}`, deploy: `echo x >> ${file}` },
@@ -37,7 +36,7 @@ test("a project waits for the runner with its releases with a reason, and builds
   );
   const first = await server.reach((await server.run(project)).id, "success");
   expect(first.runnerId).toBe(one.id);
-  const two = await addRunner(server.url, admin, "two");
+  const two = await addRunner("two");
   await admin.expect(200, "PATCH", `/api/runners/${one.id}`, { disabled: true });
   const { id } = await server.run(project);
   expect((await server.task(id)).waiting).toBe(
@@ -70,7 +69,7 @@ test("a project waits for the runner with its releases with a reason, and builds
 test("a move holds although a task that runs on the earlier runner succeeds afterwards", async () => {
   const { admin } = server;
   const gate = join(server.dataDir, "gate");
-  const { id: from } = await addRunner(server.url, admin, "three");
+  const { id: from } = await addRunner("three");
   const project = await server.project(
     repository.url,
     { deploy: `echo deploying; while [ ! -e ${gate} ]; do sleep 0.05; done` },
@@ -79,7 +78,7 @@ test("a move holds although a task that runs on the earlier runner succeeds afte
   await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: from });
   const { id } = await server.run(project);
   await server.logged(id, "deploying");
-  const { id: to } = await addRunner(server.url, admin, "four");
+  const { id: to } = await addRunner("four");
   await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: to });
   await Bun.write(gate, "");
   expect(await server.reach(id, "success")).toMatchObject({ runnerId: from });
@@ -88,33 +87,16 @@ test("a move holds although a task that runs on the earlier runner succeeds afte
   });
 });
 
-test("a runner that does not call any more is named, and a rebuild elsewhere is offered", async () => {
-  const clock = await makeSteppedClock();
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-gone-"));
-  const source = await makeRepository();
-  await source.push({ "app.txt": "one\n" });
-  const other = await startServerProcess(dataDir, { "runner-enabled": "false" }, [], clock.env);
-  try {
-    const { runner } = await addRunner(other.url, other.admin, "remote");
-    const project = await other.project(source.url, { deploy: "true" }, { labels: ["pool"] });
-    await other.reach((await other.run(project)).id, "success");
-    running.splice(running.indexOf(runner), 1);
-    await runner.stop();
-    const { id } = await other.run(project);
-    const reason =
-      "waiting: it was deployed on the runner remote, which is not connected; start it, or move the project to another runner, which builds it again";
-    // A last call of the runner may be handled after its end, so the time goes on until the server has noticed.
-    let seconds = 0;
-    await eventually("the task says so", async () => {
-      seconds += 300;
-      clock.set(seconds);
-      return (await other.task(id)).waiting === reason;
-    });
-    expect((await other.task(id)).state).toBe("queued");
-  } finally {
-    await other.end("SIGKILL");
-    source.remove();
-    clock.remove();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+test("a runner that is not connected is named, and a rebuild elsewhere is offered", async () => {
+  const { admin } = server;
+  const away = { name: "away", labels: ["pool"] };
+  const { id: runnerId } = await admin.expect<{ id: number }>(201, "POST", "/api/runners", away);
+  const project = await server.project(repository.url, { deploy: "true" }, { labels: ["pool"] });
+  await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId });
+  const { id } = await server.run(project);
+  expect(await server.task(id)).toMatchObject({
+    state: "queued",
+    waiting:
+      "waiting: it was deployed on the runner away, which is not connected; start it, or move the project to another runner, which builds it again",
+  });
 });
