@@ -4,6 +4,7 @@ import { messageOf } from "../errors.ts";
 import { isObject, parseJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import { isMarker, type Log, type LogFigures, type LogName, type LogReader, type LogRecord } from "./log.ts";
+import { RepeatedAppends } from "./repeated-appends.ts";
 
 /** A record as the broker delivered it. */
 export interface BrokerRecord {
@@ -32,6 +33,7 @@ export interface BrokerLogOptions {
 export class BrokerLog implements Log {
   readonly name: LogName;
   readonly #options: BrokerLogOptions;
+  readonly #repeatedAppends = new RepeatedAppends();
   #reader: LogReader | undefined;
   #windowMs = 0;
   #last: { offset: number; id: string } | undefined;
@@ -125,7 +127,12 @@ export class BrokerLog implements Log {
     let batch: LogRecord[] = [];
     for (const { offset, body, atMs } of records) {
       const value = decode(body);
-      const record = { offset, id: idOf(offset, value, body), ageMs: this.#ageOf(value, atMs), value };
+      const record: LogRecord = {
+        offset,
+        id: idOf(offset, value, body),
+        ageMs: this.#ageOf(value, atMs),
+        value,
+      };
       if (this.#mustRepeatLast) {
         this.#mustRepeatLast = false;
         if (this.#isLast(record)) continue;
@@ -141,6 +148,7 @@ export class BrokerLog implements Log {
       previous = offset;
       if (record.id === this.#missingMarker) this.#missingMarker = undefined;
       this.#first ??= record;
+      record.isRepeat = this.#repeatedAppends.isRepeat(value);
       batch.push(record);
     }
     await this.#handle(batch);

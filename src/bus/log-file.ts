@@ -35,11 +35,10 @@ export interface LogFileOptions {
   onCut(windowMs: number): void;
 }
 
-/** A record with its body as JSON text. */
 export interface StoredRecord {
   offset: number;
   ageMs: number;
-  body: string;
+  value: { id: string };
 }
 
 /** The first line of each process. The time of a record is its distance from `upMs`. */
@@ -99,7 +98,10 @@ export class LogFile {
       rmSync(`${file}.new`, { force: true });
       this.#open(`${file}.new`);
       this.#beganAtMs -= records[0]?.ageMs ?? 0;
-      this.#append(records.map(({ offset, ageMs, body }) => lineOf(offset, upMs - ageMs, body)).join(""));
+      const lines = records.map(({ offset, ageMs, value }) =>
+        lineOf(offset, upMs - ageMs, JSON.stringify([value])),
+      );
+      this.#append(lines.join(""));
       renameSync(`${file}.new`, file);
       rmSync(`${file}.old`, { force: true });
     } catch (error) {
@@ -109,11 +111,15 @@ export class LogFile {
     }
   }
 
-  /** Writes records in one call, before they are delivered. */
-  write(records: readonly Omit<StoredRecord, "ageMs">[]): void {
+  /** Adds records with consecutive offsets, as the text of a JSON array, to the next `write`. */
+  add(firstOffset: number, values: string): void {
+    this.#unwritten += lineOf(firstOffset, this.#upMs, values);
+  }
+
+  /** Writes the new records in one call. Call before they are delivered. */
+  write(): void {
     const { steady, maxBytes, windowMs } = this.#options;
     const nowMs = steady.now();
-    this.#unwritten += records.map(({ offset, body }) => lineOf(offset, this.#upMs, body)).join("");
     if (this.#handle === null && nowMs - this.#failedAtMs < retryMs) return;
     this.#try(() => {
       const isFull = this.#bytes > maxBytes;
@@ -184,14 +190,14 @@ export class LogFile {
 
   #append(text: string): void {
     if (this.#handle === null) return;
-    const bytes = Buffer.from(text);
-    if (writeSync(this.#handle, bytes) < bytes.length) {
+    const bytes = Buffer.byteLength(text);
+    if (writeSync(this.#handle, text) < bytes) {
       // The next attempt writes all of it.
       ftruncateSync(this.#handle, this.#size);
       throw new Error("only a part was written");
     }
-    this.#bytes += bytes.length;
-    this.#size += bytes.length;
+    this.#bytes += bytes;
+    this.#size += bytes;
   }
 
   #reportCut(windowMs: number): void {
@@ -245,11 +251,11 @@ export class LogFile {
   }
 }
 
-function lineOf(offset: number, upMs: number, body: string): string {
-  return `${offset} ${Math.max(0, Math.round(upMs))} ${body}\n`;
+function lineOf(firstOffset: number, upMs: number, values: string): string {
+  return `${firstOffset} ${Math.max(0, Math.round(upMs))} ${values}\n`;
 }
 
-/** A last line without its end was cut by a kill, before its record was delivered. */
+/** A last line without its end was cut by a kill, before its records were delivered. */
 function linesOf(file: string): string[] {
   try {
     return readFileSync(file, "utf8").split("\n").slice(0, -1);
@@ -266,11 +272,14 @@ function readLines(lines: string[], ageOf: (header: Header, upMs: number) => num
     if (line === "") continue;
     hasEnded = line === endLine.trim();
     if (line.startsWith("{")) header = readHeader(line) ?? header;
-    const [, offset, upMs, body] = /^(\d{1,16}) (\d{1,16}) (\{.*\})$/.exec(line) ?? [];
-    if (!header || offset === undefined || body === undefined) continue;
-    // After a kill both files may have the same records.
-    if (Number(offset) <= (records.at(-1)?.offset ?? -1)) continue;
-    records.push({ offset: Number(offset), ageMs: ageOf(header, Number(upMs)), body });
+    const [, first, upMs, values] = /^(\d{1,16}) (\d{1,16}) (\[.*\])$/.exec(line) ?? [];
+    if (!header || first === undefined || values === undefined) continue;
+    const ageMs = ageOf(header, Number(upMs));
+    for (const [index, value] of ((parseJson(values) ?? []) as { id: string }[]).entries()) {
+      const offset = Number(first) + index;
+      // After a kill both files may have the same records.
+      if (offset > (records.at(-1)?.offset ?? -1)) records.push({ offset, ageMs, value });
+    }
   }
   return { records, header, hasEnded };
 }

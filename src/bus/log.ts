@@ -11,6 +11,8 @@ export interface LogRecord {
   ageMs: number;
   /** Decoded JSON, or the text if it is not JSON: other services write to the log too. */
   value: unknown;
+  /** Its process appended it before, and repeated it because the confirmation was lost. */
+  isRepeat?: boolean;
 }
 
 /** Connections that each record of a batch affected here, in the order of the records; undefined: none. */

@@ -1,5 +1,4 @@
 import type { Clock } from "../clock.ts";
-import { parseJson } from "../json.ts";
 import { randomToken } from "../secrets.ts";
 import type { Log, LogFigures, LogReader, LogRecord, MarkerRecord, Receipts } from "./log.ts";
 import type { LogFile } from "./log-file.ts";
@@ -70,7 +69,7 @@ export class MemoryLog implements Log {
   /** Reads the file. */
   start(): void {
     const { file, clock } = this.#options;
-    const records = (file?.load() ?? []).map(({ offset, ageMs, body }) => recordOf(offset, ageMs, body));
+    const records: LogRecord[] = (file?.load() ?? []).map((stored) => ({ ...stored, id: stored.value.id }));
     this.#nextOffset = (records.at(-1)?.offset ?? firstOffset(clock) - 1) + 1;
     this.#oldestOffset = records[0]?.offset ?? this.#nextOffset;
     if (records.length === 0) records.push(...this.#store([newMarker(clock)]));
@@ -101,16 +100,11 @@ export class MemoryLog implements Log {
   }
 
   #store(values: { id: string }[]): LogRecord[] {
-    const first = this.#nextOffset;
-    this.#nextOffset += values.length;
-    this.#options.file?.write(
-      values.map((value, index) => ({ offset: first + index, body: JSON.stringify(value) })),
-    );
-    return values.map((value, index) => ({ offset: first + index, id: value.id, ageMs: 0, value }));
+    const { file } = this.#options;
+    file?.add(this.#nextOffset, JSON.stringify(values));
+    file?.write();
+    const records: LogRecord[] = [];
+    for (const value of values) records.push({ offset: this.#nextOffset++, id: value.id, ageMs: 0, value });
+    return records;
   }
-}
-
-function recordOf(offset: number, ageMs: number, body: string): LogRecord {
-  const value = parseJson(body) as { id: string };
-  return { offset, id: value.id, ageMs, value };
 }

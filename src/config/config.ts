@@ -149,7 +149,7 @@ export const settings = {
   "push.queue.url": secret(
     url("amqp", "amqps", "kafka", "kafkas"),
     undefined,
-    "`amqp://…`, `amqps://…`, `kafka://host:9092,host:9092` or `kafkas://…`.",
+    "`amqp://host:5672,host:5672`, `amqps://…`, `kafka://host:9092,host:9092` or `kafkas://…`.",
   ),
   "push.queue.prefix": setting(queueName, "push", "Prefix of exchange, queue and topic names."),
   "push.queue.durability": setting(

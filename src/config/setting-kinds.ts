@@ -250,8 +250,8 @@ export function url(...schemes: string[]): Kind<string> {
     read(raw) {
       const expected = `must be a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
       if (typeof raw !== "string") return wrong(expected);
-      // A broker list (kafka://a:9092,b:9092) is not a URL to the parser; its first host is.
-      const first = raw.replace(/^(kafkas?:\/\/[^,/]*)(?:,[^/]*)?/, "$1");
+      // A list of brokers (kafka://a:9092,b:9092) is not a URL to the parser; its first host is.
+      const first = raw.replace(/^((?:kafka|amqp)s?:\/\/[^,/]*)(?:,[^/]*)?/, "$1");
       const parsed = URL.canParse(first.replaceAll(/[{}]/g, "_"))
         ? new URL(first.replaceAll(/[{}]/g, "_"))
         : null;

@@ -26,6 +26,8 @@ export function routeNames(routes: Routes): string[] {
 function endingUnreadBodies(handler: Handler): Handler {
   return (request, server) => {
     const answer = handler(request, server);
+    // The handler reads the body itself.
+    if (request.bodyUsed) return answer;
     return answer instanceof Promise
       ? answer.then((response) => afterUnreadBody(request, response))
       : afterUnreadBody(request, answer);

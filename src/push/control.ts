@@ -12,7 +12,6 @@ import {
   leftFrame,
   readControl,
 } from "./message/message.ts";
-import { RepeatedAppends } from "./publish/repeated-appends.ts";
 
 /**
  * Selects all connections of a user, or one connection. `exceptConsole`: not one of the console. Only the instance that has
@@ -45,7 +44,6 @@ export interface ControlParts {
  */
 export class Control implements LogReader {
   readonly #parts: ControlParts;
-  readonly #repeatedAppends = new RepeatedAppends();
 
   constructor(parts: ControlParts) {
     this.#parts = parts;
@@ -99,11 +97,13 @@ export class Control implements LogReader {
   }
 
   /** Returns how many connections of this process are affected. */
-  #read({ offset, value }: LogRecord): number {
-    if (isMarker(value)) return 0;
+  #read({ offset, value, isRepeat }: LogRecord): number {
+    if (isRepeat || isMarker(value)) return 0;
     const message = readControl(value);
-    if (!message) this.#parts.onUnreadable();
-    if (!message || this.#repeatedAppends.isRepeated(message.id)) return 0;
+    if (!message) {
+      this.#parts.onUnreadable();
+      return 0;
+    }
     if (message.type !== "presence") return this.#applyTo(message);
     this.#parts.presence(offset, message);
     return 0;

@@ -41,6 +41,27 @@ test("it starts with the window, and continues at the last handled record, which
   expect(log.figures().offset).toBe(9);
 });
 
+test("a record that its process appended twice is marked; those of other processes and services are not", async () => {
+  const { log } = build();
+  const repeats: unknown[] = [];
+  log.read(300_000, {
+    receive: (batch) => void repeats.push(...batch.map(({ isRepeat }) => isRepeat)),
+    caughtUp() {},
+    lost() {},
+  });
+  await log.begin();
+  const values = [
+    { id: "a-1", node: "n" },
+    { id: "a-z", node: "n" },
+    { id: "b-1", node: "n" },
+    { id: "a-z", node: "n" },
+    { id: "a-10", node: "n" },
+    { id: "a-1" },
+  ];
+  await log.receive(values.map((value, offset) => ({ offset, body: Buffer.from(JSON.stringify(value)) })));
+  expect(repeats).toEqual([false, false, false, true, false, false]);
+});
+
 test("a session begins after the batch of the session before is handled", async () => {
   const gate = Promise.withResolvers<void>();
   const { log } = build({ receive: () => gate.promise });

@@ -23,8 +23,10 @@ function newFile({ windowMs = 60_000, maxBytes = 10_000 } = {}) {
       onFault: (reason) => faults.push(reason),
       onCut: (cutMs) => cuts.push(cutMs),
     });
-  const write = (to: LogFile, ...offsets: number[]) =>
-    to.write(offsets.map((offset) => ({ offset, body: `{"id":"${offset}"}` })));
+  const write = (to: LogFile, ...offsets: number[]) => {
+    to.add(offsets[0] ?? 0, JSON.stringify(offsets.map((offset) => ({ id: String(offset) }))));
+    to.write();
+  };
   const offsetsOf = (from: LogFile) => from.load().map(({ offset }) => offset);
   return { file, clock, faults, cuts, open, write, offsetsOf };
 }
@@ -34,8 +36,8 @@ test("the next process reads the records with their age, after a kill too, and o
   write(open(), 5, 6);
   clock.advance(1_000);
   expect(open().load()).toEqual([
-    { offset: 5, ageMs: 1_000, body: '{"id":"5"}' },
-    { offset: 6, ageMs: 1_000, body: '{"id":"6"}' },
+    { offset: 5, ageMs: 1_000, value: { id: "5" } },
+    { offset: 6, ageMs: 1_000, value: { id: "6" } },
   ]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
@@ -43,8 +45,8 @@ test("the next process reads the records with their age, after a kill too, and o
 test("a line that a kill cut is left out, and the next process writes after it", () => {
   const { file, open, write, offsetsOf } = newFile();
   write(open(), 5, 6);
-  // The cut is between the braces of a nested object, so that the rest looks like a whole record.
-  appendFileSync(file, '7 8 {"id":"7","data":{}');
+  // The cut is after a nested array, so that the rest looks like a whole line.
+  appendFileSync(file, '7 8 [{"id":"7","data":[]');
   const next = open();
   expect(offsetsOf(next)).toEqual([5, 6]);
   write(next, 7);
@@ -114,7 +116,7 @@ test("records that could not be written are written later; a process that starts
     [1_000, 1_000, 0, 0].map((ageMs, index) => ({
       offset: index + 2,
       ageMs,
-      body: `{"id":"${index + 2}"}`,
+      value: { id: String(index + 2) },
     })),
   );
 });
@@ -158,6 +160,6 @@ test("frequent restarts neither lose records nor let the file grow", () => {
 test("foreign text in the file is no record", () => {
   const { file, open, write, offsetsOf } = newFile();
   write(open(), 5);
-  appendFileSync(file, 'x\n7 8 [1]\n{"boot":1}\n9 1 {"id":"9"}\n');
+  appendFileSync(file, 'x\n7 8 {}\n7 8 [x]\n{"boot":1}\n9 1 [{"id":"9"}]\n');
   expect(offsetsOf(open())).toEqual([5, 9]);
 });

@@ -5,8 +5,8 @@ import type { PushedMessage } from "../../src/push/message/message.ts";
 import { positionOf } from "../../src/push/message/position.ts";
 
 function message(offset: number): PushedMessage {
-  const head = { v: 1 as const, id: `m${offset}`, seq: 0, ts: 0, node: "n" };
-  return { ...head, targetType: "all", target: "", data: "", offset, ageMs: 0, receivers: 0 };
+  const head = { id: `m${offset}`, ts: 0, idempotencyKey: undefined, caller: "", ageMs: 0, receivers: 0 };
+  return { ...head, targetType: "all", target: "", data: "", offset };
 }
 
 const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100 };

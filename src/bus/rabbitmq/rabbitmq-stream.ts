@@ -22,7 +22,7 @@ const maxBytes = 1024 * 1024 * 1024;
 const segmentBytes = 8 * 1024 * 1024;
 
 /**
- * A stream with the name of its exchange, bound to it. An existing stream is used as it is: its arguments may be those of
+ * A stream with the name of its exchange. `readStream` binds it. An existing stream is used as it is: its arguments may be those of
  * an operator or of another version.
  */
 export async function declareStream(
@@ -34,7 +34,7 @@ export async function declareStream(
   const declaring = await connection.acquire({ emitErrorsFromChannel: true });
   declaring.on("error", () => {});
   await declareExchange(declaring, prefix, name);
-  const isNew = await declaring
+  await declaring
     .queueDeclare({
       queue,
       durable: true,
@@ -45,19 +45,14 @@ export async function declareStream(
         "x-stream-max-segment-size-bytes": segmentBytes,
       },
     })
-    .then(
-      () => true,
-      async (cause: unknown) => {
-        if (!(cause instanceof AMQPError) || cause.code !== "PRECONDITION_FAILED") throw cause;
-        if (cause.message.includes("inequivalent arg")) return false;
-        const version = await serverVersion();
-        throw new Error(`RabbitMQ ${version} has no streams: Slipway needs version 3.9 or later`, { cause });
-      },
-    );
+    .catch(async (cause: unknown) => {
+      if (!(cause instanceof AMQPError) || cause.code !== "PRECONDITION_FAILED") throw cause;
+      if (cause.message.includes("inequivalent arg")) return;
+      const version = await serverVersion();
+      throw new Error(`RabbitMQ ${version} has no streams: Slipway needs version 3.9 or later`, { cause });
+    });
   // A refused declaration has closed the channel.
-  const channel = isNew ? declaring : await connection.acquire();
-  await channel.queueBind({ queue, exchange: queue });
-  await channel.close();
+  if (declaring.active) await declaring.close();
 }
 
 /** Reads a stream from where the last session stopped. */
@@ -84,6 +79,8 @@ export async function readStream(
   });
   const offset = "offset" in start ? start.offset : `${Math.ceil(start.ageMs / 1000)}s`;
   await consume(channel, queue, offset, (message) => batches.add(message));
+  // Not before it is known to be a stream: a queue that nobody reads would fill.
+  await channel.queueBind({ queue, exchange: queue });
   channel.on("close", () =>
     queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
   );

@@ -23,12 +23,16 @@ const frameMaxBytes = 128 * 1024;
  * the supervisor alone decides when to reconnect. Reading has its own connection: RabbitMQ reads nothing from a publishing
  * connection that it blocks, not even acknowledgements.
  */
-export function rabbitmqBroker(options: RabbitmqOptions): Broker {
-  const { prefix } = options;
+export function rabbitmqBroker(settings: RabbitmqOptions): Broker {
+  const { prefix } = settings;
+  const nodes = nodeUrls(settings.url);
+  let sessions = 0;
   return {
     name: "rabbitmq",
     isContiguous: true,
     async open(link) {
+      // Every session uses one node, and the next session another.
+      const options = { ...settings, url: nodes[sessions++ % nodes.length] ?? settings.url };
       // A bus that carries only the topics for other services reads nothing.
       const [publishing, reading = publishing] = await Promise.all([
         connect(options, link, "publishing"),
@@ -74,6 +78,12 @@ function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): P
     });
     link.signal.addEventListener("abort", () => reject(link.signal.reason), { once: true });
   });
+}
+
+/** `amqp://user:password@a:5672,b:5672/vhost` as one URL per node of the cluster. */
+export function nodeUrls(url: string): string[] {
+  const [, head = "", hosts = "", path = ""] = /^(\w+:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/.exec(url) ?? [];
+  return hosts.split(",").map((host) => `${head}${host}${path}`);
 }
 
 /** The library keeps the brackets of an IPv6 address and would resolve it as a name. */

@@ -5,7 +5,6 @@ import type { Gateway } from "../../push/gateway.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
-import type { Published } from "../../push/publish/publisher.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
 import { type ConnectionsReport, connectionsReport } from "../connections-report.ts";
@@ -87,37 +86,29 @@ function failureOf(error: unknown, log: Logger): Response {
   return fail(500, 50001, "Something went wrong on our side; the log has the details.");
 }
 
-/** A hot path: it waits for the body, and for the bus only if the publish is not done yet. */
+/** A hot path. */
 function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: FeignOptions): Operation {
   const success = publishSuccess(publisher.successText);
   // JSON escapes one byte of data as up to six.
   const maxBodyBytes = 6 * maxMessageBytes + 64 * 1024;
-
-  function answer(published: Published | PublishRefusal): Response {
-    return isRefusal(published)
-      ? fail(published.status, published.code, published.message)
-      : success(published.id, published.receivers);
-  }
-
-  function publish(text: string | Response, head: FeignHead): Response | Promise<Response> {
+  return async (request, head) => {
+    const text = await readJsonText(request, head, maxBodyBytes);
     if (typeof text !== "string") return text;
     const publishRequest = readPublish(text);
-    if (isRefusal(publishRequest)) return answer(publishRequest);
+    if (isRefusal(publishRequest)) return refuse(publishRequest);
     const { targetType, target } = publishRequest;
     if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head)) return belongsToConsole();
     const { idempotencyKey: key } = head;
-    const publishing =
+    const published =
       key === null
-        ? publisher.publish(publishRequest)
-        : publisher.publishOnce(publishRequest, { key, caller: callers.callerOf(head) });
-    return publishing.then(answer);
-  }
-
-  return (request, head) => {
-    const reading = readJsonText(request, head, maxBodyBytes);
-    if (reading instanceof Response) return reading;
-    return reading.then((text) => publish(text, head));
+        ? await publisher.publish(publishRequest)
+        : await publisher.publishOnce(publishRequest, { key, caller: callers.callerOf(head) });
+    return isRefusal(published) ? refuse(published) : success(published.id, published.receivers);
   };
+}
+
+function refuse({ status, code, message }: PublishRefusal): Response {
+  return fail(status, code, message);
 }
 
 /** Users in a presence channel, on all instances. */

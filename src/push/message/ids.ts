@@ -6,8 +6,3 @@ export function idGenerator(prefix: string): () => string {
   let count = 0;
   return () => `${prefix}-${(++count).toString(36)}`;
 }
-
-/** The prefix of the process that generated the id. */
-export function idPrefixOf(id: string): string {
-  return id.slice(0, id.lastIndexOf("-"));
-}

@@ -33,8 +33,13 @@ export interface BroadcastMessage {
 }
 
 /** A message as it was read from the log. */
-export interface PushedMessage extends BroadcastMessage {
+export interface PushedMessage
+  extends Pick<BroadcastMessage, "id" | "ts" | "targetType" | "target" | "data"> {
   offset: number;
+  /** Undefined: it has no idempotency key. */
+  idempotencyKey: string | undefined;
+  /** Who chose the key; callers do not share keys. */
+  caller: string;
   /** How long before it was read it was appended. */
   ageMs: number;
   /** Connections of this process that it was sent to. */
@@ -123,10 +128,22 @@ export function readBroadcast(
     const identifiers = bareIdentifiers(value, record.id);
     if (!identifiers) return null;
     const ts = Math.round(clock.now() - ageMs);
-    const message = { v: 1 as const, seq: 0, ts, node: "", targetType, target: name, data };
-    return { ...message, ...identifiers, offset, ageMs, receivers: 0 };
+    return { ...identifiers, caller: "", ts, targetType, target: name, data, offset, ageMs, receivers: 0 };
   }
-  return isBroadcast(value) ? { ...value, offset, ageMs, receivers: 0 } : null;
+  if (!isBroadcast(value)) return null;
+  const { id, ts, idempotencyKey, caller = "" } = value;
+  return {
+    id,
+    idempotencyKey,
+    caller,
+    ts,
+    targetType,
+    target: value.target,
+    data,
+    offset,
+    ageMs,
+    receivers: 0,
+  };
 }
 
 /**
@@ -136,13 +153,13 @@ export function readBroadcast(
 function bareIdentifiers(
   { id, idempotencyKey }: JsonObject,
   recordId: string,
-): Pick<BroadcastMessage, "id" | "idempotencyKey"> | null {
-  const hasKey = idempotencyKey !== undefined && idempotencyKey !== null;
-  if (hasKey && !isShortText(idempotencyKey)) return null;
-  if (id === undefined || id === null) return { id: recordId, ...(hasKey ? { idempotencyKey } : {}) };
+): Pick<PushedMessage, "id" | "idempotencyKey"> | null {
+  const key = idempotencyKey ?? undefined;
+  if (key !== undefined && !isShortText(key)) return null;
+  if (id === undefined || id === null) return { id: recordId, idempotencyKey: key };
   const given = Number.isSafeInteger(id) ? String(id) : id;
   if (!isShortText(given)) return null;
-  return { id: given, idempotencyKey: hasKey ? idempotencyKey : `id:${given}` };
+  return { id: given, idempotencyKey: key ?? `id:${given}` };
 }
 
 function isShortText(value: unknown): value is string {

@@ -5,7 +5,6 @@ import type { Hub, Marker } from "../fanout/hub.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { type BroadcastRules, type PushedMessage, readBroadcast } from "../message/message.ts";
 import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
-import { RepeatedAppends } from "./repeated-appends.ts";
 
 export interface BroadcastReaderParts {
   hub: Hub;
@@ -26,7 +25,6 @@ export interface BroadcastReaderParts {
  */
 export class BroadcastReader implements LogReader {
   readonly #parts: BroadcastReaderParts;
-  readonly #repeatedAppends = new RepeatedAppends();
   #isCaughtUp = false;
 
   constructor(parts: BroadcastReaderParts) {
@@ -70,15 +68,15 @@ export class BroadcastReader implements LogReader {
       onUnreadable();
       return null;
     }
-    if (!this.#isRepeat(message)) return message;
+    if (!record.isRepeat && !this.#hasUsedKey(message)) return message;
     counters.repeated++;
     // Not null, because another instance may have given the position to a client.
     return { offset, id, ageMs, receivers: 0 };
   }
 
-  #isRepeat(message: PushedMessage): boolean {
-    const { offset, id, node, ageMs, idempotencyKey, caller = "", targetType, target, data } = message;
-    if (node !== "" && this.#repeatedAppends.isRepeated(id)) return true;
+  /** Whether an earlier record has the same key. */
+  #hasUsedKey(message: PushedMessage): boolean {
+    const { offset, id, ageMs, idempotencyKey, caller, targetType, target, data } = message;
     if (idempotencyKey === undefined) return false;
     const { idempotency, steady } = this.#parts;
     const fingerprint = fingerprintOf(targetType, target, data);

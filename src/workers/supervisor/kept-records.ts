@@ -22,13 +22,13 @@ export class KeptRecords {
   /** Index of the oldest kept record. */
   #from = 0;
   #bytes = 0;
-  #unwritten: { offset: number; body: string }[] = [];
+  #hasUnwritten = false;
 
   constructor(options: KeptRecordsOptions) {
     this.#options = options;
     const nowMs = options.steady.now();
-    for (const { offset, ageMs, body } of options.file?.load() ?? [])
-      this.#keep({ offset, atMs: nowMs - ageMs, body: Buffer.from(body) });
+    for (const { offset, ageMs, value } of options.file?.load() ?? [])
+      this.#keep({ offset, atMs: nowMs - ageMs, body: Buffer.from(JSON.stringify(value)) });
   }
 
   /** Offset of the newest record; undefined: there is none. */
@@ -46,14 +46,14 @@ export class KeptRecords {
     const { steady, file } = this.#options;
     // A copy, because the body is part of a larger piece of memory.
     this.#keep({ offset, atMs: steady.now(), body: Uint8Array.from(body) });
-    if (file) this.#unwritten.push({ offset, body: Buffer.from(body).toString() });
+    file?.add(offset, `[${Buffer.from(body).toString()}]`);
+    this.#hasUnwritten = true;
   }
 
   /** Call before records are delivered: writes all new ones together. */
   write(): void {
-    if (this.#unwritten.length === 0) return;
-    this.#options.file?.write(this.#unwritten);
-    this.#unwritten = [];
+    if (this.#hasUnwritten) this.#options.file?.write();
+    this.#hasUnwritten = false;
   }
 
   /** Keeps the newest record over the maximum age: a client may resume from it. */
