@@ -6,42 +6,34 @@ import { isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer } from "../support/release-scene.ts";
 import { httpCheck, setUpReleases } from "../support/releases-setup.ts";
 
-const { server, repository, git, notifications, newPort, serviceProject, read, rollback, deploy } =
-  await setUpReleases();
+const { server, git, notifications, newPort, serviceProject, read, rollback, deploy } = await setUpReleases();
+
+/** Makes the state of the workspace unwritable, as a full disk does: a folder is in the way, and nothing fits in its place. */
+const blockState = 'mkdir "$CI_WORKSPACE/../state.json.new"; : >"$CI_WORKSPACE/../state.json"';
 
 test("a runner that cannot write down a started service ends it, and the previous release returns", async () => {
   const port = newPort();
   const projectId = await serviceProject(port);
-  // The runner writes this file; where a folder has its name, that fails as on a full disk.
-  const inTheWay = "$CI_WORKSPACE/../../services.json.new";
   const pidFile = join(server.dataDir, "started.pid");
-  const patch = (script: string) =>
-    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
-  await patch(`rm -rf "${inTheWay}"; node built.js &`);
-  const first = await server.reach((await server.run(projectId)).id, "success");
-  await patch(`mkdir "${inTheWay}"; node built.js & echo $! >${pidFile}`);
-  await repository.push({}, { message: "not written down" });
-  const task = await server.reach((await server.run(projectId)).id, "failed");
-  expect(task.reason).toContain(`${first.commit?.slice(0, 7)} is serving again`);
+  const first = await deploy(projectId, "success");
+  const script = `if [ -z "\${CI_ROLLBACK:-}" ]; then ${blockState}; fi; node built.js & echo $! >${pidFile}`;
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  const { task } = await deploy(projectId, "failed");
+  expect(task.reason).toContain(`${first.commit.slice(0, 7)} is serving again`);
   expect(isAlive(Number(await Bun.file(pidFile).text()))).toBeFalse();
-  expect((await answerOf(port)).commit).toBe(first.commit ?? "");
+  expect((await answerOf(port)).commit).toBe(first.commit);
 });
 
-test("a rollback that cannot be recorded is still a success, because its release serves", async () => {
-  const port = newPort();
-  const projectId = await serviceProject(port);
-  // The runner writes this file; where a folder has its name, that fails as on a full disk.
-  const inTheWay = "$CI_WORKSPACE/../run.json.new";
-  const patch = (script: string) =>
-    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
-  const prepared = "$CI_WORKSPACE/../kept.json";
-  await patch(`[ "\${CI_ROLLBACK:-}" = "" ] || { mkdir "${inTheWay}"; rm "${prepared}"; }; node built.js &`);
+test("a rollback that cannot be recorded is still a success, because its release was put back", async () => {
+  const script = `[ -z "\${CI_ROLLBACK:-}" ] || { ${blockState}; }`;
+  const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
   const first = await deploy(projectId, "success");
-  await patch("exit 3");
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+    stages: { deploy: { script: "exit 3" } },
+  });
   const second = await deploy(projectId, "failed");
   expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });
   expect(textOf(await server.log(second.task.id))).toContain("[the runner could not record the rollback: ");
-  expect(await answerOf(port)).toMatchObject({ commit: first.commit });
 });
 
 test("a runner that cannot read its record of services still restores the previous release", async () => {
@@ -50,8 +42,9 @@ test("a runner that cannot read its record of services still restores the previo
   const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
   const first = await deploy(projectId, "success");
   // A folder in the place of the file cannot be read, as when too many files are open.
+  const unreadable = 'mkdir -p "$CI_WORKSPACE/../../other/state.json"';
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-    stages: { deploy: { script: `${script}; mkdir "$CI_WORKSPACE/../../services.json"; exit 1` } },
+    stages: { deploy: { script: `${script}; ${unreadable}; exit 1` } },
   });
   const second = await deploy(projectId, "failed");
   expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });

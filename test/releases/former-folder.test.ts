@@ -91,7 +91,6 @@ test("the next deploy ends the service that runs in the former folder, and its w
   const result = await run(serviceTask(2));
   expect(isAlive(first)).toBeFalse();
   expect(result).toMatchObject({ state: "success", kept: [{ taskId: 2 }, { taskId: 1 }] });
-  expect(existsSync(formerly("services.json"))).toBeFalse();
   const [, second = 0] = await watch.all(2);
   expect(isAlive(second)).toBeTrue();
   for (const taskId of [3, 4]) await run(serviceTask(taskId));

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { WorkspaceState } from "../../src/runner/workspace/state.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
@@ -56,20 +57,22 @@ function serviceTask(taskId: number, leaseMs: number) {
   };
 }
 
+const stateOf = () => {
+  const file = join(root, "work/project-1/task-1-1/state.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as WorkspaceState) : null;
+};
+const isRecorded = () => stateOf()?.services.length === 1;
+
 /** From the moment at which the service is recorded: before, the runner would give the task up with its service. */
 function breakLink(): void {
-  server.disturb = () => (existsSync(join(root, "work/project-1/services.json")) ? 503 : null);
+  server.disturb = () => (isRecorded() ? 503 : null);
 }
 
 const workspaces = () => readdirSync(join(root, "work/project-1")).filter((name) => name.startsWith("task-"));
 const servingIn = (name: string) => join(root, "work/project-1", name, "source/serving.txt");
 
 /** The runner has left the service to itself, and has not closed the workspace. */
-function isReleased(name: string): boolean {
-  const folder = join(root, "work/project-1");
-  if (!existsSync(join(folder, "services.json"))) return false;
-  return readFileSync(join(folder, name, "run.json"), "utf8").includes('"trees":[]');
-}
+const isReleased = () => isRecorded() && stateOf()?.trees.length === 0;
 
 test("a service that became healthy while the server was away keeps its workspace until it ends", async () => {
   breakLink();
@@ -96,7 +99,7 @@ test("a service whose runner was killed before it kept the workspace still has i
   const killed = await startRunner();
   server.instructions.push(serviceTask(1, 60_000));
   const [pid = 0] = await watch.all(1);
-  await eventually("the runner leaves the service to itself", () => isReleased("task-1-1"));
+  await eventually("the runner leaves the service to itself", () => isReleased());
   process.kill(killed.pid, "SIGKILL");
   server.disturb = () => null;
   const next = await startRunner();

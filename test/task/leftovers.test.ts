@@ -44,7 +44,7 @@ describe("a folder that cannot be removed", () => {
     const workspaces = open();
     for (const taskId of [1, 2]) await workspaces.open(7, taskId, 1);
     const last = await workspaces.open(7, 3, 1);
-    await last.close({ isKept: true, keep: 1 });
+    await last.close({ state: "kept", keep: 1 });
     expect(readdirSync(join(root, "work/project-7")).toSorted()).toEqual(["task-1-1", "task-3-1"]);
   });
 });
@@ -125,7 +125,7 @@ test.skipIf(!(await canMount()))(
     });
     const kept = await workspaces.open(7, 1, 1);
     mkdirSync(kept.source);
-    await kept.close({ isKept: true, keep: 1 });
+    await kept.close({ state: "kept", keep: 1 });
     const rollback = workspaces.reopen(7, 1, 1);
     disk.fill();
     const noteAll = () => {
@@ -149,7 +149,7 @@ test.skipIf(!(await canMount()))(
       const release = await workspaces.open(7, taskId, 1);
       mkdirSync(release.source);
       if (taskId === 2) disk.fill();
-      await release.close({ isKept: true, keep: 2 });
+      await release.close({ state: "kept", keep: 2 });
     }
     expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([2, 1]);
     expect(workspaces.reopen(7, 2, 1)).not.toBeNull();

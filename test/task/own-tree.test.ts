@@ -22,10 +22,11 @@ beforeAll(async () => {
   repository = await makeRepository();
   await repository.push({ "app.js": 'console.log(typeof require("node:path").join);\n' });
   const dataDir = mkdtempSync(join(ownFolder, ".data-of-test-"));
-  // A workspace that an earlier version kept, and that its service may still run from.
+  // A workspace that a runner with another folder kept, and that its service may still run from.
   former = join(dataDir, "runner", "work", "project-1", "task-1-1");
   mkdirSync(former, { recursive: true });
-  writeFileSync(join(former, "run.json"), '{"owner":{"pid":1,"startedAt":""},"trees":[],"isKept":true}');
+  const kept = { state: "kept", owner: { pid: 1, startedAt: "" }, trees: [], services: [], trust: "other" };
+  writeFileSync(join(former, "state.json"), JSON.stringify(kept));
   server = await startDeployServer({ "runner.releases": 1 }, dataDir);
 });
 afterAll(async () => {

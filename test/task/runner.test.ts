@@ -207,8 +207,8 @@ describe("a runner renews its lease", () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
     await eventually("the workspace is kept", () => {
-      const record = join(root, "work/project-1/task-1-1/run.json");
-      return existsSync(record) && readFileSync(record, "utf8").includes('"isKept":true');
+      const record = join(root, "work/project-1/task-1-1/state.json");
+      return existsSync(record) && readFileSync(record, "utf8").includes('"state":"kept"');
     });
     const beats = server.beats;
     await eventually("it beats on", () => server.beats > beats + 1);
@@ -308,11 +308,11 @@ describe("leftovers of a runner that was killed with its guard", () => {
     const dead = { pid: 1, startedAt: "never" };
     const folder = (name: string, record: object) => {
       mkdirSync(join(root, "work/project-7", name), { recursive: true });
-      writeFileSync(join(root, "work/project-7", name, "run.json"), JSON.stringify(record));
+      writeFileSync(join(root, "work/project-7", name, "state.json"), JSON.stringify(record));
     };
     const trees = [{ leader: orphan.pid, mark: "7-1-orphan" }];
-    folder("task-7-1", { owner: dead, trees, isKept: false });
-    folder("task-6-1", { owner: dead, trees: [], isKept: true });
+    folder("task-7-1", { state: "building", owner: dead, trees, services: [] });
+    folder("task-6-1", { state: "kept", owner: dead, trees: [], services: [] });
     runner = startRunner();
     await eventually("the orphan is ended", () => !isAlive(orphan.pid));
     await eventually("its folder is removed", () => readdirSync(join(root, "work/project-7")).length === 1);

@@ -12,8 +12,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
-import { readRecord } from "../../src/runner/workspace/run-record.ts";
-import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
+import { sessionMembers } from "../../src/runner/process/process-tree.ts";
+import { describeService } from "../../src/runner/process/started-service.ts";
+import { readState } from "../../src/runner/workspace/state.ts";
+import { openWorkspaces, type WorkspacePolicy } from "../../src/runner/workspace/workspace.ts";
+import { eventually } from "../support/eventually.ts";
 
 let root: string;
 beforeEach(() => {
@@ -23,9 +26,9 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const hourMs = 3_600_000;
 
-function open(clock = manualClock()) {
+function open(clock = manualClock(), policy: WorkspacePolicy = "live") {
   const log = pino({ level: "silent" });
-  return openWorkspaces({ root, former: null, knownHosts: "", policy: "live", clock, log });
+  return openWorkspaces({ root, former: null, knownHosts: "", policy, clock, log });
 }
 
 test("a built workspace waits as long as the server says, also if the clock of its machine was set", async () => {
@@ -33,14 +36,14 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
-  await built.close({ isKept: false, keep: 1, builtUntil: clock.now() + hourMs });
+  await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(2 * hourMs);
   const next = await workspaces.open(7, 2, 1);
-  await next.close({ isKept: true, keep: 1, waitingTasks: [1] });
+  await next.close({ state: "kept", keep: 1, waitingTasks: [1] });
   expect(workspaces.reopen(7, 1, 1)?.source).toBe(built.source);
 
   // Its runner was off, and starts again.
-  const recordFile = join(built.source, "../run.json");
+  const recordFile = join(built.source, "../state.json");
   const record = JSON.parse(readFileSync(recordFile, "utf8"));
   writeFileSync(recordFile, JSON.stringify({ ...record, owner: { pid: 1, startedAt: "never" } }));
   clock.advance(29 * 24 * hourMs);
@@ -53,19 +56,35 @@ test("a built workspace waits as long as the server says, also if the clock of i
 
 test("a workspace stays while it is not known whether a service runs in it", async () => {
   const folder = join(root, "work/project-7/task-1-1");
-  // Without the record of a living runner. A folder in the place of the file cannot be read.
-  mkdirSync(folder, { recursive: true });
-  mkdirSync(join(root, "work/project-7/services.json"));
+  // A folder in the place of the file cannot be read.
+  mkdirSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(0);
   expect(existsSync(folder)).toBe(true);
-  rmSync(join(root, "work/project-7/services.json"), { recursive: true });
+  rmSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(1);
+  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
+});
+
+test("with `none`, the files go with their task, and the service is known until it has ended", async () => {
+  const workspaces = open(manualClock(), "none");
+  const served = await workspaces.open(7, 1, 1);
+  mkdirSync(served.source);
+  const child = Bun.spawn(["setsid", "sleep", "300"]);
+  await eventually("it has a session", () => sessionMembers(child.pid).length > 0);
+  served.addService(describeService({ taskId: 1, commit: "c" }, { mark: "none", leader: child.pid }, null));
+  await served.close({ state: "kept", keep: 1 });
+  expect(readdirSync(served.folder)).toEqual(["state.json"]);
+  expect(workspaces.services(7).living()).toMatchObject([{ taskId: 1 }]);
+  child.kill("SIGKILL");
+  await child.exited;
+  expect(workspaces.services(7).hasEnded(1)).toBeTrue();
+  await (await workspaces.open(7, 2, 1)).close({ state: "kept", keep: 1 });
   expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
 });
 
 /** The record of a workspace cannot be written, as on a full disk: a folder has the name of the file. */
 function blockRecord({ source }: { source: string }): void {
-  mkdirSync(join(dirname(source), "run.json.new"));
+  mkdirSync(join(dirname(source), "state.json.new"));
 }
 
 /** Task 1 was built and waits for its approval; meanwhile task 2 has become the live release. */
@@ -74,10 +93,10 @@ async function buildThenRelease() {
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
-  await built.close({ isKept: false, keep: 1, builtUntil: clock.now() + hourMs });
+  await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(hourMs / 2);
   const other = await workspaces.open(7, 2, 1);
-  await other.close({ isKept: true, keep: 1, waitingTasks: [1] });
+  await other.close({ state: "kept", keep: 1, waitingTasks: [1] });
   return { workspaces, built };
 }
 
@@ -85,28 +104,20 @@ test("an approved release that goes live on a full disk stays, also if others we
   const { workspaces, built } = await buildThenRelease();
   const approved = workspaces.reopen(7, 1, 1);
   blockRecord(built);
-  await approved?.close({ isKept: true, keep: 1 });
+  await approved?.close({ state: "kept", keep: 1 });
   expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([1]);
-});
-
-test("an approved release also stays if the disk was full before its deploy began", async () => {
-  const { workspaces, built } = await buildThenRelease();
-  blockRecord(built);
-  mkdirSync(join(dirname(built.source), "kept.json.new"));
-  await workspaces.reopen(7, 1, 1)?.close({ isKept: true, keep: 1 });
-  expect(workspaces.kept(7).map(({ taskId }) => taskId)).toContain(1);
 });
 
 test("a rollback that ends on a full disk leaves no process in the record that the next start would end", async () => {
   const workspaces = open();
   const kept = await workspaces.open(7, 1, 1);
   mkdirSync(kept.source);
-  await kept.close({ isKept: true, keep: 1 });
+  await kept.close({ state: "kept", keep: 1 });
   const rollback = workspaces.reopen(7, 1, 1);
   const service = { mark: "a-service", leader: 999_999_999 };
   rollback?.noteTree(service);
   blockRecord(kept);
   rollback?.forgetTree(service);
-  await rollback?.close({ isKept: true, keep: 1 });
-  expect(readRecord(dirname(kept.source))).toMatchObject({ isKept: true, trees: [] });
+  await rollback?.close({ state: "kept", keep: 1 });
+  expect(readState(dirname(kept.source))).toMatchObject({ state: "kept", trees: [] });
 });

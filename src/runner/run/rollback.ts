@@ -112,7 +112,7 @@ async function runPrevious(
   const waitingTasks = instruction.waitingTasks ?? [];
   // It serves, and is kept already: only its place among the releases is not recorded.
   await workspace
-    .close({ isKept: true, keep: Number.POSITIVE_INFINITY, waitingTasks })
+    .close({ state: "kept", keep: Number.POSITIVE_INFINITY, waitingTasks })
     .catch((error: unknown) =>
       parts.log.say("system", `[the runner could not record the rollback: ${messageOf(error)}]`),
     );

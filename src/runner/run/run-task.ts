@@ -17,7 +17,7 @@ import type { RunningService } from "../stage/start-stage.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
 import { trustOf } from "../workspace/trust.ts";
-import type { Workspace, Workspaces } from "../workspace/workspace.ts";
+import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
 import { type BuiltParts, leaveCaches, sealBuilt, verifyBuilt } from "./built-workspace.ts";
 import { checkOut } from "./check-out.ts";
 import { rollBack } from "./rollback.ts";
@@ -177,13 +177,13 @@ async function closeWorkspace(
   // The server decides about the task, and may hand the approved deploy out again.
   if (approval?.step === "deploy" && held.lost.aborted) return;
   const isSuccess = end.state === "success";
-  const builtUntil = isSuccess && approval?.step === "build" ? approval.keepUntil : undefined;
-  await opened?.workspace.close({
-    isKept: isSuccess && release?.isKept !== false,
-    keep: release ? releases : 1,
-    ...(builtUntil === undefined ? {} : { builtUntil }),
-    ...(waitingTasks ? { waitingTasks } : {}),
-  });
+  const becomes: WorkspaceEnd =
+    isSuccess && approval?.step === "build"
+      ? { state: "waiting", until: approval.keepUntil }
+      : isSuccess && release?.isKept !== false
+        ? { state: "kept", keep: release ? releases : 1 }
+        : { state: "gone" };
+  await opened?.workspace.close({ ...becomes, ...(waitingTasks ? { waitingTasks } : {}) });
 }
 
 /** The releases of the project on this runner, with their disk use. */

@@ -20,8 +20,7 @@ import { type Containment, type RunResult, runProcess } from "../process/process
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
-import type { Services } from "../workspace/services.ts";
-import type { Workspace } from "../workspace/workspace.ts";
+import type { Services, Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { taskVariables } from "./script-environment.ts";

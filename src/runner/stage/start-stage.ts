@@ -133,7 +133,7 @@ async function settle(
   const { taskId } = context.instruction;
   const { commit } = context.checkedOut;
   const service = describeService({ taskId, commit }, result.tree, port);
-  if (isRunning) context.services.add(service);
+  if (isRunning) context.workspace.addService(service);
   release(result.tree, context);
   capture?.leaveLog();
   if (isRunning && capture) progress.started({ service, capture });

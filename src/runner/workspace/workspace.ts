@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -6,16 +6,13 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
 import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
+import type { StartedService } from "../process/started-service.ts";
 import { foldersIn, workspacesIn } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
-import { isBuilt, prepareKept, type RunRecord, readRecord, writeKept, writeRecord } from "./run-record.ts";
-import { openServices } from "./services.ts";
+import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
 import type { Trust } from "./trust.ts";
 
-/**
- * `live`: the workspace of a project's last successful task stays, because its service may run from there, and so does
- * that of a task whose service is alive. All others are removed with their task. `none`: all are removed.
- */
+/** Which workspaces stay after their task: `live` keeps releases and those whose service is alive, `none` keeps none. */
 export type WorkspacePolicy = "live" | "none";
 
 /** The folder of one attempt. */
@@ -32,21 +29,21 @@ export interface Workspace {
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
   forgetTree(tree: ProcessTree): void;
-  /**
-   * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier
-   * task has kept stays in any case. A folder whose service is alive stays until a later success or start of a runner.
-   */
+  /** A start script has left it running. */
+  addService(service: StartedService): void;
+  /** The task is over. The folder that an earlier task has kept stays in any case. */
   close(end: WorkspaceEnd): Promise<void>;
 }
 
-export interface WorkspaceEnd {
-  isKept: boolean;
-  keep: number;
-  /** The folder stays until this time (milliseconds) for a deploy that waits for an approval. It is no release yet. */
-  builtUntil?: number;
-  /** Tasks whose built folders stay. */
+/** What becomes of a workspace: it waits for an approval, is the newest of `keep` releases, or nothing claims it. */
+export type WorkspaceEnd = (
+  | { state: "waiting"; until: number }
+  | { state: "kept"; keep: number }
+  | { state: "gone" }
+) & {
+  /** Tasks whose waiting workspaces stay. */
   waitingTasks?: readonly number[];
-}
+};
 
 /** The kept workspace of a release. */
 export interface KeptWorkspace {
@@ -54,21 +51,28 @@ export interface KeptWorkspace {
   folder: string;
 }
 
-/** Of one project. A built workspace that was removed is built again, and its approval is requested again. */
-const maxBuilt = 10;
+/** The services that start scripts of one project have left running on this machine, also under earlier runners. */
+export interface Services {
+  living(): StartedService[];
+  /** Whether a service of this task was recorded and has ended. A service outside of its start's session never was. */
+  hasEnded(taskId: number): boolean;
+}
+
+/** Of one project. A waiting workspace that was removed is built again, and its approval is requested again. */
+const maxWaiting = 10;
 /**
- * A start of the runner keeps a built workspace for this long after its time for the approval. It cannot ask the server: the
+ * A start of the runner keeps a waiting workspace for this long after its time for the approval. It cannot ask the server: the
  * deploy may have been approved while the runner was off, and the clock of this machine may be wrong. Later tasks of the
  * project remove those that nobody waits for; this limit is for projects without later tasks.
  */
-const builtUnusedMs = 30 * 24 * 3_600_000;
+const waitingUnusedMs = 30 * 24 * 3_600_000;
 /** A clone that no task used for this long is removed; the next task clones again. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
 
 export interface WorkspaceFolders {
   /** Clones, workspaces and caches. */
   root: string;
-  /** Where they were before, by an earlier version or another setting; null: the same folder. */
+  /** Where they were before, with another setting; null: the same folder. */
   former: string | null;
   knownHosts: string;
 }
@@ -92,9 +96,17 @@ export function openWorkspaces(options: WorkspacesOptions) {
   for (const folder of [work, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
-  /** Whose kept and built workspaces scripts can run in. */
+  /** Whose kept and waiting workspaces scripts can run in. */
   const usable = hasScriptUser ? [root] : roots;
   const owner = identityOf(process.pid);
+
+  const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
+  const folderOf = (projectId: number, taskId: number, attempt: number, at = root) =>
+    join(ofProject(projectId, at), `task-${taskId}-${attempt}`);
+  const workspacesOf = (projectId: number, at: string[]) =>
+    at
+      .map((each) => ofProject(projectId, each))
+      .flatMap((folder) => foldersIn(folder).map((name) => join(folder, name)));
 
   /**
    * A folder that cannot be removed, for example with files that a container wrote as root, must not stop the runner.
@@ -109,25 +121,27 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
-  /** Keeps the folder while a service of its task is alive: the service of a lost task may be the only service. */
-  async function removeUnused(folder: string): Promise<boolean> {
+  /** Nothing claims the workspace: it is removed, unless a service was started from it that is alive. */
+  async function discard(folder: string): Promise<boolean> {
     try {
-      if (!isServed(folder)) return tryToRemove(folder);
-      log.info({ folder }, "a workspace stays, because a service of its task is alive");
+      const state = readState(folder);
+      const services = livingServices(state);
+      if (state === null || services.length === 0) return tryToRemove(folder);
+      if (policy === "live") {
+        log.info({ folder }, "a workspace stays, because a service of its task is alive");
+        writeState(folder, { ...state, state: "serving", trees: [] });
+        return false;
+      }
+      writeState(folder, { ...state, state: "gone", trees: [] });
+      for (const name of readdirSync(folder)) if (name !== stateName) await tryToRemove(join(folder, name));
     } catch (error) {
-      log.error({ folder, error: messageOf(error) }, "a workspace stays, because its services are not known");
+      log.error({ folder, error: messageOf(error) }, "a workspace stays, because its state is not known");
     }
     return false;
   }
 
-  function isServed(folder: string): boolean {
-    const taskId = taskIdOf(folder);
-    const living = policy === "none" ? [] : servicesOf(projectIdOf(folder)).living();
-    return living.some((service) => service.taskId === taskId);
-  }
-
-  async function endOrphans(record: RunRecord | null, stopGraceMs: number): Promise<void> {
-    for (const tree of record?.trees ?? []) {
+  async function endOrphans({ trees }: WorkspaceState, stopGraceMs: number): Promise<void> {
+    for (const tree of trees) {
       try {
         const survivors = await endMarked(tree, stopGraceMs);
         if (survivors.length > 0)
@@ -138,98 +152,62 @@ export function openWorkspaces(options: WorkspacesOptions) {
     }
   }
 
-  /** The record of a release that becomes live now: later than all others, also if the clock was set back. */
-  function keptNow(projectId: number, trust: Trust | undefined): RunRecord {
-    const keptAt = Math.max(clock.now(), (keptOf(projectId)[0]?.keptAt ?? 0) + 1);
-    return { owner, trees: [], isKept: true, keptAt, trust };
-  }
-
-  /** A disk that is full already must not prevent a rollback. */
-  function tryToPrepareKept(projectId: number, folder: string, trust: Trust | undefined): void {
-    try {
-      prepareKept(folder, keptNow(projectId, trust));
-    } catch (error) {
-      log.warn({ folder, error: messageOf(error) }, "the record of a success could not be prepared");
-    }
-  }
-
-  const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
-  const workspacesOf = (projectId: number, at: string[]) =>
-    at
-      .map((each) => ofProject(projectId, each))
-      .flatMap((folder) => foldersIn(folder).map((name) => join(folder, name)));
-  const servicesOf = (projectId: number) => {
-    const fileIn = (each: string) => join(ofProject(projectId, each), "services.json");
-    return openServices(fileIn(root), former === null ? null : fileIn(former));
-  };
-
-  /** Newest first. */
-  function keptOf(projectId: number): { folder: string; keptAt: number }[] {
+  /** Newest first. A workspace whose state cannot be read is left out, and stays. */
+  function inState(projectId: number, wanted: WorkspaceState["state"]): (KeptWorkspace & { at: number })[] {
     return workspacesOf(projectId, usable)
       .flatMap((folder) => {
-        const record = readRecord(folder);
-        return record?.isKept ? [{ folder, keptAt: record.keptAt ?? 0 }] : [];
+        const { state = null, keptAt = 0, until = 0 } = stateIfKnown(folder) ?? {};
+        const at = wanted === "kept" ? keptAt : until;
+        return state === wanted ? [{ taskId: taskIdOf(folder), folder, at }] : [];
       })
-      .toSorted((a, b) => b.keptAt - a.keptAt);
+      .toSorted((a, b) => b.at - a.at);
   }
 
   /** Folders whose deploy still waits for an approval, as the server says: the clock of this machine may be wrong. */
-  function builtOf(projectId: number, waitingTasks: readonly number[] = []): string[] {
-    return workspacesOf(projectId, usable)
-      .filter((folder) => waitingTasks.includes(taskIdOf(folder)))
-      .flatMap((folder) => {
-        const until = readRecord(folder)?.builtUntil;
-        return until === undefined ? [] : [{ folder, until }];
-      })
-      .toSorted((a, b) => b.until - a.until)
-      .slice(0, maxBuilt)
-      .map(({ folder }) => folder);
+  function waitingOf(projectId: number, waitingTasks: readonly number[] = []): string[] {
+    const awaited = inState(projectId, "waiting").filter(({ taskId }) => waitingTasks.includes(taskId));
+    return awaited.slice(0, maxWaiting).map(({ folder }) => folder);
   }
 
-  /** Answers those that nobody waits for any more. */
-  function formerlyBuiltOf(projectId: number, waiting: readonly string[]): string[] {
-    return workspacesOf(projectId, usable).filter(
-      (folder) => !waiting.includes(folder) && isBuilt(readRecord(folder)),
-    );
-  }
-
-  function workspaceAt(projectId: number, folder: string, record: RunRecord): Workspace {
+  function workspaceAt(projectId: number, folder: string, state: WorkspaceState): Workspace {
+    const change = (changes: Partial<WorkspaceState>) => {
+      Object.assign(state, changes);
+      writeState(folder, state);
+    };
     return {
       folder,
-      trust: record.trust ?? "other",
+      trust: state.trust,
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
-      noteTree(tree) {
-        record.trees.push(tree);
-        writeRecord(folder, record);
-      },
+      noteTree: (tree) => change({ trees: [...state.trees, tree] }),
       forgetTree({ mark }) {
-        record.trees = record.trees.filter((tree) => tree.mark !== mark);
         try {
-          writeRecord(folder, record);
+          change({ trees: state.trees.filter((tree) => tree.mark !== mark) });
         } catch (error) {
           // A script may have removed the folder, or filled the disk: a success does not become a failure for that.
           log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
         }
       },
-      async close({ isKept, keep, builtUntil, waitingTasks }) {
-        const built = builtOf(projectId, waitingTasks);
-        if (builtUntil !== undefined) {
-          writeRecord(folder, { owner, trees: [], isKept: false, builtUntil, trust: record.trust });
+      addService: (service) => change({ services: [...livingServices(state), service] }),
+      async close(end) {
+        const waiting = waitingOf(projectId, end.waitingTasks);
+        if (end.state === "waiting") {
+          change({ state: "waiting", until: end.until, trees: [] });
           // Nobody but the runner enters it until it is deployed.
           chmodSync(folder, 0o700);
-          for (const former of formerlyBuiltOf(projectId, [folder, ...built])) await removeUnused(former);
-          return;
+          for (const each of inState(projectId, "waiting"))
+            if (![folder, ...waiting].includes(each.folder)) await discard(each.folder);
+        } else if (end.state === "kept" && policy === "live") {
+          const releases = inState(projectId, "kept");
+          // Later than all others, also if the clock was set back.
+          change({ state: "kept", keptAt: Math.max(clock.now(), (releases[0]?.at ?? 0) + 1), trees: [] });
+          const others = releases.map((release) => release.folder).filter((each) => each !== folder);
+          const stay = [folder, ...waiting, ...others.slice(0, end.keep - 1)];
+          for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await discard(each);
+        } else {
+          if (state.state !== "kept") await discard(folder);
+          for (const each of inState(projectId, "gone")) await discard(each.folder);
         }
-        if (!isKept || policy === "none") {
-          if (!record.isKept) await removeUnused(folder);
-          return;
-        }
-        writeKept(folder, keptNow(projectId, record.trust));
-        const kept = keptOf(projectId).slice(0, keep);
-        // The prepared record may name an earlier time than the releases that became live since.
-        const stay = [folder, ...built, ...kept.map((release) => release.folder)];
-        for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await removeUnused(each);
       },
     };
   }
@@ -245,6 +223,19 @@ export function openWorkspaces(options: WorkspacesOptions) {
       if (!isUsed && (await tryToRemove(cache))) swept += 1;
     }
     return swept;
+  }
+
+  /** Whether it was removed, because its runner was killed or its time is over. */
+  async function sweepWorkspace(folder: string, stopGraceMs: number): Promise<boolean> {
+    const state = readState(folder);
+    if (state === null) return discard(folder);
+    const isIdle = state.trees.length === 0;
+    if (state.state === "kept" && isIdle) return false;
+    if (state.state === "waiting" && isIdle && (state.until ?? 0) + waitingUnusedMs > clock.now())
+      return false;
+    if (isSameProcessAlive(state.owner)) return false;
+    await endOrphans(state, stopGraceMs);
+    return state.state === "kept" ? false : discard(folder);
   }
 
   return {
@@ -264,37 +255,45 @@ export function openWorkspaces(options: WorkspacesOptions) {
       attempt: number,
       trust: Trust = "other",
     ): Promise<Workspace> {
-      const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
+      const folder = folderOf(projectId, taskId, attempt);
+      // After a reset of the database, task numbers begin again.
+      const services = livingServices(readState(folder));
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
-      const record: RunRecord = { owner, trees: [], isKept: false, trust };
-      writeRecord(folder, record);
-      prepareKept(folder, keptNow(projectId, trust));
-      return workspaceAt(projectId, folder, record);
+      const state: WorkspaceState = { state: "building", owner, trees: [], services, trust };
+      writeState(folder, state);
+      return workspaceAt(projectId, folder, state);
     },
     /**
-     * The workspace that an earlier task has kept or built; null: it no longer exists. Whether an approval came in time is
+     * The workspace of an earlier task that is kept or waits; null: it no longer exists. Whether an approval came in time is
      * decided by the server, not by the clock of this machine.
      */
     reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
       for (const each of usable) {
-        const folder = join(ofProject(projectId, each), `task-${taskId}-${attempt}`);
-        const record = readRecord(folder);
-        const isThere = record?.isKept || record?.builtUntil !== undefined;
-        if (record && isThere && existsSync(join(folder, "source"))) {
-          tryToPrepareKept(projectId, folder, record.trust);
-          return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
-        }
+        const folder = folderOf(projectId, taskId, attempt, each);
+        const state = readState(folder);
+        if (state?.state !== "kept" && state?.state !== "waiting") continue;
+        if (existsSync(join(folder, "source")))
+          return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
       }
       return null;
     },
-    kept(projectId: number): KeptWorkspace[] {
-      return keptOf(projectId).flatMap(({ folder }) => {
-        const taskId = taskIdOf(folder);
-        return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
-      });
+    /** Newest first. */
+    kept: (projectId: number): KeptWorkspace[] => inState(projectId, "kept"),
+    services(projectId: number): Services {
+      const recorded = () =>
+        workspacesOf(projectId, roots).map((folder) => ({
+          taskId: taskIdOf(folder),
+          state: readState(folder),
+        }));
+      return {
+        living: () => recorded().flatMap(({ state }) => livingServices(state)),
+        hasEnded(taskId) {
+          const ofTask = recorded().filter((each) => each.taskId === taskId && each.state?.services.length);
+          return ofTask.length > 0 && ofTask.every(({ state }) => livingServices(state).length === 0);
+        },
+      };
     },
-    services: servicesOf,
     /**
      * Ends processes and removes folders of dead runners, and clones that were not used for a long time; returns the
      * number of folders. Failures are logged.
@@ -304,12 +303,14 @@ export function openWorkspaces(options: WorkspacesOptions) {
       for (const root of roots) {
         swept += await sweepCaches(root);
         for (const folder of workspacesIn(root)) {
-          const record = readRecord(folder);
-          const isAwaited = (record?.builtUntil ?? -Infinity) + builtUnusedMs > clock.now();
-          const isIdle = (record?.isKept || isAwaited) && !record?.trees?.length;
-          if (isIdle || (record && isSameProcessAlive(record.owner))) continue;
-          await endOrphans(record, stopGraceMs);
-          if (!record?.isKept && (await removeUnused(folder))) swept += 1;
+          const isSwept = await sweepWorkspace(folder, stopGraceMs).catch((error: unknown) => {
+            log.error(
+              { folder, error: messageOf(error) },
+              "a workspace stays, because its state is not known",
+            );
+            return false;
+          });
+          if (isSwept) swept += 1;
         }
       }
       return swept;
@@ -318,12 +319,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
 }
 export type Workspaces = ReturnType<typeof openWorkspaces>;
 
+function stateIfKnown(folder: string): WorkspaceState | null {
+  try {
+    return readState(folder);
+  } catch {
+    return null;
+  }
+}
+
 /** NaN: not the folder of a task. */
 function taskIdOf(folder: string): number {
   return Number(/^task-(\d+)-\d+$/.exec(basename(folder))?.[1]);
-}
-
-/** NaN: not in the folder of a project. */
-function projectIdOf(folder: string): number {
-  return Number(/^project-(\d+)$/.exec(basename(dirname(folder)))?.[1]);
 }

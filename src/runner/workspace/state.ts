@@ -1,0 +1,69 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../../whole-file.ts";
+import type { ProcessIdentity, ProcessTree } from "../process/process-tree.ts";
+import { livingMembers, type StartedService } from "../process/started-service.ts";
+import type { Trust } from "./trust.ts";
+
+/**
+ * What a runner knows about a workspace, in one file of its folder; a later runner continues from it.
+ *
+ * - `building`: a task of `owner` runs in it. If the owner is dead, nothing claims it.
+ * - `waiting`: built; its deploy waits for an approval until `until`.
+ * - `kept`: a release, live since `keptAt`. A rollback may be running in it.
+ * - `serving`: nothing claims it, but a service that was started from it is alive.
+ * - `gone`: the same, and its files were removed. Without a service the folder is removed too.
+ */
+export interface WorkspaceState {
+  state: "building" | "waiting" | "kept" | "serving" | "gone";
+  owner: ProcessIdentity;
+  /** Processes that end when their runner is killed. */
+  trees: ProcessTree[];
+  /** Processes that start scripts have left running. */
+  services: StartedService[];
+  /** Whose code it has. */
+  trust: Trust;
+  until?: number;
+  keptAt?: number;
+}
+
+export const stateName = "state.json";
+/** One block of a file system: a state of this size can be written in its place when the disk is full. */
+const reservedBytes = 4096;
+
+export function writeState(folder: string, state: WorkspaceState): void {
+  const file = join(folder, stateName);
+  const text = JSON.stringify(state).padEnd(reservedBytes);
+  try {
+    replaceFile(file, text);
+  } catch (error) {
+    // A full disk must not cost a release that already serves.
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    if (Buffer.byteLength(text) > size) throw error;
+    writeFileSync(file, text.padEnd(size), { flag: "r+" });
+  }
+}
+
+/** Errors that mean that there is no state; a file of another user is that of another runner. */
+const missing = ["ENOENT", "ENOTDIR", "EACCES"];
+
+/** Null: there is none. Any other error, such as too many open files, is thrown: a service that is forgotten is never ended. */
+export function readState(folder: string): WorkspaceState | null {
+  let text: string;
+  try {
+    text = readFileSync(join(folder, stateName), "utf8");
+  } catch (error) {
+    if (missing.includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as WorkspaceState;
+  } catch {
+    // A power loss may have emptied it.
+    return null;
+  }
+}
+
+export function livingServices(state: WorkspaceState | null): StartedService[] {
+  return state?.services.filter((service) => livingMembers(service).length > 0) ?? [];
+}
