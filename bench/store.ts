@@ -1,5 +1,5 @@
 import { Database as SqliteFile } from "bun:sqlite";
-import { parseGenericPayload } from "../src/git-host/delivery/payloads.ts";
+import { parseGenericPayload } from "../src/git-host/generic.ts";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";

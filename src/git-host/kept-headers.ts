@@ -1,6 +1,6 @@
-import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { HeaderValues } from "./delivery/headers.ts";
-import { type GitHost, gitHostOf, gitHosts } from "./hosts.ts";
+import type { GitHost } from "./git-host.ts";
+import { gitHostOf, gitHosts, type ProviderName } from "./hosts.ts";
 
 const alwaysKept = ["content-type", "content-encoding", "user-agent"] as const;
 
@@ -11,9 +11,9 @@ export const keptOfGeneric: readonly string[] = [
 ];
 
 /** The headers for the record: only those listed here and the host's event and delivery id, because others may carry secrets. */
-export function keptHeaders(headers: HeaderValues, provider?: GitHost): Record<string, string> {
+export function keptHeaders(headers: HeaderValues, host?: GitHost): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const names of [alwaysKept, provider?.eventHeaders ?? [], provider?.deliveryIdHeaders ?? []])
+  for (const names of [alwaysKept, host?.eventHeaders ?? [], host?.deliveryIdHeaders ?? []])
     for (const name of names) {
       const value = headers.get(name);
       if (value !== null) kept[name.toLowerCase()] = value.slice(0, 300);
@@ -24,9 +24,9 @@ export function keptHeaders(headers: HeaderValues, provider?: GitHost): Record<s
 /** Hides the secret: a configuration of an earlier version may name a header that is recorded. */
 export function withoutSecret(
   headers: HeaderValues,
-  { provider, secretHeader }: Pick<WebhookConfig, "provider" | "secretHeader">,
+  { provider, secretHeader }: { provider: ProviderName; secretHeader: string },
 ): HeaderValues {
   const hidden = secretHeader.toLowerCase();
-  if (gitHostOf(provider).signature.type !== "configured" || !keptOfGeneric.includes(hidden)) return headers;
+  if (typeof gitHostOf(provider).proof !== "function" || !keptOfGeneric.includes(hidden)) return headers;
   return { get: (name) => (name.toLowerCase() === hidden ? null : headers.get(name)) };
 }

@@ -3,18 +3,18 @@ import { reasonText } from "../reason/reason.ts";
 import { isSameSecret } from "../secrets.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
 import { firstHeader } from "./delivery/headers.ts";
-import { type GitHost, gitHosts } from "./hosts.ts";
+import type { GitHost } from "./git-host.ts";
+import { gitHosts } from "./hosts.ts";
 import {
-  type ConfiguredPlace,
+  givenProof,
   hmacOf,
   isDigest,
   isSignedBy,
-  proofHeadersOf,
-  proofOf,
-  type SignatureScheme,
+  type Proof,
   type SignedRequest,
+  standardProof,
   withoutPrefix,
-} from "./proof/signature.ts";
+} from "./proof/proof.ts";
 
 /** Variants of larger bodies are not tried, to limit the work that an unauthenticated request causes. */
 const maxTriedBytes = 256 * 1024;
@@ -24,8 +24,7 @@ export interface FailedSignature {
   secrets: readonly string[];
   /** Secrets that have expired. */
   endedSecrets: readonly string[];
-  scheme: SignatureScheme;
-  place: ConfiguredPlace;
+  proof: Proof;
   request: SignedRequest;
   nowMs: number;
 }
@@ -35,62 +34,54 @@ export interface FailedSignature {
  * an attacker.
  */
 export function diagnose(failed: FailedSignature): string {
-  const proof = proofOf(failed.scheme, failed.place, failed.request);
-  const empty = emptyHeaderOf(failed, proof);
+  const given = givenProof(failed.proof, failed.request);
+  const empty = emptyHeaderOf(failed, given);
   if (empty !== null) return reasonText("signature_empty_header", { header: empty });
-  if (proof === "") return missingProof(failed);
-  return causes.find(({ applies }) => applies(failed, proof))?.text ?? reasonText("signature_differs");
+  if (given === "") return missingProof(failed);
+  return causes.find(({ applies }) => applies(failed, given))?.text ?? reasonText("signature_differs");
 }
 
 /** Some hosts send only the prefix if they have no secret; a project may configure another prefix. */
 const emptySignature = /^(sha(1|256|512)=|v1,)$/;
 
 /** The header that is present but empty; null if there is none. A token, unlike a signature, may look like a prefix. */
-function emptyHeaderOf(failed: FailedSignature, proof: string): string | null {
-  const { place, request } = failed;
+function emptyHeaderOf(failed: FailedSignature, given: string): string | null {
+  const { proof, request } = failed;
   const isEmpty =
-    proof === "" ||
-    ((isHmac(failed) || isStandard(failed)) &&
-      (emptySignature.test(proof) || proof === place.signaturePrefix.trim()));
-  const isSent = (name: string) => request.headers.get(name)?.trim() === proof;
-  return isEmpty ? (headersOf(failed).find(isSent) ?? null) : null;
+    given === "" ||
+    ((proof.isDigest || isStandard(failed)) && (emptySignature.test(given) || given === proof.prefix.trim()));
+  const isSent = (name: string) => request.headers.get(name)?.trim() === given;
+  return isEmpty ? (proof.headers.find(isSent) ?? null) : null;
 }
 
-function headersOf({ scheme, place }: FailedSignature): readonly string[] {
-  if (scheme.type !== "configured") return proofHeadersOf(scheme);
-  return [place.verifyMode === "standard" ? standardHeaders.signature : place.secretHeader];
-}
-
-function missingProof({ scheme, place, request }: FailedSignature): string {
-  const expected = expectedProof(scheme, place);
-  if (scheme.type === "configured" && firstHeader(request.headers, [standardHeaders.signature]) !== "")
+function missingProof({ proof, request }: FailedSignature): string {
+  const expected = expectedProof(proof);
+  const isSent = (names: readonly string[]) => firstHeader(request.headers, names) !== "";
+  if (proof.parameter !== undefined && isSent([standardHeaders.signature]))
     return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
   // GitHub sends a SHA-1 signature in addition to the SHA-256 one.
   const isOldAlone = firstHeader(request.headers, ["X-Hub-Signature-256", "X-Hub-Signature"]).startsWith(
     "sha1=",
   );
   if (isOldAlone) return `${expected}; there is only a SHA-1 signature, which is not accepted`;
-  const others: GitHost[] = Object.values(gitHosts).filter(
-    ({ signature }) =>
-      signature.type !== "configured" && firstHeader(request.headers, proofHeadersOf(signature)) !== "",
+  const others = Object.values<GitHost>(gitHosts).filter(
+    (host) => typeof host.proof === "object" && isSent(host.proof.headers),
   );
-  // Several hosts share a header, and Gitea also sends the headers of Gogs and GitHub: the last match in the table is the sender.
-  const other =
-    others.findLast(({ eventHeaders }) => firstHeader(request.headers, eventHeaders) !== "") ?? others[0];
+  // Several hosts share a header, and Gitea also sends the headers of Gogs and GitHub: the last match in the list is the sender.
+  const other = others.findLast(({ eventHeaders }) => isSent(eventHeaders)) ?? others[0];
   return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
 }
 
-function expectedProof(scheme: SignatureScheme, place: ConfiguredPlace): string {
-  if (scheme.type !== "configured")
-    return reasonText("signature_missing", { header: proofHeadersOf(scheme).join(" or ") });
-  return place.verifyMode === "standard"
-    ? reasonText("signature_missing_plain", { header: standardHeaders.signature })
-    : reasonText("signature_missing_both", { header: place.secretHeader, parameter: place.secretQuery });
+function expectedProof(proof: Proof): string {
+  const header = proof.headers.join(" or ");
+  if (proof.parameter !== undefined)
+    return reasonText("signature_missing_both", { header, parameter: proof.parameter });
+  return reasonText(proof === standardProof ? "signature_missing_plain" : "signature_missing", { header });
 }
 
 interface Cause {
   text: string;
-  applies(failed: FailedSignature, proof: string): boolean;
+  applies(failed: FailedSignature, given: string): boolean;
 }
 
 const causes: Cause[] = [
@@ -100,7 +91,7 @@ const causes: Cause[] = [
   },
   {
     text: reasonText("signature_empty_secret"),
-    applies: (failed) => isHmac(failed) && isSignedWith(failed, ""),
+    applies: (failed) => failed.proof.isDigest && isSignedWith(failed, ""),
   },
   {
     text: reasonText("signature_space"),
@@ -113,44 +104,43 @@ const causes: Cause[] = [
   },
   {
     text: reasonText("signature_secret_sent"),
-    applies: (failed, proof) =>
-      isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
+    applies: (failed, given) =>
+      failed.proof.isDigest && failed.secrets.some((secret) => isSameSecret(given, secret)),
   },
   {
     text: reasonText("signature_hmac_sent"),
-    applies: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+    applies: (failed, given) => !failed.proof.isDigest && matchesDigest(failed, given, failed.request.body),
   },
   {
     text: reasonText("signature_encoding"),
-    applies: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+    applies: (failed, given) => failed.proof.isDigest && matchesDigest(failed, given, failed.request.body),
   },
   {
     text: reasonText("signature_form"),
-    applies: (failed, proof) => {
+    applies: (failed, given) => {
       const form = failed.request.formPayload();
-      return form !== null && matchesDigest(failed, proof, form);
+      return form !== null && matchesDigest(failed, given, form);
     },
   },
   {
     text: reasonText("signature_newline"),
-    applies: (failed, proof) => {
+    applies: (failed, given) => {
       const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
-      return matchesDigest(failed, proof, Buffer.from(trimmed, "latin1"));
+      return matchesDigest(failed, given, Buffer.from(trimmed, "latin1"));
     },
   },
   {
     text: reasonText("signature_rewritten"),
-    applies: (failed, proof) => {
+    applies: (failed, given) => {
       const rewritten = rewrittenJson(failed.request.body);
-      return rewritten !== null && matchesDigest(failed, proof, rewritten);
+      return rewritten !== null && matchesDigest(failed, given, rewritten);
     },
   },
   {
     text: reasonText("signature_clock_hour"),
     applies: (failed) => {
-      if (failed.scheme.type !== "gitee") return false;
-      const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
-      return isSignedWithAny({ ...failed, nowMs: sentAtMs });
+      const nowMs = failed.proof.sentAtMs?.(failed.request);
+      return nowMs !== undefined && isSignedWithAny({ ...failed, nowMs });
     },
   },
   {
@@ -175,20 +165,12 @@ const causes: Cause[] = [
   },
   {
     text: reasonText("signature_sha1"),
-    applies: (_failed, proof) => proof.startsWith("sha1="),
+    applies: (_failed, given) => given.startsWith("sha1="),
   },
 ];
 
-function isHmac({ scheme, place }: FailedSignature): boolean {
-  return scheme.type === "hmac" || (scheme.type === "configured" && place.verifyMode === "hmac");
-}
-
-function isStandard({ scheme, place, request }: FailedSignature): boolean {
-  const isAccepted =
-    scheme.type === "configured"
-      ? place.verifyMode === "standard"
-      : scheme.type === "token" && scheme.orStandard === true;
-  return isAccepted && firstHeader(request.headers, [standardHeaders.signature]) !== "";
+function isStandard({ proof, request }: FailedSignature): boolean {
+  return proof.acceptsStandard && firstHeader(request.headers, [standardHeaders.signature]) !== "";
 }
 
 function isSignedWithAny(failed: FailedSignature): boolean {
@@ -197,18 +179,18 @@ function isSignedWithAny(failed: FailedSignature): boolean {
 
 function isSignedWith(failed: FailedSignature, secret: string): boolean {
   if (failed.request.body.byteLength > maxTriedBytes) return false;
-  return isSignedBy(secret, failed.scheme, failed.place, failed.request, failed.nowMs);
+  return isSignedBy(secret, failed.proof, failed.request, failed.nowMs);
 }
 
-/** Whether the proof is a digest of the bytes, in hex or base64, with or without a prefix. */
-function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array): boolean {
+/** Whether it is a digest of the bytes, in hex or base64, with or without a prefix. */
+function matchesDigest(failed: FailedSignature, given: string, bytes: Uint8Array): boolean {
   if (bytes.byteLength > maxTriedBytes) return false;
   const { secrets, request } = failed;
   if (isStandard(failed)) return isSignedWithAny({ ...failed, request: { ...request, body: bytes } });
-  const bare = withoutPrefix(proof, /^[\w-]+=(?=.)/.exec(proof)?.[0] ?? "");
+  const bare = withoutPrefix(given, /^[\w-]+=(?=.)/.exec(given)?.[0] ?? "");
   return secrets.some((secret) => {
     const digest = hmacOf(secret, bytes);
-    return [proof, bare].some((text) => isDigest(text, digest, "hex") || isDigest(text, digest, "base64"));
+    return [given, bare].some((text) => isDigest(text, digest, "hex") || isDigest(text, digest, "base64"));
   });
 }
 

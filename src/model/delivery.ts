@@ -1,8 +1,12 @@
+import type { NormalizedEvent } from "../git-host/delivery/event.ts";
+import type { ProviderName } from "../git-host/hosts.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Project } from "./project.ts";
 import type { HandledTip, RefTip } from "./ref-tip.ts";
 import type { InQueue, NewTask, Task, TaskState } from "./task.ts";
-import type { EventName, ProviderName } from "./webhook-config.ts";
+import type { EventName } from "./webhook-config.ts";
+
+export type { NormalizedEvent, RefChange } from "../git-host/delivery/event.ts";
 
 export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "failed"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -44,54 +48,6 @@ export const uncountedCodes: readonly DeliveryCode[] = [
 
 /** Codes of deliveries that count as `unlisted`. */
 export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
-
-/** The content of a payload, in one shape for all Git hosts. */
-export interface NormalizedEvent {
-  event: EventName | null;
-  /** Name of the event as the host sent it. */
-  rawEvent: string;
-  /** Full ref where known: refs/heads/main, refs/tags/v1. */
-  rawRef: string;
-  /** Short name. */
-  ref: string;
-  refType: "branch" | "tag" | null;
-  commit: string | null;
-  /** What the ref itself names where that is not the commit: the object of an annotated tag. Absent elsewhere. */
-  tagObject?: string;
-  /** Whole message of the head commit (merge request: title, then message). */
-  message: string;
-  author: string;
-  /** Null: unknown (absent or known to be incomplete). */
-  paths: string[] | null;
-  /** Why paths is null, for the reason text. */
-  pathsUnknownBecause: string | null;
-  /** Why the event can build nothing, whatever the rules of the project; null if it can build. */
-  skip: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: string } | null;
-  mergeRequest: {
-    action: string | null;
-    title: string;
-    sourceBranch: string;
-    targetBranch: string;
-    fromFork: boolean;
-    /** Absent in records of earlier versions, and where the host names none. */
-    number?: string;
-    isMerged?: boolean;
-  } | null;
-  /** Addresses of the repository as the host names it; absent where it names none. */
-  repository?: string[];
-  /** The host's own delivery id. */
-  hostDeliveryId: string | null;
-  /** Users who sent it by hand, as a test or a replay. Absent for a delivery of a host. */
-  sentBy?: string[];
-  /** The other refs of a push that names several. Absent where it names one, as on most hosts. */
-  otherRefs?: RefChange[];
-}
-
-/** The change of one ref by a push. */
-export type RefChange = Pick<
-  NormalizedEvent,
-  "event" | "rawRef" | "ref" | "refType" | "commit" | "message" | "skip"
->;
 
 export type TraceResult = "pass" | "stop" | "unknown" | "skipped";
 

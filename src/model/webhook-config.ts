@@ -1,27 +1,12 @@
+import type { ProviderName } from "../git-host/hosts.ts";
+import type { ConfiguredProof } from "../git-host/proof/proof.ts";
 import type { StageName } from "./project.ts";
-
-export const providerNames = [
-  "hosta",
-  "hostb",
-  "hostc",
-  "hostd",
-  "generic",
-  "github",
-  "gitlab",
-  "gitee",
-  "codeup",
-  "gitea",
-  "gogs",
-  "bitbucket",
-] as const;
-export type ProviderName = (typeof providerNames)[number];
 
 export const eventNames = ["push", "tag", "merge_request"] as const;
 export type EventName = (typeof eventNames)[number];
 
 /** How a generic sender is authenticated; `standard` is the signature of Standard Webhooks. */
 export const verifyModes = ["token", "hmac", "standard"] as const;
-export type VerifyMode = (typeof verifyModes)[number];
 
 export const repositoryChecks = ["warn", "enforce"] as const;
 export type RepositoryCheck = (typeof repositoryChecks)[number];
@@ -35,7 +20,7 @@ export interface Actions {
 }
 
 /** Webhook configuration of a project: the fields of the specification, then our additions. */
-export interface WebhookConfig {
+export interface WebhookConfig extends ConfiguredProof {
   projectId: number;
   /** hookKey: 48 hex characters; null until first saved with enabled. */
   key: string | null;
@@ -43,11 +28,6 @@ export interface WebhookConfig {
   provider: ProviderName;
   /** Ciphertext; null means no verification. */
   secret: string | null;
-  secretHeader: string;
-  secretQuery: string;
-  verifyMode: VerifyMode;
-  signaturePrefix: string;
-  signatureEncoding: "hex" | "base64";
   events: EventName[];
   branchFilter: string[];
   tagFilter: string[];

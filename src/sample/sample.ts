@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import { hmacOf } from "../git-host/proof/signature.ts";
+import { hmacOf } from "../git-host/proof/proof.ts";
 import { deleteProject, type Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";

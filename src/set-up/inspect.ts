@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { Fault } from "../errors.ts";
 import { openRemote, RemoteError } from "../git/remote.ts";
+import type { ProviderName } from "../git-host/hosts.ts";
 import { type GitUrlRules, gitAccessOf, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
-import type { ProviderName } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { detectHost } from "./host/detect-host.ts";
 import type { HostClientOptions } from "./host/host-client.ts";

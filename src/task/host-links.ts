@@ -1,6 +1,6 @@
+import type { ProviderName } from "../git-host/hosts.ts";
 import { repositoryPlaceOf } from "../model/git/repository-place.ts";
 import type { Task } from "../model/task.ts";
-import type { ProviderName } from "../model/webhook-config.ts";
 
 /** Pages of the Git host. Null: the task has no such thing, or the host has no known page for it. */
 export interface HostLinks {

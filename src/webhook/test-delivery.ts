@@ -1,4 +1,4 @@
-import { parseGenericPayload } from "../git-host/delivery/payloads.ts";
+import { parseGenericPayload } from "../git-host/generic.ts";
 import { gitHostOf } from "../git-host/hosts.ts";
 import { withoutSecret } from "../git-host/kept-headers.ts";
 import { readEvent } from "../git-host/read-event.ts";

@@ -1,27 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
-import { gitHosts } from "../../src/git-host/hosts.ts";
+import { gitHosts, type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
 import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
 import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
 import { chooseRef, filter } from "../../src/webhook/decide/filters.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
 import { newTrace } from "../../src/webhook/decide/trace.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
-import payloads from "../fixtures/payloads.json";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, makeHook } from "../support/hook.ts";
+import { payloadSamples as own, type PayloadSample } from "../support/host-fixtures.ts";
 import { pick } from "../support/length.ts";
 
-interface Sample {
-  provider: ProviderName;
-  headers: Record<string, string>;
-  payload: JsonObject;
-}
+type Sample = Pick<PayloadSample, "provider" | "headers" | "payload">;
 
-const own = payloads as unknown as Sample[];
 const ofGithub: Sample[] = examples
   .filter(({ name }) => ["push", "create", "delete", "pull_request", "ping"].includes(name))
   .flatMap(({ name, examples: bodies }) =>

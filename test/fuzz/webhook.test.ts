@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
-import payloads from "../fixtures/payloads.json";
+import { type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
 import { hmac, makeHook } from "../support/hook.ts";
+import { payloadSamples as samples } from "../support/host-fixtures.ts";
 
-interface Sample {
-  provider: ProviderName;
-  headers: Record<string, string>;
-  payload: unknown;
-}
-const samples = payloads as unknown as Sample[];
 const secret = "the secret of the fuzzed hooks";
 const storedBodyMaxBytes = 8192;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
+import type { ProviderName } from "../../src/git-host/hosts.ts";
 import type { Project } from "../../src/model/project.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { TaskState } from "../../src/model/task.ts";
-import type { ProviderName } from "../../src/model/webhook-config.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { commitStatusCall, skippedStatusCall } from "../../src/task/notify/commit-status.ts";
 import { sendGuarded } from "../../src/task/notify/guarded-request.ts";

@@ -92,11 +92,11 @@ const parts: Part[] = [
   { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git", "git rules", "base"] },
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
   { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
-  // What each Git host sends and accepts. It calls nobody: a client is passed to it.
-  { name: "git-host", files: /^src\/git-host\//, imports: ["model", "git rules", "base"] },
+  // What each Git host sends and accepts. It calls nobody: a client is passed to it. The model names hosts.
+  { name: "git-host", files: /^src\/git-host\//, imports: ["git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git\/(git-(ref|url)|repository-place)\.ts$/, imports: ["base"] },
-  { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
+  { name: "model", files: /^src\/model\//, imports: ["git rules", "base"], types: ["git-host"] },
   // Which characters are escaped, and the texts of reasons: the server, the command line and the console must agree.
   { name: "text rules", files: /^src\/(visible-text|reason\/[\w-]+-texts)\.ts$/, imports: [] },
   { name: "base", files: /^src\/((reason|system)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
@@ -104,7 +104,18 @@ const parts: Part[] = [
     name: "console",
     files: /^console\//,
     imports: ["client", "text rules"],
-    types: ["http", "webhook", "task", "push", "account", "runner protocol", "model", "git rules", "base"],
+    types: [
+      "http",
+      "webhook",
+      "task",
+      "push",
+      "account",
+      "git-host",
+      "runner protocol",
+      "model",
+      "git rules",
+      "base",
+    ],
   },
   { name: "client", files: /^client\//, imports: [] },
 ];

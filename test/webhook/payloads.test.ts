@@ -5,19 +5,10 @@ import { gitHosts } from "../../src/git-host/hosts.ts";
 import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { NormalizedEvent } from "../../src/model/delivery.ts";
-import type { ProviderName } from "../../src/model/webhook-config.ts";
-import payloads from "../fixtures/payloads.json";
-
-interface Sample {
-  title: string;
-  provider: ProviderName;
-  headers: Record<string, string>;
-  payload: JsonObject;
-  expected: Omit<NormalizedEvent, "rawEvent">;
-}
+import { payloadSamples } from "../support/host-fixtures.ts";
 
 describe("a payload is normalised as expected", () => {
-  for (const { title, provider, headers, payload, expected } of payloads as unknown as Sample[])
+  for (const { title, provider, headers, payload, expected } of payloadSamples)
     test(`${provider}: ${title}`, () => {
       const { rawEvent: _rawEvent, ...event } = readEvent(gitHosts[provider], new Headers(headers), payload);
       expect(event).toEqual(expected);

@@ -1,129 +1,53 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { gitHosts } from "../../src/git-host/hosts.ts";
-import {
-  hmacOf,
-  isSignedBy,
-  type SignatureScheme,
-  type SignedRequest,
-} from "../../src/git-host/proof/signature.ts";
+import { proofOf } from "../../src/git-host/git-host.ts";
+import { gitHostOf, gitHosts } from "../../src/git-host/hosts.ts";
+import { isSignedBy, type Proof, type SignedRequest } from "../../src/git-host/proof/proof.ts";
 import { diagnose } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, hmac, makeHook } from "../support/hook.ts";
+import { proofFixtures } from "../support/host-fixtures.ts";
 
 const secret = "It's a Secret to Everybody";
 
-function requestOf(
-  body: string | Uint8Array,
-  headers: Record<string, string>,
-  form: string | null = null,
-): SignedRequest {
+function requestOf(body: string, headers: Record<string, string>, form: string | null = null): SignedRequest {
   return {
-    body: typeof body === "string" ? Buffer.from(body) : body,
+    body: Buffer.from(body),
     headers: new Headers(headers),
     query: new URLSearchParams(),
     formPayload: () => (form === null ? null : Buffer.from(form)),
   };
 }
 
-function isSigned(scheme: SignatureScheme, request: SignedRequest, nowMs = 0, key = secret): boolean {
-  return isSignedBy(key, scheme, webhookDefaults, request, nowMs);
-}
+const diagnosisOf = (proof: Proof, request: SignedRequest, more: object = {}) =>
+  diagnose({ secrets: [secret], endedSecrets: [], proof, request, nowMs: 0, ...more });
 
-describe("the signature", () => {
-  test("of GitHub's own example is the one in its documentation", () => {
-    const expected = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-    expect(hmacOf(secret, Buffer.from("Hello, World!")).toString("hex")).toBe(expected);
-    const headers = { "X-Hub-Signature-256": `sha256=${expected}` };
-    expect(isSigned(gitHosts.github.signature, requestOf("Hello, World!", headers))).toBe(true);
-    expect(isSigned(gitHosts.github.signature, requestOf("Hello, World?", headers))).toBe(false);
-  });
+describe.each(proofFixtures)("the proof of $provider", ({ provider, ...fixture }) => {
+  const proof = proofOf(gitHostOf(provider), webhookDefaults);
+  for (const isSigned of [true, false])
+    for (const sample of isSigned ? fixture.accepted : fixture.refused)
+      test(`${isSigned ? "accepts" : "refuses"} ${sample.title ?? "its own"}`, () => {
+        const request = requestOf(sample.body ?? "{}", sample.headers, sample.form ?? null);
+        const isSignedWith = (key: string) => isSignedBy(key, proof, request, sample.atMs ?? 0);
+        expect([isSignedWith(fixture.secret), isSignedWith("another")]).toEqual([isSigned, false]);
+      });
 
-  test("of Gitee is the password, or a signed timestamp of the last hour", () => {
-    const { signature } = gitHosts.gitee;
-    const sentAtMs = 1_633_679_083_918;
-    const timestamp = String(sentAtMs);
-    const sign = hmac(secret, `${timestamp}\n${secret}`, "base64");
-    const signed = { "X-Gitee-Token": sign, "X-Gitee-Timestamp": timestamp };
-    expect(isSigned(signature, requestOf("{}", { "X-Gitee-Token": secret }))).toBe(true);
-    expect(isSigned(signature, requestOf("{}", signed), sentAtMs + 60_000)).toBe(true);
-    expect(
-      isSigned(
-        signature,
-        requestOf("{}", { ...signed, "X-Gitee-Token": encodeURIComponent(sign) }),
-        sentAtMs,
-      ),
-    ).toBe(true);
-    expect(isSigned(signature, requestOf("{}", signed), sentAtMs + 3_600_001)).toBe(false);
-    expect(isSigned(signature, requestOf("{}", { "X-Gitee-Token": sign }), sentAtMs)).toBe(false);
-    expect(isSigned(signature, requestOf("{}", { ...signed, "X-Gitee-Timestamp": "now" }), sentAtMs)).toBe(
-      false,
+  test("is never satisfied by nothing, and the diagnosis of a host without a secret says so", () => {
+    expect(isSignedBy(fixture.secret, proof, requestOf("{}", {}), 0)).toBe(false);
+    const { headers, header } = fixture.withoutSecret;
+    expect(diagnosisOf(proof, requestOf("{}", headers))).toBe(
+      `header ${header} is empty, so the host has no secret: set the secret on the host too`,
     );
-  });
-
-  test("of Bitbucket is in X-Hub-Signature, of Gogs and Gitea in their own headers", () => {
-    const digest = hmac(secret, "{}");
-    expect(
-      isSigned(gitHosts.bitbucket.signature, requestOf("{}", { "X-Hub-Signature": `sha256=${digest}` })),
-    ).toBe(true);
-    expect(
-      isSigned(gitHosts.bitbucket.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
-    ).toBe(false);
-    expect(isSigned(gitHosts.gogs.signature, requestOf("{}", { "X-Gogs-Signature": digest }))).toBe(true);
-    expect(isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Gitea-Signature": digest }))).toBe(true);
-    expect(
-      isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Hub-Signature-256": `sha256=${digest}` })),
-    ).toBe(true);
-    expect(isSigned(gitHosts.gitea.signature, requestOf("{}", { "X-Gitea-Signature": "" }))).toBe(false);
-  });
-
-  test("of GitLab, Codeup and the specification's token hosts is the secret itself, each in its own header", () => {
-    const headers = {
-      ...{ gitlab: "X-Gitlab-Token", codeup: "X-Codeup-Token" },
-      ...{ hostb: "X-HostB-Token", hostc: "X-HostC-Token", hostd: "X-HostD-Token" },
-    } as const;
-    for (const provider of Object.keys(headers) as (keyof typeof headers)[])
-      for (const [owner, header] of Object.entries(headers)) {
-        const signed = isSigned(gitHosts[provider].signature, requestOf("{}", { [header]: secret }));
-        expect([provider, header, signed]).toEqual([provider, header, owner === provider]);
-      }
-  });
-
-  test("of Gitea's form bodies is over the JSON inside, of GitHub's over the form", () => {
-    const form = `payload=${encodeURIComponent("{}")}`;
-    const ofJson = {
-      "X-Gitea-Signature": hmac(secret, "{}"),
-      "X-Hub-Signature-256": `sha256=${hmac(secret, "{}")}`,
-    };
-    expect(isSigned(gitHosts.gitea.signature, requestOf(form, ofJson, "{}"))).toBe(true);
-    expect(isSigned(gitHosts.github.signature, requestOf(form, ofJson, "{}"))).toBe(false);
-    const ofForm = { "X-Hub-Signature-256": `sha256=${hmac(secret, form)}` };
-    expect(isSigned(gitHosts.github.signature, requestOf(form, ofForm, "{}"))).toBe(true);
-  });
-
-  test("is never satisfied by an empty proof", () => {
-    for (const { signature } of Object.values(gitHosts))
-      expect(isSigned(signature, requestOf("{}", {}))).toBe(false);
   });
 });
 
 describe("the diagnosis of a failed signature", () => {
-  const diagnosisOf = (scheme: SignatureScheme, request: SignedRequest, more: object = {}) =>
-    diagnose({
-      secrets: [secret],
-      endedSecrets: [],
-      scheme,
-      place: webhookDefaults,
-      request,
-      nowMs: 0,
-      ...more,
-    });
-  const github = gitHosts.github.signature;
+  const github = gitHosts.github.proof;
   const signedWith = (key: string, body: string, prefix = "sha256=") => ({
     "X-Hub-Signature-256": prefix + hmac(key, body),
   });
   const atGitlab = (headers: Record<string, string>) =>
-    diagnosisOf(gitHosts.gitlab.signature, requestOf("{}", { ...signedWith(secret, "{}"), ...headers }));
+    diagnosisOf(gitHosts.gitlab.proof, requestOf("{}", { ...signedWith(secret, "{}"), ...headers }));
   const rows: [string, string, RegExp][] = [
     ["a missing header", diagnosisOf(github, requestOf("{}", {})), /X-Hub-Signature-256 is missing/],
     [
@@ -184,16 +108,34 @@ describe("the diagnosis of a failed signature", () => {
       diagnosisOf(github, requestOf("{}", signedWith("old", "{}")), { endedSecrets: ["old"] }),
       /no longer accepted/,
     ],
+    [
+      "an empty secret",
+      diagnosisOf(github, requestOf("{}", signedWith("", "{}"))),
+      /made with an empty secret/,
+    ],
+    [
+      "a wrong token",
+      diagnosisOf(gitHosts.gitlab.proof, requestOf("{}", { "X-Gitlab-Token": "sha256=" })),
+      /differs/,
+    ],
+    [
+      "only the prefix that the project configured",
+      diagnosisOf(
+        gitHosts.generic.proof({ ...webhookDefaults, verifyMode: "hmac", signaturePrefix: "hmac-" }),
+        requestOf("{}", { "X-CICD-Token": "hmac-" }),
+      ),
+      /X-CICD-Token is empty/,
+    ],
     ["another secret", diagnosisOf(github, requestOf("{}", signedWith("other", "{}"))), /differs/],
     [
       "HMAC for a token",
-      diagnosisOf(gitHosts.gitlab.signature, requestOf("{}", { "X-Gitlab-Token": hmac(secret, "{}") })),
+      diagnosisOf(gitHosts.gitlab.proof, requestOf("{}", { "X-Gitlab-Token": hmac(secret, "{}") })),
       /check “Proof of the sender”/,
     ],
     [
       "a stale timestamp",
       diagnosisOf(
-        gitHosts.gitee.signature,
+        gitHosts.gitee.proof,
         requestOf("{}", {
           "X-Gitee-Token": hmac(secret, `1633679083918\n${secret}`, "base64"),
           "X-Gitee-Timestamp": "1633679083918",

@@ -1,5 +1,5 @@
+import type { ProviderName } from "../../../src/git-host/hosts.ts";
 import type { HostKind } from "../../../src/model/host/host-token.ts";
-import type { ProviderName } from "../../../src/model/webhook-config.ts";
 
 interface Place {
   /** The web address of the server. */

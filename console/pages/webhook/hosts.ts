@@ -1,4 +1,4 @@
-import type { ProviderName } from "../../../src/model/webhook-config.ts";
+import type { ProviderName } from "../../../src/git-host/hosts.ts";
 import { t } from "../../text/text.ts";
 
 export interface Host {

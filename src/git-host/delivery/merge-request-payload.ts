@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import type { NormalizedEvent } from "../../model/delivery.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { unknownPaths } from "./changed-paths.ts";
+import type { NormalizedEvent } from "./event.ts";
 import { at, firstText, isTrueAt, textAt } from "./json-reader.ts";
 import { normalized, pathFieldsOf, skipped } from "./normalized.ts";
 import { accountOf } from "./push-payload.ts";

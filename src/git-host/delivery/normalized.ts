@@ -1,7 +1,7 @@
-import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
+import type { NormalizedEvent, RefChange } from "./event.ts";
 
 /** `rawEvent` of a push that a poll found. */
 export const pollEvent = "poll";

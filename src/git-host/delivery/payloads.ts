@@ -1,12 +1,10 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import type { NormalizedEvent } from "../../model/delivery.ts";
-import { isBranchOrTag } from "../../model/git/git-ref.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
-import { listedPathsOf } from "./changed-paths.ts";
+import type { NormalizedEvent } from "./event.ts";
 import { at, firstText, textAt } from "./json-reader.ts";
 import { readMergeRequest } from "./merge-request-payload.ts";
-import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
+import { skipped } from "./normalized.ts";
 import { readCreate, readDelete, readPush } from "./push-payload.ts";
 
 /** The kind of an event, by the host's name for it; `by_body`: the body decides. */
@@ -68,33 +66,8 @@ function unknownOf(payload: JsonObject): NormalizedEvent {
   return skipped("event_not_allowed", reasonText("event_never", { event: name.slice(0, 100) }));
 }
 
-/** Accepted values of the field `event`. */
-const genericKinds = new Map<string, "push" | "tag" | "merge_request" | "ping">([
-  ["push", "push"],
-  ["tag", "tag"],
-  ["tag_push", "tag"],
-  ["merge_request", "merge_request"],
-  ["pull_request", "merge_request"],
-  ["ping", "ping"],
-]);
-
-/**
- * Our own format: event, ref, refType, commit, message, author, paths. A body without `event` that looks like a known
- * host's is read as that.
- */
-export const parseGenericPayload: PayloadParser = (payload) => {
-  const eventName = textAt(payload, "event");
-  if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
-  const ref = textAt(payload, "ref");
-  if (eventName === "" && ref === "") return skipped("probe", reasonText("probe_nothing"));
-  const kind = eventName === "" ? "push" : genericKinds.get(eventName.toLowerCase());
-  if (kind === undefined)
-    return skipped("event_not_allowed", reasonText("event_unknown", { event: eventName }));
-  if (kind === "ping") return skipped("probe", reasonText("probe_ping"));
-  return readGeneric(payload, kind, ref);
-};
-
-function looksLikeHost(payload: JsonObject): boolean {
+/** Whether the body looks like one of a known host. */
+export function looksLikeHost(payload: JsonObject): boolean {
   const marks = [
     "after",
     "commits",
@@ -106,36 +79,4 @@ function looksLikeHost(payload: JsonObject): boolean {
     "zen",
   ];
   return marks.some((mark) => Object.hasOwn(payload, mark)) || bitbucketChangesOf(payload) !== null;
-}
-
-function readGeneric(
-  payload: JsonObject,
-  kind: "push" | "tag" | "merge_request",
-  ref: string,
-): NormalizedEvent {
-  const refFields = refFieldsOf(ref, kind === "tag" ? "tag" : textAt(payload, "refType"));
-  const commit = textAt(payload, "commit");
-  const author = textAt(payload, "author");
-  if (isNoCommit(commit)) return deletionOf({ ...refFields, author });
-  const message = textAt(payload, "message");
-  const known = {
-    ...refFields,
-    commit: commit === "" ? null : commit,
-    message,
-    author,
-    ...pathFieldsOf(listedPathsOf(payload)),
-  };
-  if (kind !== "merge_request") return normalized(known);
-  return normalized({
-    ...known,
-    event: "merge_request",
-    mergeRequest: {
-      action: null,
-      title: textAt(payload, "title"),
-      sourceBranch: refFields.ref,
-      targetBranch: firstText(textAt(payload, "targetBranch"), refFields.ref),
-      // The format has no field for forks. The project's own code is in branches and tags, so another ref counts as a fork.
-      fromFork: refFields.rawRef !== "" && !isBranchOrTag(refFields.rawRef),
-    },
-  });
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../json.ts";
-import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
+import type { NormalizedEvent } from "./event.ts";
 import { firstText, isTrueAt, listAt, textAt } from "./json-reader.ts";
 import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 

@@ -1,7 +1,8 @@
 import { Fault } from "../../errors.ts";
+import { providerNames } from "../../git-host/hosts.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
-import { eventNames, providerNames } from "../../model/webhook-config.ts";
+import { eventNames } from "../../model/webhook-config.ts";
 import { answerParts, reasonParts, reasonText } from "../../reason/reason.ts";
 import { type Answer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/record.ts";

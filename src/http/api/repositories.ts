@@ -1,6 +1,6 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
-import { providerNames } from "../../model/webhook-config.ts";
+import { providerNames } from "../../git-host/hosts.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
 import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";

@@ -1,8 +1,8 @@
+import { providerNames } from "../../git-host/hosts.ts";
 import { keptOfGeneric } from "../../git-host/kept-headers.ts";
 import type { Project } from "../../model/project.ts";
 import {
   eventNames,
-  providerNames,
   repositoryChecks,
   verifyModes,
   type WebhookConfig,

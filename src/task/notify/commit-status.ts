@@ -1,9 +1,9 @@
+import type { ProviderName } from "../../git-host/hosts.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
 import { type RepositoryPlace, repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { CallAddress, NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";
-import type { ProviderName } from "../../model/webhook-config.ts";
 import {
   bitbucketOrigin,
   type StatusReport,

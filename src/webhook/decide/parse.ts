@@ -1,8 +1,9 @@
 import { decodeBody, formPayloadOf } from "../../git-host/delivery/body.ts";
 import type { HeaderValues } from "../../git-host/delivery/headers.ts";
+import { proofOf } from "../../git-host/git-host.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { keptHeaders, withoutSecret } from "../../git-host/kept-headers.ts";
-import { isSignedBy, type SignedRequest } from "../../git-host/proof/signature.ts";
+import { isSignedBy, type SignedRequest } from "../../git-host/proof/proof.ts";
 import { hostDeliveryIdOf, readEvent } from "../../git-host/read-event.ts";
 import type { Hook } from "./locate.ts";
 import type { Known } from "./record.ts";
@@ -94,7 +95,7 @@ export function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedReq
 export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): boolean {
   const accepted = hook.secrets().accepted(nowMs);
   if (accepted.length === 0) return true;
-  const { signature } = gitHostOf(hook.config.provider);
+  const proof = proofOf(gitHostOf(hook.config.provider), hook.config);
   // Without an early exit: the time must not reveal which of two secrets matches.
-  return accepted.filter((secret) => isSignedBy(secret, signature, hook.config, request, nowMs)).length > 0;
+  return accepted.filter((secret) => isSignedBy(secret, proof, request, nowMs)).length > 0;
 }

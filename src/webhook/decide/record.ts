@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.ts";
+import type { ProviderName } from "../../git-host/hosts.ts";
 import type {
   DeliverySummary,
   NewDelivery,
@@ -10,7 +11,6 @@ import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import { type Keepers, type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task, TaskWait } from "../../model/task.ts";
-import type { ProviderName } from "../../model/webhook-config.ts";
 import { type Reason, reasonText } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";

@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
+import { proofOf } from "../../git-host/git-host.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { keptHeaders } from "../../git-host/kept-headers.ts";
-import type { SignedRequest } from "../../git-host/proof/signature.ts";
+import type { SignedRequest } from "../../git-host/proof/proof.ts";
 import { diagnose } from "../../git-host/signature-doctor.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
@@ -262,8 +263,7 @@ function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string 
   return diagnose({
     secrets: secrets.accepted(nowMs),
     endedSecrets: secrets.ended(nowMs),
-    scheme: gitHostOf(hook.config.provider).signature,
-    place: hook.config,
+    proof: proofOf(gitHostOf(hook.config.provider), hook.config),
     request,
     nowMs,
   });
