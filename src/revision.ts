@@ -24,3 +24,10 @@ export function refuseIfChanged(condition: string | undefined, current: string, 
   if (named.includes("*") || named.includes(current)) return;
   throw new Fault("changed_meanwhile", reasonText("changed_meanwhile", { noun }));
 }
+
+/** Throws 404 if the resource is missing. */
+export function existing<T>(resource: T | null | undefined, noun: string, id: number | string): T {
+  if (resource === null || resource === undefined)
+    throw new Fault("not_found", reasonText("none", { noun, id }));
+  return resource;
+}

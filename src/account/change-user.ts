@@ -3,7 +3,7 @@ import { type AuditEntry, differencesOf } from "../model/audit.ts";
 import { type Keepers, operation } from "../model/store.ts";
 import { type Role, type User, userRevision } from "../model/user.ts";
 import { reasonText } from "../reason/reason.ts";
-import { refuseIfChanged } from "../revision.ts";
+import { existing, refuseIfChanged } from "../revision.ts";
 import { endCredentials } from "./end-credentials.ts";
 
 /** Changes of the admins run one at a time: two concurrent removals could otherwise leave no admin. */
@@ -24,7 +24,7 @@ interface UserChange {
 export const changeUser = operation(
   "changeUser",
   async (keepers, { id, ifMatch, change, passwordHash, keepTokens, audited }: UserChange): Promise<User> => {
-    const before = await existing(keepers, id);
+    const before = existing(await keepers.users.byId(id), "user", id);
     refuseIfChanged(ifMatch, userRevision(before), "user");
     if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
     const hasNewPassword = passwordHash !== undefined;
@@ -36,25 +36,19 @@ export const changeUser = operation(
         : {};
     const detail = { ...change, ...differencesOf(before, change), passwordChanged: hasNewPassword, ...ended };
     await keepers.audit.add({ ...audited, subject: `user ${before.username}`, detail });
-    return after ?? existing(keepers, id);
+    return existing(after, "user", id);
   },
 );
 
 export const deleteUser = operation(
   "deleteUser",
   async (keepers, { id, audited }: { id: number; audited: Audited }): Promise<void> => {
-    const user = await existing(keepers, id);
+    const user = existing(await keepers.users.byId(id), "user", id);
     await keepAnAdmin(keepers, user);
     await keepers.users.delete(id);
     await keepers.audit.add({ ...audited, subject: `user ${user.username}`, detail: {} });
   },
 );
-
-async function existing({ users }: Pick<Keepers, "users">, id: number): Promise<User> {
-  const user = await users.byId(id);
-  if (!user) throw new Fault("not_found", reasonText("none", { noun: "user", id }));
-  return user;
-}
 
 async function keepAnAdmin({ users }: Pick<Keepers, "users">, user: User): Promise<void> {
   if (user.role !== "admin" || user.disabled) return;

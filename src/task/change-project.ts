@@ -1,4 +1,3 @@
-import { Fault } from "../errors.ts";
 import type { NewAuditEntry } from "../model/audit.ts";
 import {
   type NewProject,
@@ -9,7 +8,7 @@ import {
 } from "../model/project.ts";
 import { titlesOf } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { existing } from "../revision.ts";
 
 interface ProjectUpdate {
   id: number;
@@ -44,8 +43,7 @@ export const changeProject = operation(
     { projects, audit, polls },
     { id, revision, change, secrets, forget, audited }: ProjectUpdate,
   ): Promise<{ project: Project; forgotten: string[] } | null> => {
-    const before = await projects.hold(id);
-    if (!before) throw new Fault("not_found", reasonText("none", { noun: "project", id }));
+    const before = existing(await projects.hold(id), "project", id);
     if (projectRevision(before) !== revision) return null;
     const project = (await projects.update(id, change)) ?? before;
     // The tips are those of another repository.

@@ -3,7 +3,7 @@ import { differencesOf, type NewAuditEntry } from "../model/audit.ts";
 import { type Runner, runnerRevision } from "../model/runner.ts";
 import { operation } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
-import { refuseIfChanged } from "../revision.ts";
+import { existing, refuseIfChanged } from "../revision.ts";
 
 interface RunnerChange {
   id: number;
@@ -20,15 +20,14 @@ export const changeRunner = operation(
   async (
     { runners, audit },
     { id, ifMatch, change, hasLocalLabels, audited }: RunnerChange,
-  ): Promise<{ before: Runner; runner: Runner }> => {
-    const before = await runners.hold(id);
-    if (before) refuseIfChanged(ifMatch, runnerRevision(before), "runner");
-    if (before?.local && change.labels && hasLocalLabels)
+  ): Promise<Runner> => {
+    const before = existing(await runners.hold(id), "runner", id);
+    refuseIfChanged(ifMatch, runnerRevision(before), "runner");
+    if (before.local && change.labels && hasLocalLabels)
       throw new Fault("conflict", reasonText("local_labels"));
-    const runner = before && (await runners.update(id, change));
-    if (!runner) throw new Fault("not_found", reasonText("none", { noun: "runner", id }));
+    const runner = existing(await runners.update(id, change), "runner", id);
     const detail = { ...change, ...differencesOf(before, change) };
     await audit.add({ ...audited, subject: `runner ${before.name}`, detail });
-    return { before, runner };
+    return runner;
   },
 );

@@ -7,6 +7,7 @@ import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
+import { existing } from "../revision.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
 import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/queue.ts";
@@ -129,8 +130,7 @@ interface Cancel {
 export const cancelTask = operation(
   "cancelTask",
   async (keepers, { id, reason, consoleUrl, audited }: Cancel): Promise<Canceled> => {
-    const before = await keepers.tasks.byId(id);
-    if (!before) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
+    const before = existing(await keepers.tasks.byId(id), "task", id);
     await keepers.audit.add(entryOfTask(audited, before));
     const now = keepers.now();
     const stages = endStages(before.stages, "canceled", now);

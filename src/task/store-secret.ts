@@ -4,6 +4,7 @@ import type { NewSecret, ProjectSecret, SecretScope } from "../model/project.ts"
 import { isReservedSecret } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
+import { existing } from "../revision.ts";
 import { sealedBytes } from "../secrets.ts";
 
 const maxSecrets = 100;
@@ -22,8 +23,7 @@ export const storeSecret = operation(
   "storeSecret",
   async ({ projects, audit }, stored: StoredSecret): Promise<void> => {
     const { projectId, name, ciphertext, scope, audited } = stored;
-    if ((await projects.hold(projectId)) === null)
-      throw new Fault("not_found", reasonText("none", { noun: "project", id: projectId }));
+    existing(await projects.hold(projectId), "project", projectId);
     const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
     const others = held.filter((secret) => secret.name !== name);
     if (others.length >= maxSecrets)

@@ -1,15 +1,16 @@
-import type { SignIn } from "../../account/sign-in.ts";
 import { languages } from "../../model/language.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Session, User } from "../../model/user.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { chosenLanguage, languageCookieHeader } from "../language.ts";
 import { type ApiContext, audit, auditEntry, audited, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { idParams, text, time } from "./scalars.ts";
-import { json, jsonBody, jsonOf, noContent, strict, z } from "./shape.ts";
+import { text, time } from "./scalars.ts";
+import { json, jsonOf, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const route = routesOf("auth");
@@ -20,28 +21,21 @@ const login = route("post", "/auth/login", {
     "Answers a session token for `Authorization: Bearer`. With `cookie: true` the token is set as an httpOnly cookie " +
     "instead and `token` is null; the console signs in this way. Limited per address and per username.",
   access: "anonymous",
-  request: {
-    body: jsonBody(
-      strict({
-        username: text(256).openapi({ example: "admin" }),
-        password: triedPassword,
-        cookie: z.boolean().default(false),
-      }),
-    ),
-  },
-  responses: {
-    200: json(
-      "Signed in.",
-      z.object({ token: z.string().nullable(), expiresAt: time, user: userShape }).openapi("SignIn"),
-    ),
-  },
+  body: strict({
+    username: text(256).openapi({ example: "admin" }),
+    password: triedPassword,
+    cookie: z.boolean().default(false),
+  }),
+  ok: json(
+    "Signed in.",
+    z.object({ token: z.string().nullable(), expiresAt: time, user: userShape }).openapi("SignIn"),
+  ),
 });
 
 const logout = route("post", "/auth/logout", {
   summary: "Sign out",
   description: "Ends the session of the credential and its cookie.",
   access: "session",
-  responses: { 204: noContent },
 });
 
 export const meShape = userShape
@@ -58,17 +52,15 @@ const me = route("get", "/auth/me", {
   summary: "Who am I",
   description: "The user behind the credential, and the scopes of the API token (null for a session).",
   access: "signed-in",
-  responses: {
-    200: json("The caller.", meShape),
-  },
+  ok: json("The caller.", meShape),
 });
 
 const changeMe = route("patch", "/auth/me", {
   summary: "Change the own preferences",
   description: "Sets the language of the console; null: the language of the browser.",
   access: "session",
-  request: { body: jsonBody(strict({ language: z.enum(languages).nullable() })) },
-  responses: { 200: json("The caller.", meShape) },
+  body: strict({ language: z.enum(languages).nullable() }),
+  ok: json("The caller.", meShape),
 });
 
 const changePassword = route("post", "/auth/password", {
@@ -76,12 +68,7 @@ const changePassword = route("post", "/auth/password", {
   description:
     "Requires the old password. Ends all other sessions and revokes all API tokens of the user; `keepTokens` keeps the tokens.",
   access: "session",
-  request: {
-    body: jsonBody(
-      strict({ oldPassword: triedPassword, newPassword, keepTokens: keepTokens.default(false) }),
-    ),
-  },
-  responses: { 204: noContent },
+  body: strict({ oldPassword: triedPassword, newPassword, keepTokens: keepTokens.default(false) }),
 });
 
 const sessionShape = z
@@ -99,23 +86,15 @@ const sessionShape = z
 const listSessions = route("get", "/auth/sessions", {
   summary: "List the own sessions",
   access: "session",
-  responses: { 200: json("All sessions of the caller.", z.object({ items: z.array(sessionShape) })) },
+  ok: json("All sessions of the caller.", z.object({ items: z.array(sessionShape) })),
 });
 
 const endSession = route("delete", "/auth/sessions/{id}", {
   summary: "End one of the own sessions",
   access: "session",
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
-export interface AuthDeps {
-  keepers: Pick<Keepers, "users" | "sessions">;
-  signIn: SignIn;
-  ownOrigins: readonly string[];
-}
-
-export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
+export function authApi({ store, signIn, ownOrigins }: ApiDeps) {
   return newApi()
     .openapi(login, async (c) => {
       const { username, password, cookie } = c.req.valid("json");
@@ -145,14 +124,11 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isSecureCookie));
       return c.body(null, 204);
     })
-    .openapi(me, async (c) => c.json(await meJson(c, keepers.users), 200))
+    .openapi(me, async (c) => c.json(await meJson(c, store.users), 200))
     .openapi(changeMe, async (c) => {
       const { userId, scopes, sessionId } = callerOf(c);
       const { language } = c.req.valid("json");
-      const user = found(
-        await keepers.users.update(userId, { language }),
-        reasonText("none", { noun: "user", id: userId }),
-      );
+      const user = existing(await store.users.update(userId, { language }), "user", userId);
       keepLanguageCookie(c, user);
       return c.json({ ...userJson(user), language: user.language, scopes, sessionId }, 200);
     })
@@ -166,14 +142,14 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     })
     .openapi(listSessions, async (c) => {
       const { userId, sessionId } = callerOf(c);
-      const sessions = await keepers.sessions.listOfUser(userId);
+      const sessions = await store.sessions.listOfUser(userId);
       const current = sessions.filter(({ expiresAt }) => expiresAt.getTime() > c.var.clock.now());
       return c.json({ items: current.map((session) => sessionJson(session, sessionId)) }, 200);
     })
     .openapi(endSession, async (c) => {
       const caller = callerOf(c);
       const { id } = c.req.valid("param");
-      const own = await keepers.sessions.listOfUser(caller.userId);
+      const own = await store.sessions.listOfUser(caller.userId);
       found(
         own.find((session) => session.id === id),
         reasonText("no_own_session", { id }),
@@ -194,7 +170,7 @@ function keepLanguageCookie(c: ApiContext, { language }: Pick<User, "language">)
 /** The caller. The page follows the language of the account. */
 export async function meJson(c: ApiContext, users: Pick<Keepers["users"], "byId">) {
   const { userId, scopes, sessionId } = callerOf(c);
-  const user = found(await users.byId(userId), reasonText("none", { noun: "user", id: userId }));
+  const user = existing(await users.byId(userId), "user", userId);
   keepLanguageCookie(c, user);
   return { ...userJson(user), language: user.language, scopes, sessionId };
 }

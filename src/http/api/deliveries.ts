@@ -11,9 +11,10 @@ import {
   statusShape,
   summaryJson,
 } from "./delivery-shape.ts";
+import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { idParams, maxId, queryId, time } from "./scalars.ts";
-import { json, listJson, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import { maxId, queryId, time } from "./scalars.ts";
+import { json, listJson, onlyGiven, pageQuery, z } from "./shape.ts";
 
 const route = routesOf("deliveries");
 
@@ -28,23 +29,20 @@ const listDeliveries = route("get", "/webhooks/deliveries", {
   summary: "List deliveries",
   description: "Newest first; those of projects that the caller may view. `from` is included, `to` is not.",
   access: "signed-in",
-  request: {
-    query: strict({
-      ...pageQuery,
-      projectId: queryProjectId.optional(),
-      groupId: queryId.optional(),
-      ...deliveryFilter,
-    }),
+  query: {
+    ...pageQuery,
+    projectId: queryProjectId.optional(),
+    groupId: queryId.optional(),
+    ...deliveryFilter,
   },
-  responses: { 200: json("One page of deliveries.", deliveryList) },
+  ok: json("One page of deliveries.", deliveryList),
 });
 
 const getDelivery = route("get", "/webhooks/deliveries/{id}", {
   summary: "One delivery",
   description: "With its body, what was read from it, and the trace of the decision.",
   access: "signed-in",
-  request: { params: idParams("id") },
-  responses: { 200: json("The delivery.", deliveryShape) },
+  ok: json("The delivery.", deliveryShape),
 });
 
 const statsBucketSeconds = 900;
@@ -55,25 +53,18 @@ const deliveryStats = route("get", "/webhooks/stats", {
   description:
     "Deliveries by status in steps of a quarter of an hour, of the projects that the caller may view.",
   access: "signed-in",
-  responses: {
-    200: json(
-      "Counts, oldest first; steps without a delivery are left out.",
-      z.object({
-        from: time,
-        to: time,
-        bucketSeconds: z.number().int(),
-        items: z.array(z.object({ at: time, status: statusShape, count: z.number().int() })),
-      }),
-    ),
-  },
+  ok: json(
+    "Counts, oldest first; steps without a delivery are left out.",
+    z.object({
+      from: time,
+      to: time,
+      bucketSeconds: z.number().int(),
+      items: z.array(z.object({ at: time, status: statusShape, count: z.number().int() })),
+    }),
+  ),
 });
 
-export interface DeliveriesDeps {
-  keepers: Pick<Keepers, "deliveries">;
-  clock: Clock;
-}
-
-export function deliveriesApi({ keepers: { deliveries }, clock }: DeliveriesDeps) {
+export function deliveriesApi({ store: { deliveries }, clock }: ApiDeps) {
   return newApi()
     .openapi(listDeliveries, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");

@@ -1,28 +1,17 @@
 import { changeGroup } from "../../account/change-group.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { auditEntry, audited, callerOf, groupOf } from "./context.ts";
-import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
-import { found, newApi, routesOf } from "./route.ts";
+import type { ApiDeps } from "./deps.ts";
+import { revision, tagged, withTag } from "./revision.ts";
+import { newApi, routesOf } from "./route.ts";
 import { label } from "./runners.ts";
-import { idParams, name, ownPermission, time } from "./scalars.ts";
-import {
-  json,
-  jsonBody,
-  jsonOf,
-  listJson,
-  listOf,
-  noContent,
-  onlyGiven,
-  pageQuery,
-  strict,
-  z,
-} from "./shape.ts";
+import { name, ownPermission, time } from "./scalars.ts";
+import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("groups");
 
@@ -46,51 +35,38 @@ const listGroups = route("get", "/groups", {
   summary: "List groups",
   description: "Those that the caller is a member of; all for an admin.",
   access: "signed-in",
-  request: { query: strict(pageQuery) },
-  responses: { 200: json("One page of groups.", listOf(groupShape, "GroupList")) },
+  query: pageQuery,
+  ok: json("One page of groups.", listOf(groupShape, "GroupList")),
 });
 
 const createGroup = route("post", "/groups", {
   summary: "Add a group",
   access: "admin",
-  request: { body: jsonBody(strict({ name, labels: labels.default(null) })) },
-  responses: { 201: json("The new group.", groupShape) },
+  body: strict({ name, labels: labels.default(null) }),
+  created: json("The new group.", groupShape),
 });
 
 const getGroup = route("get", "/groups/{id}", {
   summary: "One group",
   access: { group: "view" },
-  request: { params: idParams("id") },
-  responses: { 200: tagged("The group.", groupShape) },
+  ok: tagged("The group.", groupShape),
 });
 
 const updateGroup = route("patch", "/groups/{id}", {
   summary: "Change a group",
   description: "Its name, and for administrators the labels that its projects may request.",
   access: { group: "manage" },
-  faults: changedMeanwhile,
-  request: {
-    params: idParams("id"),
-    headers: ifMatch,
-    body: jsonBody(strict({ name: name.optional(), labels: labels.optional() })),
-  },
-  responses: { 200: tagged("The group as it is now.", groupShape) },
+  body: strict({ name: name.optional(), labels: labels.optional() }),
+  ok: tagged("The group as it is now.", groupShape),
 });
 
 const deleteGroup = route("delete", "/groups/{id}", {
   summary: "Delete a group",
   description: "Its projects stay, without a group; permissions that came through it end.",
   access: "admin",
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
-export interface GroupsDeps {
-  store: Pick<Store, "groups" | "run">;
-  clock: Clock;
-}
-
-export function groupsApi({ store, clock }: GroupsDeps) {
+export function groupsApi({ store, clock }: ApiDeps) {
   const { groups } = store;
   return newApi()
     .openapi(listGroups, async (c) => {
@@ -130,7 +106,7 @@ export function groupsApi({ store, clock }: GroupsDeps) {
     })
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
-      const group = found(await groups.byId(id), reasonText("none", { noun: "group", id }));
+      const group = existing(await groups.byId(id), "group", id);
       const members = await groups.members(id);
       await audited(c, { action: "group.delete", subject: `group ${group.name}` }).groups.delete(id);
       c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));

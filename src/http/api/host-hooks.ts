@@ -1,17 +1,15 @@
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
-import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
-import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, projectChange, projectOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { hostKind, tokenOwnerOf } from "./host-tokens.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { id, idParams, text, time } from "./scalars.ts";
-import { json, jsonBody, noContent, strict, z } from "./shape.ts";
+import { id, text, time } from "./scalars.ts";
+import { json, jsonOf, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
 const manage = { project: "manage" } as const;
-const params = idParams("id");
 
 const hookShape = z
   .object({
@@ -30,8 +28,7 @@ const hookShape = z
 const readHook = route("get", "/projects/{id}/host-hook", {
   summary: "The webhook that was created at the Git host",
   access: { project: "view" },
-  request: { params },
-  responses: { 200: json("Null: none was created.", z.object({ hook: hookShape.nullable() })) },
+  ok: json("Null: none was created.", z.object({ hook: hookShape.nullable() })),
 });
 
 const connectHook = route("post", "/projects/{id}/host-hook", {
@@ -41,29 +38,23 @@ const connectHook = route("post", "/projects/{id}/host-hook", {
     "then it is read back. The stored secret is kept; without one, a secret is generated. With `deployKey`, a read-only ed25519 key is " +
     "created and stored as the clone credential. Needs `server.baseUrl`.",
   access: manage,
-  request: {
-    params,
-    body: jsonBody(
-      strict({
-        tokenId: id,
-        deployKey: z.boolean().default(false),
-        path: text(1000, 1).optional().openapi({
-          description:
-            "The repository that the caller saw. Refused if the project has another one now; absent: as before.",
-          example: "group/shop",
-        }),
-      }),
-    ),
-  },
-  responses: { 200: json("The webhook as the host has it.", hookShape) },
+  body: strict({
+    tokenId: id,
+    deployKey: z.boolean().default(false),
+    path: text(1000, 1).optional().openapi({
+      description:
+        "The repository that the caller saw. Refused if the project has another one now; absent: as before.",
+      example: "group/shop",
+    }),
+  }),
+  ok: json("The webhook as the host has it.", hookShape),
 });
 
 const checkHook = route("post", "/projects/{id}/host-hook/check", {
   summary: "Compare the webhook at the Git host now",
   description: "With a token of the caller for the same server. It is also compared once a day.",
   access: manage,
-  request: { params },
-  responses: { 200: json("What was found.", hookShape) },
+  ok: json("What was found.", hookShape),
 });
 
 const deleteHook = route("delete", "/projects/{id}/host-hook", {
@@ -71,11 +62,9 @@ const deleteHook = route("delete", "/projects/{id}/host-hook", {
   description:
     "With a token of the caller for the same server. If one of them cannot be deleted, 409 says which, and why.",
   access: manage,
-  request: { params },
-  responses: { 204: noContent },
 });
 
-export function hostHooksApi({ hooks, calls }: { hooks: HostHooks; calls: HostCallLimit }) {
+export function hostHooksApi({ setUp: { hooks, calls } }: ApiDeps) {
   const hookOf = async (c: ApiContext) => {
     const project = projectOf(c);
     const hook = await hooks.ofProject(project.id);
@@ -110,11 +99,8 @@ export function hostHooksApi({ hooks, calls }: { hooks: HostHooks; calls: HostCa
     });
 }
 
-function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {
-  return {
-    ...{ kind, origin, path, state, note, noteParts: answerParts(note) },
-    hasDeployKey: keyId !== null,
-    isChecked: tokenId !== null,
-    checkedAt: checkedAt.toISOString(),
-  };
+function hookJson(hook: HostHook) {
+  const { keyId, tokenId, note } = hook;
+  const shown = { hasDeployKey: keyId !== null, isChecked: tokenId !== null, noteParts: answerParts(note) };
+  return jsonOf(hookShape, { ...hook, ...shown });
 }

@@ -1,13 +1,11 @@
 import { Fault } from "../../errors.ts";
 import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
 import { reasonText } from "../../reason/reason.ts";
-import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
-import type { HostHooks } from "../../set-up/host-hooks.ts";
-import type { HostTokens } from "../../set-up/host-tokens.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
-import { idParams, text, time } from "./scalars.ts";
-import { json, jsonBody, noContent, strict, z } from "./shape.ts";
+import { text, time } from "./scalars.ts";
+import { json, jsonOf, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
 
@@ -33,17 +31,15 @@ const listTokens = route("get", "/host-tokens", {
   summary: "Your tokens for Git hosts",
   description: "Only the caller's own. The tokens themselves are never returned.",
   access: "session",
-  responses: {
-    200: json(
-      "The tokens.",
-      z
-        .object({
-          items: z.array(tokenShape),
-          canCreateWebhooks: z.boolean().openapi({ description: "False: `server.baseUrl` is not set." }),
-        })
-        .openapi("HostTokenList"),
-    ),
-  },
+  ok: json(
+    "The tokens.",
+    z
+      .object({
+        items: z.array(tokenShape),
+        canCreateWebhooks: z.boolean().openapi({ description: "False: `server.baseUrl` is not set." }),
+      })
+      .openapi("HostTokenList"),
+  ),
 });
 
 const saveToken = route("post", "/host-tokens", {
@@ -53,26 +49,20 @@ const saveToken = route("post", "/host-tokens", {
     "this server only; an earlier token for the same server is replaced. Internal addresses need `hosts.trusted`. " +
     "For users who may manage a project or a group.",
   access: "session",
-  request: {
-    body: jsonBody(
-      strict({
-        kind: hostKind,
-        url: text(500, 1)
-          .refine(isWebAddress, reasonText("not_web_address"))
-          .openapi({ description: "Address of the Git host; only scheme, host and port are used." }),
-        token: text(4096, 1),
-      }),
-    ),
-  },
-  responses: { 201: json("The stored token, without its value.", tokenShape) },
+  body: strict({
+    kind: hostKind,
+    url: text(500, 1)
+      .refine(isWebAddress, reasonText("not_web_address"))
+      .openapi({ description: "Address of the Git host; only scheme, host and port are used." }),
+    token: text(4096, 1),
+  }),
+  created: json("The stored token, without its value.", tokenShape),
 });
 
 const forgetToken = route("delete", "/host-tokens/{id}", {
   summary: "Forget a token for a Git host",
   description: "Webhooks that were created with it stay at the host, but are not checked any more.",
   access: "session",
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
 const listRepositories = route("get", "/host-tokens/{id}/repositories", {
@@ -81,39 +71,28 @@ const listRepositories = route("get", "/host-tokens/{id}/repositories", {
     "At most 100 of those whose settings the token may change, the latest first. `search` is a part of the name; up to 1,000 repositories " +
     "are searched at a host that has no search for this list.",
   access: "session",
-  request: {
-    params: idParams("id"),
-    query: z.object({ search: text(200).default("").openapi({ example: "shop" }) }),
-  },
-  responses: {
-    200: json(
-      "The repositories.",
-      z
-        .object({
-          items: z.array(
-            z.object({
-              path: z.string(),
-              httpsUrl: z.string(),
-              sshUrl: z.string(),
-              isPrivate: z.boolean(),
-            }),
-          ),
-          isCut: z
-            .boolean()
-            .openapi({ description: "True: there are more; search for a longer part of the name." }),
-        })
-        .openapi("HostRepositoryList"),
-    ),
-  },
+  query: { search: text(200).default("").openapi({ example: "shop" }) },
+  ok: json(
+    "The repositories.",
+    z
+      .object({
+        items: z.array(
+          z.object({
+            path: z.string(),
+            httpsUrl: z.string(),
+            sshUrl: z.string(),
+            isPrivate: z.boolean(),
+          }),
+        ),
+        isCut: z
+          .boolean()
+          .openapi({ description: "True: there are more; search for a longer part of the name." }),
+      })
+      .openapi("HostRepositoryList"),
+  ),
 });
 
-interface HostTokensDeps {
-  tokens: HostTokens;
-  hooks: HostHooks;
-  calls: HostCallLimit;
-}
-
-export function hostTokensApi({ tokens, hooks, calls }: HostTokensDeps) {
+export function hostTokensApi({ setUp: { tokens, hooks, calls } }: ApiDeps) {
   return newApi()
     .openapi(listTokens, async (c) => {
       const items = await tokens.ofUser(callerOf(c).userId);
@@ -149,12 +128,8 @@ export function tokenOwnerOf(c: ApiContext): number {
   throw new Fault("forbidden", reasonText("host_token_session"));
 }
 
-function tokenJson({ id, kind, origin, hint, login, scopes, expiresAt, createdAt }: HostToken) {
-  return {
-    ...{ id, kind, origin, hint, login, scopes },
-    expiresAt: expiresAt?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
+function tokenJson(token: HostToken) {
+  return jsonOf(tokenShape, token);
 }
 
 function isWebAddress(url: string): boolean {

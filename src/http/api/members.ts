@@ -2,10 +2,12 @@ import type { Needed } from "../../account/permissions.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { type ApiContext, audited, groupOf, projectOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { idParams, permission } from "./scalars.ts";
-import { json, jsonBody, listOf, noContent, pageQuery, slice, strict, z } from "./shape.ts";
+import { permission } from "./scalars.ts";
+import { json, listOf, pageQuery, slice, strict, z } from "./shape.ts";
 
 const memberShape = z
   .object({ userId: z.number().int(), username: z.string(), permission })
@@ -14,7 +16,6 @@ const memberShape = z
 const memberList = listOf(memberShape, "MemberList");
 
 type Owner = "project" | "group";
-type MembersDeps = Pick<Keepers, "permissions" | "groups" | "users">;
 
 const about: Record<Owner, { list?: { description: string }; set?: { description: string } }> = {
   project: {
@@ -27,10 +28,7 @@ const about: Record<Owner, { list?: { description: string }; set?: { description
 };
 
 /** Members of a project or of a group: who may view it, who may manage it. */
-export function membersApi<const Noun extends Owner>(
-  noun: Noun,
-  { permissions, groups, users }: MembersDeps,
-) {
+export function membersApi(noun: Owner, { store: { permissions, groups, users } }: ApiDeps) {
   const isProject = noun === "project";
   const ownerOf = isProject ? projectOf : groupOf;
   const route = routesOf(`${noun}s`);
@@ -41,21 +39,19 @@ export function membersApi<const Noun extends Owner>(
     summary: `List the members of a ${noun}`,
     ...about[noun].list,
     access: access("view"),
-    request: { params: idParams("id"), query: strict(pageQuery) },
-    responses: { 200: json("One page of members.", memberList) },
+    query: pageQuery,
+    ok: json("One page of members.", memberList),
   });
   const setMember = route("put", memberPath, {
     summary: `Add a member to a ${noun}, or change its permission`,
     ...about[noun].set,
     access: access("manage"),
-    request: { params: idParams("id", "userId"), body: jsonBody(strict({ permission })) },
-    responses: { 200: json("The member.", memberShape) },
+    body: strict({ permission }),
+    ok: json("The member.", memberShape),
   });
   const removeMember = route("delete", memberPath, {
     summary: `Remove a member from a ${noun}`,
     access: access("manage"),
-    request: { params: idParams("id", "userId") },
-    responses: { 204: noContent },
   });
 
   return newApi()
@@ -68,7 +64,7 @@ export function membersApi<const Noun extends Owner>(
       const { id } = ownerOf(c);
       const { userId } = c.req.valid("param");
       const { permission } = c.req.valid("json");
-      const { username } = found(await users.byId(userId), reasonText("none", { noun: "user", id: userId }));
+      const { username } = existing(await users.byId(userId), "user", userId);
       const change = noted(c, "set-member", { username, permission });
       if (isProject) await change.permissions.setProjectMember(id, userId, permission);
       else await change.groups.setMember(id, userId, permission);

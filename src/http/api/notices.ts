@@ -2,6 +2,8 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isolationOf } from "../../task/isolation.ts";
 import { type ApiContext, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
+import { projectNameOf } from "./project-names.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id } from "./scalars.ts";
 import { json, onlyGiven, z } from "./shape.ts";
@@ -34,7 +36,7 @@ const getNotices = route("get", "/notices", {
   summary: "What needs attention on every page of the console",
   description: `Of projects that the caller may view; each list names at most ${maxNamed}.`,
   access: "signed-in",
-  responses: { 200: json("The notices.", noticesShape) },
+  ok: json("The notices.", noticesShape),
 });
 
 export type NoticeKeepers = Pick<Keepers, "webhookConfigs" | "tasks" | "search" | "runners" | "permissions">;
@@ -46,15 +48,14 @@ export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
     page: 1,
     pageSize: maxNamed,
   });
-  const named = await keepers.search.names([...new Set(waiting.items.map(({ projectId }) => projectId))]);
-  const nameOf = new Map(named.map(({ id: projectId, name }) => [projectId, name]));
+  const nameOf = await projectNameOf(keepers.search, waiting.items);
   return {
     unsignedWebhooks: await keepers.webhookConfigs.unsigned(visibleProjectIds, maxNamed),
     approvals: {
       items: waiting.items.map(({ id: taskId, projectId }) => ({
         taskId,
         projectId,
-        projectName: nameOf.get(projectId) ?? "",
+        projectName: nameOf(projectId),
       })),
       total: waiting.total,
     },
@@ -62,6 +63,6 @@ export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
   };
 }
 
-export function noticesApi(keepers: NoticeKeepers) {
-  return newApi().openapi(getNotices, async (c) => c.json(await noticesFor(c, keepers), 200));
+export function noticesApi({ store }: ApiDeps) {
+  return newApi().openapi(getNotices, async (c) => c.json(await noticesFor(c, store), 200));
 }

@@ -1,15 +1,14 @@
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
-import type { Keepers } from "../../model/store.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
 import { statusProofOf } from "../../task/notify/commit-status.ts";
-import type { TestMessages } from "../../task/notify/test-message.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { commitStatusShape } from "./notify-shape.ts";
 import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { idParams, text, time } from "./scalars.ts";
+import { text, time } from "./scalars.ts";
 import { json, z } from "./shape.ts";
 import { statusWarnings } from "./status-warnings.ts";
 
@@ -38,72 +37,55 @@ const listAttempts = route("get", "/projects/{id}/notification-attempts", {
   summary: "The last attempts to notify",
   description: "The last 50 attempts of the project to send a notification or a commit status, newest first.",
   access: { project: "manage" },
-  request: { params: idParams("id") },
-  responses: {
-    200: json("The attempts.", z.object({ items: z.array(attemptShape) }).openapi("OutgoingAttemptList")),
-  },
-});
-
-const testParams = idParams("id").extend({
-  targetId: text(40, 1).openapi({ param: { name: "targetId", in: "path" }, example: "Xk3v90ab" }),
+  ok: json("The attempts.", z.object({ items: z.array(attemptShape) }).openapi("OutgoingAttemptList")),
 });
 
 const testTarget = route("post", "/projects/{id}/notify/{targetId}/test", {
   summary: "Send a test message to a notification target",
   description: "Once and at once, as it is stored; the answer says what the receiver answered.",
   access: { project: "manage" },
-  request: { params: testParams },
-  responses: {
-    200: json(
-      "What came of it.",
-      attemptShape
-        .pick({ delivered: true, status: true, fault: true, faultParts: true, response: true })
-        .openapi("TestMessageResult"),
-    ),
-  },
+  params: { targetId: text(40, 1).openapi({ param: { name: "targetId", in: "path" }, example: "Xk3v90ab" }) },
+  ok: json(
+    "What came of it.",
+    attemptShape
+      .pick({ delivered: true, status: true, fault: true, faultParts: true, response: true })
+      .openapi("TestMessageResult"),
+  ),
 });
 
 const getCommitStatus = route("get", "/projects/{id}/commit-status", {
   summary: "How commit statuses of a project are reported",
   access: { project: "view" },
-  request: { params: idParams("id") },
-  responses: {
-    200: json(
-      "The settings, and whether statuses are sent.",
-      commitStatusShape
-        .extend({
-          tokenSet: z.boolean(),
-          supported: z
-            .boolean()
-            .openapi({ description: "Whether the Git host has an API that is known here." }),
-          warnings: z.array(z.string()),
-          warningParts: warningPartsShape,
-        })
-        .openapi("CommitStatus"),
-    ),
-  },
+  ok: json(
+    "The settings, and whether statuses are sent.",
+    commitStatusShape
+      .extend({
+        tokenSet: z.boolean(),
+        supported: z
+          .boolean()
+          .openapi({ description: "Whether the Git host has an API that is known here." }),
+        warnings: z.array(z.string()),
+        warningParts: warningPartsShape,
+      })
+      .openapi("CommitStatus"),
+  ),
 });
 
-export interface NotificationsDeps {
-  keepers: Pick<Keepers, "projects" | "webhookConfigs" | "outgoingAttempts">;
-  testMessages: TestMessages;
-}
-
-export function notificationsApi({ keepers, testMessages }: NotificationsDeps) {
+export function notificationsApi({ store, testMessages }: ApiDeps) {
   async function commitStatusOf(c: ApiContext, project: Project) {
-    const names = await keepers.projects.secretNames([project.id]);
-    const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
+    const names = await store.projects.secretNames([project.id]);
+    const provider = (await store.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     return {
       ...project.commitStatus,
       tokenSet: names.some(({ name }) => name === reservedSecrets.status),
       supported: statusProofOf(project, provider) !== null,
-      ...withWarnings(await statusWarnings(c, keepers.projects, project)),
+      ...withWarnings(await statusWarnings(c, store.projects, project)),
     };
   }
 
   return newApi()
     .openapi(listAttempts, async (c) => {
-      const attempts = await keepers.outgoingAttempts.ofProject(projectOf(c).id);
+      const attempts = await store.outgoingAttempts.ofProject(projectOf(c).id);
       return c.json({ items: attempts.map(attemptJson) }, 200);
     })
     .openapi(testTarget, async (c) => {

@@ -1,5 +1,4 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
-import type { Clock } from "../../clock.ts";
 import type { GatewayPoint } from "../../model/console/gateway-minute.ts";
 import type {
   OverviewProject,
@@ -8,20 +7,20 @@ import type {
   ServingTask,
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Keepers, Store } from "../../model/store.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonParts } from "../../reason/reason.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import { waitJson } from "../../task/queue/task-json.ts";
-import type { GatewayHistory } from "../gateway-history.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
 import { deliveryCounts } from "./deliveries.ts";
-import { type NoticeKeepers, noticesFor } from "./notices.ts";
+import type { ApiDeps } from "./deps.ts";
+import { noticesFor } from "./notices.ts";
 import { overviewShape } from "./overview-shape.ts";
+import { projectNameOf } from "./project-names.ts";
 import { newApi, routesOf } from "./route.ts";
-import { json, pageQuery, strict, z } from "./shape.ts";
+import { json, pageQuery, z } from "./shape.ts";
 
 const route = routesOf("overview");
 const runsShown = 20;
@@ -34,31 +33,21 @@ const getOverview = route("get", "/overview", {
   description:
     "One row per project that the caller may view: broken ones first, then those with unfinished tasks. With recent deploys, deliveries by outcome, and, for admins, figures of the push gateway.",
   access: "signed-in",
-  request: {
-    query: strict({
-      ...pageQuery,
-      pageSize: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(100)
-        .default(50)
-        .openapi({ type: "integer", minimum: 1, maximum: 100, default: 50 }),
-    }),
+  query: {
+    ...pageQuery,
+    pageSize: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(100)
+      .default(50)
+      .openapi({ type: "integer", minimum: 1, maximum: 100, default: 50 }),
   },
-  responses: { 200: json("The overview.", overviewShape) },
+  ok: json("The overview.", overviewShape),
 });
 
-export interface OverviewDeps {
-  keepers: NoticeKeepers &
-    Pick<Keepers, "overview" | "search" | "deliveries" | "users" | "runners" | "groups"> &
-    Pick<Store, "now">;
-  history: Pick<GatewayHistory, "series"> | null;
-  clock: Clock;
-}
-
-export function overviewApi({ keepers, history, clock }: OverviewDeps) {
-  const { overview, search, deliveries } = keepers;
+export function overviewApi({ store, push, clock }: ApiDeps) {
+  const { overview, search, deliveries } = store;
   const cache = new RunStatisticsCache(overview, clock);
 
   /** All that the rows of one page need, in a fixed number of queries. */
@@ -75,7 +64,7 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);
-    const waits = await keepers.tasks.waits([...queued.keys()], keepers.now());
+    const waits = await store.tasks.waits([...queued.keys()], store.now());
     return items.map(({ project, isBroken }) => {
       const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
       const own = heldOf.get(projectId) ?? [];
@@ -113,12 +102,11 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
     const deployed = (await overview.succeeded(visibleProjectIds, deploysRead))
       .filter(({ stages }) => stages.some(({ name, state }) => isSideEffect(name) && state === "success"))
       .slice(0, deploysShown);
-    const names = await search.names([...new Set(deployed.map(({ projectId }) => projectId))]);
-    const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+    const nameOf = await projectNameOf(search, deployed);
     return deployed.map((task) => ({
       ...briefJson(task),
       projectId: task.projectId,
-      projectName: nameOf.get(task.projectId) ?? "",
+      projectName: nameOf(task.projectId),
       at: (task.finishedAt ?? task.createdAt).toISOString(),
       ms: workedMs(task),
     }));
@@ -134,12 +122,12 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
       rowsOf(items, permissionOn),
       deploysJson(visible),
       deliveryCounts(deliveries, clock, visible),
-      noticesFor(c, keepers),
-      actsAsAdmin(caller) && history !== null ? history.series() : null,
+      noticesFor(c, store),
+      actsAsAdmin(caller) && push.history !== null ? push.history.series() : null,
     ]);
     return c.json(
       {
-        me: await meJson(c, keepers.users),
+        me: await meJson(c, store.users),
         counts,
         projects: { items: rows, total, ...paged },
         deploys,

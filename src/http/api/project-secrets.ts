@@ -1,23 +1,21 @@
 import { sshKeyFault } from "../../model/git/ssh-key.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import type { Secrets } from "../../secrets.ts";
 import { changeSecretScope, storeSecret } from "../../task/store-secret.ts";
-import type { Poller } from "../../webhook/poll/poller.ts";
 import { type ApiContext, auditEntry, audited, projectChange, projectOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { secretScope, variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { idParams, text } from "./scalars.ts";
-import { json, jsonBody, noContent, strict, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { json, strict, z } from "./shape.ts";
 
 const route = routesOf("projects");
 const access = { project: "manage" } as const;
 
-const secretParams = idParams("id").extend({
+const secretParams = {
   name: variableName.openapi({ param: { name: "name", in: "path" }, example: "DEPLOY_KEY" }),
-});
+};
 
 const setSecret = route("put", "/projects/{id}/secrets/{name}", {
   summary: "Store a secret of a project",
@@ -26,26 +24,22 @@ const setSecret = route("put", "/projects/{id}/secrets/{name}", {
     "project lists names and scopes. Without `scope` a stored secret keeps its scope, and a new one is given to all stages. All " +
     "secrets of a project may have 512 KiB together.",
   access,
-  request: {
-    params: secretParams,
-    body: jsonBody(strict({ value: text(65_536, 1), scope: secretScope.optional() })),
-  },
-  responses: { 204: noContent },
+  params: secretParams,
+  body: strict({ value: text(65_536, 1), scope: secretScope.optional() }),
 });
 
 const changeScope = route("patch", "/projects/{id}/secrets/{name}", {
   summary: "Choose the stages that get a secret",
   description: "To give a secret of `deploy` to all stages, store its value again.",
   access,
-  request: { params: secretParams, body: jsonBody(strict({ scope: secretScope })) },
-  responses: { 204: noContent },
+  params: secretParams,
+  body: strict({ scope: secretScope }),
 });
 
 const deleteSecret = route("delete", "/projects/{id}/secrets/{name}", {
   summary: "Delete a secret of a project",
   access,
-  request: { params: secretParams },
-  responses: { 204: noContent },
+  params: secretParams,
 });
 
 export const credentialBody = z
@@ -72,61 +66,48 @@ const setCredential = route("put", "/projects/{id}/credential", {
   description:
     "An access token for https addresses, or a private key for ssh. Stored encrypted and never returned.",
   access,
-  request: { params: idParams("id"), body: jsonBody(credentialBody) },
-  responses: { 204: noContent },
+  body: credentialBody,
 });
 
 const deleteCredential = route("delete", "/projects/{id}/credential", {
   summary: "Delete the clone credential",
   access,
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
 /** Keys of a project that its scripts do not get, by the name in the path. */
 const keyKinds = { "notify-key": reservedSecrets.notify, "status-token": reservedSecrets.status } as const;
-const keyParams = idParams("id").extend({
+const keyParams = {
   kind: z.enum(["notify-key", "status-token"]).openapi({
     param: { name: "kind", in: "path" },
     description:
       "`notify-key` signs outgoing webhooks; `status-token` reports commit statuses to the Git host.",
   }),
-});
+};
 
 const setKey = route("put", "/projects/{id}/keys/{kind}", {
   summary: "Store a key of a project",
   description: "Stored encrypted and never returned.",
   access,
-  request: { params: keyParams, body: jsonBody(strict({ value: text(4096, 1) })) },
-  responses: { 204: noContent },
+  params: keyParams,
+  body: strict({ value: text(4096, 1) }),
 });
 
 const deleteKey = route("delete", "/projects/{id}/keys/{kind}", {
   summary: "Delete a key of a project",
   access,
-  request: { params: keyParams },
-  responses: { 204: noContent },
+  params: keyParams,
 });
 
 const listKeys = route("get", "/projects/{id}/keys", {
   summary: "Which keys of a project are set",
   access: { project: "view" },
-  request: { params: idParams("id") },
-  responses: {
-    200: json(
-      "Whether each is set.",
-      z.object({ notifyKeySet: z.boolean(), statusTokenSet: z.boolean() }).openapi("ProjectKeys"),
-    ),
-  },
+  ok: json(
+    "Whether each is set.",
+    z.object({ notifyKeySet: z.boolean(), statusTokenSet: z.boolean() }).openapi("ProjectKeys"),
+  ),
 });
 
-export interface ProjectSecretsDeps {
-  store: Pick<Store, "projects" | "run">;
-  secrets: Secrets;
-  pollNow: Poller["pollNow"];
-}
-
-export function projectSecretsApi({ store, secrets, pollNow }: ProjectSecretsDeps) {
+export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
   const seal = (projectId: number, name: string, value: string) =>
     secrets.seal(sealedPurpose.projectSecret(projectId, name), value);
 
@@ -177,7 +158,7 @@ export function projectSecretsApi({ store, secrets, pollNow }: ProjectSecretsDep
     .openapi(setCredential, async (c) => {
       const credential: GitCredential = c.req.valid("json");
       await keep(c, reservedSecrets.credential, JSON.stringify(credential), "project.set-credential");
-      await pollNow(projectOf(c).id);
+      await webhook.pollNow(projectOf(c).id);
       return c.body(null, 204);
     })
     .openapi(deleteCredential, async (c) => {

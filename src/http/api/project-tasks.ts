@@ -1,11 +1,11 @@
-import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, text } from "./scalars.ts";
-import { json, strict, z } from "./shape.ts";
+import { json, z } from "./shape.ts";
 import { taskShape } from "./task-shape.ts";
 
 const route = routesOf("tasks");
@@ -16,26 +16,22 @@ const readProjectTasks = route("get", "/project-tasks", {
   description:
     "For a list of projects: the newest and the live task of each project that the caller may view, in one call.",
   access: "signed-in",
-  request: {
-    query: strict({
-      projectIds: text(2400, 1)
-        .regex(/^\d{1,10}(,\d{1,10})*$/, reasonText("ids_invalid"))
-        .openapi({ example: "1,2,3" }),
-    }),
+  query: {
+    projectIds: text(2400, 1)
+      .regex(/^\d{1,10}(,\d{1,10})*$/, reasonText("ids_invalid"))
+      .openapi({ example: "1,2,3" }),
   },
-  responses: {
-    200: json(
-      "In the order asked for.",
-      z
-        .object({
-          items: z.array(z.object({ projectId: id, last: taskShape.nullable(), live: taskShape.nullable() })),
-        })
-        .openapi("ProjectTasks"),
-    ),
-  },
+  ok: json(
+    "In the order asked for.",
+    z
+      .object({
+        items: z.array(z.object({ projectId: id, last: taskShape.nullable(), live: taskShape.nullable() })),
+      })
+      .openapi("ProjectTasks"),
+  ),
 });
 
-export function projectTasksApi({ projects, tasks }: Pick<Keepers, "projects" | "tasks">) {
+export function projectTasksApi({ store: { projects, tasks } }: ApiDeps) {
   async function liveOf(projectId: number): Promise<Task | null> {
     const liveTaskId = (await projects.byId(projectId))?.liveTaskId ?? null;
     return liveTaskId === null ? null : tasks.byId(liveTaskId);

@@ -1,5 +1,4 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
 import { differencesOf } from "../../model/audit.ts";
@@ -15,11 +14,8 @@ import {
   projectRevision,
 } from "../../model/project.ts";
 import { titlesOf } from "../../model/sealed.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { refuseIfChanged } from "../../revision.ts";
-import type { Samples } from "../../sample/sample.ts";
-import type { Secrets } from "../../secrets.ts";
+import { existing, refuseIfChanged } from "../../revision.ts";
 import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
 import { approvalWarnings } from "../../task/isolation.ts";
 import {
@@ -28,7 +24,6 @@ import {
   changeTargets,
   heldAddresses,
 } from "../../task/notify/change-targets.ts";
-import type { WebhookManagement } from "../../webhook/management.ts";
 import { mergeDeployRule } from "./approval-shape.ts";
 import { boundSecretsOf, droppedWarnings } from "./bound-secrets.ts";
 import {
@@ -40,6 +35,7 @@ import {
   projectChange,
   projectOf,
 } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
 import {
@@ -51,10 +47,10 @@ import {
   projectShape,
 } from "./project-shape.ts";
 import { withWarnings } from "./reason-shape.ts";
-import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { idParams, queryId, text } from "./scalars.ts";
-import { json, jsonBody, listJson, noContent, onlyGiven, pageQuery, strict } from "./shape.ts";
+import { tagged, withTag } from "./revision.ts";
+import { newApi, routesOf } from "./route.ts";
+import { queryId, text } from "./scalars.ts";
+import { json, listJson, onlyGiven, pageQuery } from "./shape.ts";
 import { statusWarnings } from "./status-warnings.ts";
 
 const route = routesOf("projects");
@@ -63,29 +59,24 @@ const listProjects = route("get", "/projects", {
   summary: "List projects",
   description: "By name; those that the caller may view.",
   access: "signed-in",
-  request: {
-    query: strict({
-      ...pageQuery,
-      groupId: queryId.optional(),
-      search: text(100).optional().openapi({ description: "Part of the name." }),
-    }),
+  query: {
+    ...pageQuery,
+    groupId: queryId.optional(),
+    search: text(100).optional().openapi({ description: "Part of the name." }),
   },
-  responses: { 200: json("One page of projects.", projectList) },
+  ok: json("One page of projects.", projectList),
 });
 
 const getProject = route("get", "/projects/{id}", {
   summary: "One project",
   access: { project: "view" },
-  request: { params: idParams("id") },
-  responses: { 200: tagged("The project.", projectShape) },
+  ok: tagged("The project.", projectShape),
 });
 
 const deleteProject = route("delete", "/projects/{id}", {
   summary: "Delete a project",
   description: "With its webhook, tasks, logs, secrets and members. Its deliveries stay as history.",
   access: { project: "manage" },
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
 function changingRoutes(rules: GitUrlRules) {
@@ -96,8 +87,8 @@ function changingRoutes(rules: GitUrlRules) {
       "Needs `name` and `git.url`. `git.ref` is `main` unless given; a stage without a script is skipped. The branch filter of its webhook is empty, which means every branch; `warnings` says so. For an admin, or with " +
       "the `groupId` of a group that the caller manages.",
     access: "signed-in",
-    request: { body: jsonBody(bodies.create) },
-    responses: { 201: json("The new project.", projectShape) },
+    body: bodies.create,
+    created: json("The new project.", projectShape),
   });
   const updateProject = route("patch", "/projects/{id}", {
     summary: "Change a project",
@@ -105,24 +96,15 @@ function changingRoutes(rules: GitUrlRules) {
       "Omitted fields are unchanged; `env`, `notify`, `labels` and `cache` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
       "credential and the status token are deleted and listed in `warnings`.",
     access: { project: "manage" },
-    faults: changedMeanwhile,
-    request: { params: idParams("id"), headers: ifMatch, body: jsonBody(bodies.update) },
-    responses: { 200: tagged("The project as it is now.", changedProjectShape) },
+    body: bodies.update,
+    ok: tagged("The project as it is now.", changedProjectShape),
   });
   return { createProject, updateProject };
 }
 
-export interface ProjectsDeps {
-  store: Pick<Store, "projects" | "groups" | "runners" | "run">;
-  secrets: Secrets;
-  clock: Clock;
-  gitUrlRules: GitUrlRules;
-  samples: Pick<Samples, "remove">;
-  webhooks: Pick<WebhookManagement, "read" | "warningsOf">;
-}
-
-export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webhooks }: ProjectsDeps) {
+export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: ApiDeps) {
   const { projects, groups } = store;
+  const { samples, management } = webhook;
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
@@ -135,8 +117,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
   const writtenWithWebhook = async (c: ApiContext, project: Project) => {
     const shown = await written(c, project);
     if (shown.permission !== "manage") return shown;
-    const config = await webhooks.read(project.id);
-    const ofHook = config.enabled ? await webhooks.warningsOf(config, project) : [];
+    const config = await management.read(project.id);
+    const ofHook = config.enabled ? await management.warningsOf(config, project) : [];
     shown.warnings.push(...(await approvalWarnings(project, store)), ...ofHook);
     return { ...shown, ...withWarnings(shown.warnings) };
   };
@@ -245,7 +227,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
         return done && { ...done, before };
       };
       const { before, project, forgotten } = await untilUnchanged(async () =>
-        update(found(await projects.byId(id), reasonText("none", { noun: "project", id: name }))),
+        update(existing(await projects.byId(id), "project", name)),
       );
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([

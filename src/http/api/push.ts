@@ -1,4 +1,3 @@
-import type { ConsoleAccess } from "../../account/console-access.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import {
@@ -13,14 +12,13 @@ import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { targetTypes } from "../../push/message/message.ts";
 import { reasonText } from "../../reason/reason.ts";
-import type { GatewayHistory } from "../gateway-history.ts";
-import type { PushOperations } from "../push-operations.ts";
 import { audit, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { knownCallerLimits } from "./json-body.ts";
 import { connectionsShape } from "./push-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
-import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
+import { json, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("push");
 const userId = text(256, 1).openapi({ example: "42" });
@@ -32,12 +30,8 @@ const makeCode = route("post", "/push/codes", {
     "`for: console` it is bound to `slipway:<id>`, good for `temp=1` only, and granted the private channels of the projects that " +
     "the caller may view; the connection ends (4003) when the caller's session or token expires.",
   access: "signed-in",
-  request: {
-    body: jsonBody(strict({ userId: userId.optional(), for: z.enum(["application", "console"]).optional() })),
-  },
-  responses: {
-    201: json("The code.", z.object({ code: z.string(), expiresIn: z.number().int() }).openapi("PushCode")),
-  },
+  body: strict({ userId: userId.optional(), for: z.enum(["application", "console"]).optional() }),
+  created: json("The code.", z.object({ code: z.string(), expiresIn: z.number().int() }).openapi("PushCode")),
 });
 
 const verdictShape = z
@@ -59,25 +53,21 @@ const verifyByGet = route("get", "/push/verify", {
   summary: "Verify a code",
   description: about,
   access: "anonymous",
-  request: { query: strict({ code: text(4096, 1), temp: z.enum(["1"]).optional() }) },
-  responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
+  query: { code: text(4096, 1), temp: z.enum(["1"]).optional() },
+  ok: json("The user of the code, and the rules of the connection.", verdictShape),
 });
 
 const verifyByPost = route("post", "/push/verify", {
   summary: "Verify a code (verify-method POST)",
   description: about,
   access: "anonymous",
-  request: {
-    body: jsonBody(
-      strict({
-        code: text(4096, 1),
-        temp: z.boolean().default(false),
-        ip: text(256).optional(),
-        origin: text(2000).nullable().optional(),
-      }),
-    ),
-  },
-  responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
+  body: strict({
+    code: text(4096, 1),
+    temp: z.boolean().default(false),
+    ip: text(256).optional(),
+    origin: text(2000).nullable().optional(),
+  }),
+  ok: json("The user of the code, and the rules of the connection.", verdictShape),
 });
 
 const publish = route("post", "/push/publish", {
@@ -85,76 +75,58 @@ const publish = route("post", "/push/publish", {
   description: "What `POST /feign/publish` does, for the console and for tokens with the scope `publish`.",
   access: "admin",
   scope: "publish",
-  request: {
-    body: jsonBody(
-      strict({
-        targetType: z.enum(targetTypes),
-        target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
-        data: text(knownCallerLimits.maxBytes).openapi({
-          description: "At most `push.max-message-bytes` bytes.",
-        }),
-      })
-        .refine(namesItsTarget, {
-          path: ["target"],
-          error: reasonText("target_required"),
-          // Also if other fields are wrong, so that all mistakes are reported at once.
-          when: ({ value }) => typeof value === "object" && value !== null,
-        })
-        .refine(({ targetType, target }) => targetType !== "channel" || isChannelName(target), {
-          path: ["target"],
-          error: reasonText("channel_name"),
-        }),
-    ),
-  },
-  responses: {
-    200: json(
-      "It is published.",
-      z.object({ id: z.string(), receivers: z.number().int().nullable() }).openapi("Published", {
-        description: "`receivers` is null in cluster mode, where nobody knows them all.",
-      }),
-    ),
-  },
+  body: strict({
+    targetType: z.enum(targetTypes),
+    target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
+    data: text(knownCallerLimits.maxBytes).openapi({
+      description: "At most `push.max-message-bytes` bytes.",
+    }),
+  })
+    .refine(namesItsTarget, {
+      path: ["target"],
+      error: reasonText("target_required"),
+      // Also if other fields are wrong, so that all mistakes are reported at once.
+      when: ({ value }) => typeof value === "object" && value !== null,
+    })
+    .refine(({ targetType, target }) => targetType !== "channel" || isChannelName(target), {
+      path: ["target"],
+      error: reasonText("channel_name"),
+    }),
+  ok: json(
+    "It is published.",
+    z.object({ id: z.string(), receivers: z.number().int().nullable() }).openapi("Published", {
+      description: "`receivers` is null in cluster mode, where nobody knows them all.",
+    }),
+  ),
 });
 
 const disconnect = route("post", "/push/disconnect", {
   summary: "Disconnect a user or a connection",
   description: "Closes with 4004; well-behaved clients do not come back by themselves. Give one of the two.",
   access: "admin",
-  request: {
-    body: jsonBody(
-      strict({ userId: userId.optional(), connectionId: text(256, 1).optional() }).refine(
-        (body) => (body.userId === undefined) !== (body.connectionId === undefined),
-        reasonText("one_of_two"),
-      ),
-    ),
-  },
-  responses: { 200: json("The number of connections.", z.object({ connections: z.number().int() })) },
+  body: strict({ userId: userId.optional(), connectionId: text(256, 1).optional() }).refine(
+    (body) => (body.userId === undefined) !== (body.connectionId === undefined),
+    reasonText("one_of_two"),
+  ),
+  ok: json("The number of connections.", z.object({ connections: z.number().int() })),
 });
 
 const connections = route("get", "/push/connections", {
   summary: "Connections of the gateway",
   description: "Counts, channels and buffers of this instance; with `userId` that user's connections too.",
   access: "admin",
-  request: { query: strict({ userId: userId.optional() }) },
-  responses: { 200: json("The report.", connectionsShape) },
+  query: { userId: userId.optional() },
+  ok: json("The report.", connectionsShape),
 });
 
 const online = route("get", "/push/online", {
   summary: "Users online",
   description: "Those with a normal connection to this instance.",
   access: "admin",
-  responses: { 200: json("Their ids.", z.object({ users: z.array(z.string()) }).openapi("OnlineUsers")) },
+  ok: json("Their ids.", z.object({ users: z.array(z.string()) }).openapi("OnlineUsers")),
 });
 
-export interface PushDeps {
-  codes: PushCodes;
-  operations: PushOperations;
-  consoleAccess: ConsoleAccess;
-  /** Null without a push gateway. */
-  history: Pick<GatewayHistory, "series"> | null;
-}
-
-export function pushApi({ codes, operations, consoleAccess }: Omit<PushDeps, "history">) {
+export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps) {
   return newApi()
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);

@@ -1,16 +1,15 @@
 import { type Project, stageNames } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
-import type { Store } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
-import type { ManualTasks } from "../../task/manual-tasks.ts";
+import { existing } from "../../revision.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { changedSettings } from "../../task/release/changed-settings.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
 import { isUsable } from "../../task/release/rollback-order.ts";
 import { auditEntry, audited, projectChange, projectOf } from "./context.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { id, idParams, time } from "./scalars.ts";
-import { json, jsonBody, strict, z } from "./shape.ts";
+import type { ApiDeps } from "./deps.ts";
+import { newApi, routesOf } from "./route.ts";
+import { id, time } from "./scalars.ts";
+import { json, jsonOf, strict, z } from "./shape.ts";
 import { taskShape } from "./task-shape.ts";
 
 const route = routesOf("releases");
@@ -40,10 +39,7 @@ const listReleases = route("get", "/projects/{id}/releases", {
   summary: "Releases of a project",
   description: `The last ${maxReleases} that have served, the latest first.`,
   access: { project: "view" },
-  request: { params: idParams("id") },
-  responses: {
-    200: json("The releases.", z.object({ items: z.array(releaseShape) }).openapi("ReleaseList")),
-  },
+  ok: json("The releases.", z.object({ items: z.array(releaseShape) }).openapi("ReleaseList")),
 });
 
 const changedSetting = z
@@ -60,10 +56,7 @@ const listSettings = route("get", "/projects/{id}/releases/{taskId}/settings", {
     "The variables and the settings of stages that a rollback to the release of `taskId` uses, as far as they differ from those of the project. " +
     "Empty for a task without a release: its commit is built with the settings of the project.",
   access: { project: "view" },
-  request: { params: idParams("id", "taskId") },
-  responses: {
-    200: json("What differs.", z.object({ items: z.array(changedSetting) }).openapi("ChangedSettings")),
-  },
+  ok: json("What differs.", z.object({ items: z.array(changedSetting) }).openapi("ChangedSettings")),
 });
 
 const rollBack = route("post", "/projects/{id}/rollback", {
@@ -72,8 +65,8 @@ const rollBack = route("post", "/projects/{id}/rollback", {
     "Runs deploy and start of the release of `taskId` again, with its scripts and environment and the secrets of today; without `taskId`, " +
     "of the last release before the live one that did not end by itself. A kept release needs no build; an older one is built again.",
   access: { project: "manage" },
-  request: { params: idParams("id"), body: jsonBody(strict({ taskId: id.nullable().optional() })) },
-  responses: { 201: json("The new task.", taskShape) },
+  body: strict({ taskId: id.nullable().optional() }),
+  created: json("The new task.", taskShape),
 });
 
 const moveProject = route("post", "/projects/{id}/move", {
@@ -82,28 +75,15 @@ const moveProject = route("post", "/projects/{id}/move", {
     "A project stays with the runner that holds its releases. After a move, `runnerId` takes its tasks, or, with null, any runner. What the " +
     "earlier runner has started is not stopped there, and its kept releases need a build elsewhere.",
   access: { project: "manage" },
-  request: { params: idParams("id"), body: jsonBody(strict({ runnerId: id.nullable() })) },
-  responses: { 200: json("Where it is now.", z.object({ homeRunnerId: id.nullable() })) },
+  body: strict({ runnerId: id.nullable() }),
+  ok: json("Where it is now.", z.object({ homeRunnerId: id.nullable() })),
 });
 
-export interface ReleasesDeps {
-  store: Pick<Store, "projects" | "releases" | "tasks" | "runners">;
-  manualTasks: Pick<ManualTasks, "rollback">;
-}
-
-export function releasesApi({ store, manualTasks }: ReleasesDeps) {
-  const written = (release: Release, project: Project, liveId: number | null) => ({
-    taskId: release.taskId,
-    ref: release.ref,
-    commit: release.commit,
-    message: release.message,
-    runnerId: release.runnerId,
-    isLive: release.taskId === liveId,
-    isKept: isUsable(release, project),
-    bytes: release.bytes,
-    deployedAt: release.deployedAt.toISOString(),
-    endedAt: release.endedAt?.toISOString() ?? null,
-  });
+export function releasesApi({ store, manualTasks }: ApiDeps) {
+  const written = (release: Release, project: Project, liveId: number | null) => {
+    const flags = { isLive: release.taskId === liveId, isKept: isUsable(release, project) };
+    return jsonOf(releaseShape, { ...release, ...flags });
+  };
   return newApi()
     .openapi(listReleases, async (c) => {
       const project = projectOf(c);
@@ -127,8 +107,7 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
     .openapi(moveProject, async (c) => {
       const project = projectOf(c);
       const { runnerId } = c.req.valid("json");
-      if (runnerId !== null)
-        found(await store.runners.byId(runnerId), reasonText("none", { noun: "runner", id: runnerId }));
+      if (runnerId !== null) existing(await store.runners.byId(runnerId), "runner", runnerId);
       const detail = { from: project.homeRunnerId, to: runnerId };
       const change = audited(c, projectChange("project.move", project, detail));
       await change.projects.setLive(project.id, { homeRunnerId: runnerId });

@@ -1,7 +1,7 @@
-import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delivery.ts";
+import type { Delivery, DeliveryPlace } from "../../model/delivery.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
-import type { Replays } from "../../webhook/replay.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
 import {
   answerShape,
@@ -13,10 +13,11 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
+import type { ApiDeps } from "./deps.ts";
 import { reasonPartsShape, withReasonParts } from "./reason-shape.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { id, idParams } from "./scalars.ts";
-import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
+import { newApi, routesOf } from "./route.ts";
+import { id } from "./scalars.ts";
+import { json, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("deliveries");
 
@@ -32,11 +33,9 @@ const replayDelivery = route("post", "/webhooks/deliveries/{id}/replay", {
     404: "There is no such delivery.",
     409: "Nothing usable is stored, the signature had failed, or the webhook is not enabled.",
   },
-  request: { params: idParams("id"), body: jsonBody(strict({ force: z.boolean().default(false) })) },
-  responses: {
-    200: json("The delivery created no task.", answerShape),
-    202: json("A task was created.", answerShape),
-  },
+  body: strict({ force: z.boolean().default(false) }),
+  ok: json("The delivery created no task.", answerShape),
+  accepted: json("A task was created.", answerShape),
 });
 
 const count = z.number().int();
@@ -48,87 +47,77 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
     "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is not replayed. The event list applies, and deliveries with a failed signature are not replayed. By default only a preview. " +
     `Of more than ${maxScanned} deliveries the newest ${maxScanned} are looked at.`,
   access: "admin",
-  request: {
-    body: jsonBody(
-      strict({
-        preview: z.boolean().default(true),
-        filter: strict({ ...deliveryFilter, projectId: id.optional(), groupId: id.optional() }).default({}),
-        after: z
-          .string()
-          .regex(/^\d{1,16}-\d{1,16}$/, reasonText("next_invalid"))
-          .nullable()
-          .optional(),
-      }),
-    ),
-  },
-  responses: {
-    200: json(
-      "What is or would be replayed, and what is not. The counts add up to `matched`.",
-      z
-        .object({
-          preview: z.boolean(),
-          message: z.string(),
-          hint: z.string().nullable().openapi({ description: "How to go on with what is left." }),
-          matched: count.openapi({
-            description: "Found by the filter, without what earlier calls went through.",
-          }),
-          replayed: count.openapi({ description: "In a preview: would be replayed." }),
-          failed: count.openapi({
-            description: "Could not be replayed, or was refused; `problem` says why.",
-          }),
-          older: count.openapi({ description: "Older ones of refs of which a newer one was found." }),
-          overtaken: count.openapi({
-            description:
-              "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
-          }),
-          unverified: count.openapi({
-            description: "Their signature failed; each must be replayed individually, with `force`.",
-          }),
-          nothing: count.openapi({
-            description: "Have nothing to build, or are replays or tests.",
-          }),
-          left: count.openapi({ description: "For the next call." }),
-          isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
-          next: z.string().nullable(),
-          items: z
-            .array(
-              z.object({
-                delivery: summaryShape,
-                expected: z
-                  .object({
-                    status: statusShape,
-                    code: codeShape,
-                    reason: z.string(),
-                    reasonParts: reasonPartsShape,
-                  })
-                  .nullable()
-                  .openapi({
-                    description:
-                      "In a preview: the outcome by the current rules, each delivery on its own. Null after a replay.",
-                  }),
-                response: answerShape.nullable(),
-                problem: z.string().nullable().openapi({
-                  description: "Why it was not replayed; a refusal has its record in `response`.",
+  body: strict({
+    preview: z.boolean().default(true),
+    filter: strict({ ...deliveryFilter, projectId: id.optional(), groupId: id.optional() }).default({}),
+    after: z
+      .string()
+      .regex(/^\d{1,16}-\d{1,16}$/, reasonText("next_invalid"))
+      .nullable()
+      .optional(),
+  }),
+  ok: json(
+    "What is or would be replayed, and what is not. The counts add up to `matched`.",
+    z
+      .object({
+        preview: z.boolean(),
+        message: z.string(),
+        hint: z.string().nullable().openapi({ description: "How to go on with what is left." }),
+        matched: count.openapi({
+          description: "Found by the filter, without what earlier calls went through.",
+        }),
+        replayed: count.openapi({ description: "In a preview: would be replayed." }),
+        failed: count.openapi({
+          description: "Could not be replayed, or was refused; `problem` says why.",
+        }),
+        older: count.openapi({ description: "Older ones of refs of which a newer one was found." }),
+        overtaken: count.openapi({
+          description: "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
+        }),
+        unverified: count.openapi({
+          description: "Their signature failed; each must be replayed individually, with `force`.",
+        }),
+        nothing: count.openapi({
+          description: "Have nothing to build, or are replays or tests.",
+        }),
+        left: count.openapi({ description: "For the next call." }),
+        isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
+        next: z.string().nullable(),
+        items: z
+          .array(
+            z.object({
+              delivery: summaryShape,
+              expected: z
+                .object({
+                  status: statusShape,
+                  code: codeShape,
+                  reason: z.string(),
+                  reasonParts: reasonPartsShape,
+                })
+                .nullable()
+                .openapi({
+                  description:
+                    "In a preview: the outcome by the current rules, each delivery on its own. Null after a replay.",
                 }),
-                problemParts: reasonPartsShape,
+              response: answerShape.nullable(),
+              problem: z.string().nullable().openapi({
+                description: "Why it was not replayed; a refusal has its record in `response`.",
               }),
-            )
-            .openapi({ description: "Oldest first." }),
-        })
-        .openapi("BulkReplay"),
-    ),
-  },
+              problemParts: reasonPartsShape,
+            }),
+          )
+          .openapi({ description: "Oldest first." }),
+      })
+      .openapi("BulkReplay"),
+  ),
 });
 
-export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper; replays: Replays }) {
+export function replaysApi({ store: { deliveries }, webhook: { replays } }: ApiDeps) {
   return newApi()
     .openapi(replayDelivery, async (c) => {
       const { id: deliveryId } = c.req.valid("param");
       const { force } = c.req.valid("json");
-      const delivery = found(
-        await deliveries.byId(deliveryId),
-        reasonText("none", { noun: "delivery", id: deliveryId }),
-      );
+      const delivery = existing(await deliveries.byId(deliveryId), "delivery", deliveryId);
       const answer = await replays.replay(delivery, force, callerOf(c).username);
       await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
       return c.json(...triggered(answer));

@@ -2,18 +2,16 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
-import type { HostCallLimit } from "../../set-up/host-call-limit.ts";
-import type { HostTokens } from "../../set-up/host-tokens.ts";
-import type { Inspections } from "../../set-up/inspect.ts";
 import { presetNames } from "../../set-up/presets.ts";
 import { type ApiContext, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { tokenOwnerOf } from "./host-tokens.ts";
 import { credentialBody } from "./project-secrets.ts";
 import { healthCheck } from "./project-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, text } from "./scalars.ts";
-import { json, jsonBody, strict, z } from "./shape.ts";
+import { json, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
 
@@ -37,43 +35,31 @@ const inspectRepository = route("post", "/repositories/inspect", {
     "Detects the Git host, reads the branches and the files in the root with the given credential, and suggests stages. Nothing is " +
     "stored. If the repository cannot be read, `problem` says why. For admins and for managers of a group.",
   access: "signed-in",
-  request: {
-    body: jsonBody(
-      strict({
-        url: text(2000, 1),
-        credential: credentialBody.optional(),
-        hostTokenId: id.optional().openapi({
-          description: "Instead of `credential`: a token of the caller for this server; needs a session.",
-        }),
-      }),
-    ),
-  },
-  responses: {
-    200: json(
-      "What was found.",
-      z
-        .object({
-          provider: z.enum(providerNames).nullable(),
-          name: z.string(),
-          problem: z.string(),
-          problemParts: reasonPartsShape,
-          needsCredential: z.boolean(),
-          defaultBranch: z.string().nullable(),
-          branches: z.array(z.string()),
-          presets: z.array(presetShape),
-        })
-        .openapi("InspectedRepository"),
-    ),
-  },
+  body: strict({
+    url: text(2000, 1),
+    credential: credentialBody.optional(),
+    hostTokenId: id.optional().openapi({
+      description: "Instead of `credential`: a token of the caller for this server; needs a session.",
+    }),
+  }),
+  ok: json(
+    "What was found.",
+    z
+      .object({
+        provider: z.enum(providerNames).nullable(),
+        name: z.string(),
+        problem: z.string(),
+        problemParts: reasonPartsShape,
+        needsCredential: z.boolean(),
+        defaultBranch: z.string().nullable(),
+        branches: z.array(z.string()),
+        presets: z.array(presetShape),
+      })
+      .openapi("InspectedRepository"),
+  ),
 });
 
-interface RepositoriesDeps {
-  inspections: Inspections;
-  tokens: HostTokens;
-  calls: HostCallLimit;
-}
-
-export function repositoriesApi({ inspections, tokens, calls }: RepositoriesDeps) {
+export function repositoriesApi({ setUp: { inspections, tokens, calls } }: ApiDeps) {
   return newApi().openapi(inspectRepository, async (c) => {
     await mayAddProjects(c);
     const { url, credential, hostTokenId } = c.req.valid("json");

@@ -3,38 +3,18 @@ import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import { routePath } from "hono/route";
 import { Counter, Histogram } from "prom-client";
-import type { Credentials } from "../../account/credential.ts";
-import type { Permissions } from "../../account/permissions.ts";
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Metrics } from "../../metrics.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { identify } from "../auth.ts";
-import { clientAddressOf, isHttps, type Networks } from "../client-address.ts";
+import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
-import type { PushDeps } from "./push.ts";
-
-/** Dependencies of the request preparation; a part of those of the whole API. */
-export interface RequestDeps {
-  store: Store;
-  credentials: Credentials;
-  permissions: Permissions;
-  push: Pick<PushDeps, "consoleAccess">;
-  trustedProxies: Networks;
-  /** When the console's cookie is `Secure`: always, if the client used https, or never. */
-  secureCookie: "always" | "by-request" | "never";
-  /** Origins of the console, in addition to the request's own host. */
-  ownOrigins: readonly string[];
-  clock: Clock;
-  log: Logger;
-  metrics: Metrics;
-}
+import type { ApiDeps } from "./deps.ts";
 
 /** Sets the request id, the client's address and the caller before the endpoint runs. */
-export function prepareRequests(deps: RequestDeps) {
+export function prepareRequests(deps: ApiDeps) {
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {
     const startedAt = performance.now();
@@ -65,7 +45,7 @@ export function prepareRequests(deps: RequestDeps) {
   });
 }
 
-async function prepare(c: ApiContext, deps: RequestDeps): Promise<void> {
+async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   const request = c.req.raw;
   const { peerAddress } = c.env;
   c.set("clientAddress", clientAddressOf(request.headers, peerAddress, deps.trustedProxies));

@@ -22,8 +22,6 @@ export const ifMatch = z.object({
     }),
 });
 
-export const changedMeanwhile = { 412: "The resource has changed since the revision in `If-Match`." };
-
 /** A JSON response with the resource's revision as `ETag`. */
 export function tagged<T extends z.ZodType>(description: string, schema: T) {
   const headers = z.object({ etag: z.string().openapi({ description: "The revision, in quotes." }) });

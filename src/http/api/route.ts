@@ -9,8 +9,9 @@ import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
 import { anonymousLimits, knownCallerLimits, readJsonBody } from "./json-body.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
-import { maxId } from "./scalars.ts";
-import { z } from "./shape.ts";
+import { ifMatch } from "./revision.ts";
+import { idParams, maxId, type pathId } from "./scalars.ts";
+import { type json, jsonBody, noContent, onlyGiven, strict, z } from "./shape.ts";
 
 /**
  * Who may call an endpoint. `{project}` and `{group}` use the path parameter `id`. The description of an "anonymous"
@@ -18,19 +19,60 @@ import { z } from "./shape.ts";
  */
 export type Access = Needed | "anonymous";
 
-interface Guarded {
+type Shape = Parameters<typeof strict>[0];
+type Answer = ReturnType<typeof json>;
+
+interface Options {
+  summary: string;
+  description?: string;
   access: Access;
   /** The scope that an API token needs; default: read for GET, admin for endpoints of admins, write otherwise. */
   scope?: TokenScope;
+  /** The parameters of the path that are not ids. */
+  params?: Record<string, z.ZodType>;
+  query?: Shape;
+  body?: z.ZodType;
+  /** 200, 201 and 202; without any of them the response is 204. One from `tagged` makes a change conditional. */
+  ok?: Answer;
+  created?: Answer;
+  accepted?: Answer;
   /** Error responses in addition to those of every endpoint. */
   faults?: { [status: number]: string };
 }
 
-type Options = Omit<RouteConfig, "method" | "path" | "tags" | "middleware"> & Guarded;
-type Config<M, P, O> = O & { method: M; path: P };
+type ParamName<P extends string> = P extends `${string}{${infer N}}${infer Rest}`
+  ? N | ParamName<Rest>
+  : never;
+
+type ParamsOf<P extends string, O> = z.ZodObject<{
+  [N in ParamName<P>]: O extends { params: Record<N, infer S extends z.ZodType> } ? S : typeof pathId;
+}>;
+
+type RequestOf<M, P extends string, O> = object &
+  ([ParamName<P>] extends [never] ? unknown : { params: ParamsOf<P, O> }) &
+  (O extends { query: infer S extends Shape } ? { query: ReturnType<typeof strict<S>> } : unknown) &
+  (O extends { body: infer S extends z.ZodType } ? { body: ReturnType<typeof jsonBody<S>> } : unknown) &
+  (M extends "get"
+    ? unknown
+    : O extends { ok: { headers: unknown } }
+      ? { headers: typeof ifMatch }
+      : unknown);
+
+type ResponsesOf<O> = O extends { ok: unknown } | { created: unknown }
+  ? (O extends { ok: infer A } ? { 200: A } : unknown) &
+      (O extends { created: infer A } ? { 201: A } : unknown) &
+      (O extends { accepted: infer A } ? { 202: A } : unknown)
+  : { 204: typeof noContent };
+
+type Config<M, P extends string, O> = {
+  method: M;
+  path: P;
+  request: RequestOf<M, P, O>;
+  responses: ResponsesOf<O>;
+};
 
 /**
- * Returns the function that declares the endpoints of one noun: method, path, the options of createRoute, and who may call it.
+ * Returns the function that declares the endpoints of one noun: method, path, input, answers, and who may call it.
  * Authorization runs before validation, so that validation reveals nothing to other callers. Common error responses are
  * documented automatically.
  */
@@ -39,25 +81,38 @@ export function routesOf(tag: string) {
     method: M,
     path: P,
     options: O,
-  ): ReturnType<typeof createRoute<P, Config<M, P, O>>> => {
-    const { access, scope = scopeOf(method, access), faults = {}, ...rest } = options;
+  ) => {
+    const { summary, description, access, scope = scopeOf(method, access) } = options;
+    const { faults = {}, ok, created, accepted } = options;
+    const request = requestOf(method, path, options);
     const documented = {
-      method,
-      path,
-      tags: [tag],
-      operationId: operationIdOf(method, path),
-      ...rest,
-      middleware: guard(access, scope, {
-        takesBody: rest.request?.body !== undefined,
-        takesCondition: rest.request?.headers !== undefined,
-      }),
+      ...{ method, path, tags: [tag], operationId: operationIdOf(method, path) },
+      ...onlyGiven({ summary, description }),
+      middleware: guard(access, scope, request),
       security: securityOf(access),
-      responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
+      ...(Object.keys(request).length > 0 ? { request } : {}),
+      responses: {
+        ...faultResponses(access, request, faults),
+        ...onlyGiven({ 200: ok, 201: created, 202: accepted }),
+        ...(ok || created ? {} : { 204: noContent }),
+      },
       "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
       "x-scope": access === "anonymous" ? undefined : scope,
     };
     // The type contains only the route's own responses, so that a client that checked `ok` gets no union with errors.
-    return createRoute<P, Config<M, P, O>>(documented as unknown as Config<M, P, O>);
+    return createRoute(documented) as unknown as Config<M, P, O>;
+  };
+}
+
+/** Every parameter of the path is an id, unless `params` says otherwise. */
+function requestOf(method: string, path: string, { params, query, body, ok }: Options) {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const ids = idParams(...names.filter((name) => !(name in (params ?? {}))));
+  return {
+    ...(names.length > 0 ? { params: ids.extend(params ?? {}) } : {}),
+    ...(query ? { query: strict(query) } : {}),
+    ...(ok && "headers" in ok && method !== "get" ? { headers: ifMatch } : {}),
+    ...(body ? { body: jsonBody(body) } : {}),
   };
 }
 
@@ -87,16 +142,12 @@ function scopeOf(method: string, access: Access): TokenScope {
 /** After a body that took longer, the caller is looked up again: they may have lost their rights meanwhile. */
 const promptBodyMs = 10;
 
-function guard(
-  access: Access,
-  scope: TokenScope,
-  { takesBody, takesCondition }: { takesBody: boolean; takesCondition: boolean },
-) {
+function guard(access: Access, scope: TokenScope, { headers, body }: { headers?: unknown; body?: unknown }) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
-    if (!takesCondition) refuseCondition(c);
+    if (headers === undefined) refuseCondition(c);
     // After authorization, so that no body of an unauthorized caller is read. The runtime discards an unread body.
-    if (takesBody) {
+    if (body !== undefined) {
       const startedAt = performance.now();
       await readJsonBody(c, access === "anonymous" ? anonymousLimits : knownCallerLimits);
       if (performance.now() - startedAt > promptBodyMs) {
@@ -156,14 +207,14 @@ const errorShape = z
   })
   .openapi("Error");
 
-function faultResponses(access: Access, hasInput: boolean, own: Record<number, string>) {
+function faultResponses(access: Access, request: { headers?: unknown }, own: Record<number, string>) {
   const fault = (description: string) => ({
     description,
     content: { "application/json": { schema: errorShape } },
   });
   const isAnonymous = access === "anonymous";
   return {
-    ...(hasInput
+    ...(Object.keys(request).length > 0
       ? {
           400: fault("The body is not JSON."),
           422: fault("The input is not right; `fields` says where."),
@@ -172,6 +223,9 @@ function faultResponses(access: Access, hasInput: boolean, own: Record<number, s
     ...(isAnonymous ? {} : { 401: fault("The credential is missing, expired or revoked.") }),
     ...(isAnonymous ? {} : { 403: fault("The caller lacks the permission or the scope.") }),
     ...(typeof access === "string" ? {} : { 404: fault("It does not exist, or the caller may not see it.") }),
+    ...("headers" in request
+      ? { 412: fault("The resource has changed since the revision in `If-Match`.") }
+      : {}),
     ...Object.fromEntries(Object.entries(own).map(([status, description]) => [status, fault(description)])),
   };
 }

@@ -1,30 +1,19 @@
 import { newToken } from "../../account/credential.ts";
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { labelPattern, labelRule, projectUsersFeature } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
 import { isolationOf } from "../../task/isolation.ts";
 import { auditEntry, audited } from "./context.ts";
-import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { id, idParams, name, time } from "./scalars.ts";
-import {
-  json,
-  jsonBody,
-  jsonOf,
-  listJson,
-  listOf,
-  noContent,
-  onlyGiven,
-  pageQuery,
-  strict,
-  z,
-} from "./shape.ts";
+import type { ApiDeps } from "./deps.ts";
+import { revision, tagged, withTag } from "./revision.ts";
+import { newApi, routesOf } from "./route.ts";
+import { id, name, time } from "./scalars.ts";
+import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("runners");
 const access = "admin";
@@ -91,39 +80,34 @@ const withToken = runnerShape.extend({ token: z.string() }).openapi("NewRunner")
 const listRunners = route("get", "/runners", {
   summary: "List runners",
   access,
-  request: { query: strict(pageQuery) },
-  responses: { 200: json("One page of runners.", listOf(runnerShape, "RunnerList")) },
+  query: pageQuery,
+  ok: json("One page of runners.", listOf(runnerShape, "RunnerList")),
 });
 
 const createRunner = route("post", "/runners", {
   summary: "Register a runner",
   description: "`token` is shown only once; pass it to `slipway runner` in a file (`--token-file`).",
   access,
-  request: {
-    body: jsonBody(
-      strict({
-        name,
-        labels: labels.default([]),
-        groupIds: groupIds.default([]),
-        concurrency: z.number().int().min(1).max(256).default(2),
-      }),
-    ),
-  },
-  responses: { 201: json("The runner with its token.", withToken) },
+  body: strict({
+    name,
+    labels: labels.default([]),
+    groupIds: groupIds.default([]),
+    concurrency: z.number().int().min(1).max(256).default(2),
+  }),
+  created: json("The runner with its token.", withToken),
 });
 
 const getIsolation = route("get", "/runners/isolation", {
   summary: "Whether scripts are isolated from other projects and the server",
   description: "See docs/security.md: what the permission to manage a project implies.",
   access,
-  responses: { 200: json("The isolation of the runners.", isolationShape) },
+  ok: json("The isolation of the runners.", isolationShape),
 });
 
 const getRunner = route("get", "/runners/{id}", {
   summary: "One runner",
   access,
-  request: { params: idParams("id") },
-  responses: { 200: tagged("The runner.", runnerShape) },
+  ok: tagged("The runner.", runnerShape),
 });
 
 const updateRunner = route("patch", "/runners/{id}", {
@@ -131,52 +115,33 @@ const updateRunner = route("patch", "/runners/{id}", {
   description:
     "A disabled runner gets no more tasks and finishes its running ones. With `groupIds` it runs only projects of these groups.",
   access,
-  faults: changedMeanwhile,
-  request: {
-    params: idParams("id"),
-    headers: ifMatch,
-    body: jsonBody(
-      strict({
-        name: name.optional(),
-        labels: labels.optional(),
-        groupIds: groupIds.optional(),
-        disabled: z.boolean().optional(),
-      }),
-    ),
-  },
-  responses: { 200: tagged("The runner as it is now.", runnerShape) },
+  body: strict({
+    name: name.optional(),
+    labels: labels.optional(),
+    groupIds: groupIds.optional(),
+    disabled: z.boolean().optional(),
+  }),
+  ok: tagged("The runner as it is now.", runnerShape),
 });
 
 const resetToken = route("post", "/runners/{id}/reset-token", {
   summary: "Give a runner a new token",
   description: "The old one is invalid at once; the new one is shown this once.",
   access,
-  request: { params: idParams("id") },
-  responses: { 200: json("The runner with its token.", withToken) },
+  ok: json("The runner with its token.", withToken),
 });
 
 const deleteRunner = route("delete", "/runners/{id}", {
   summary: "Delete a runner",
   description: "The local runner belongs to the server; turn it off with runner.enabled instead.",
   access,
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
-export interface RunnersDeps {
-  store: Pick<Store, "runners" | "groups" | "permissions" | "run" | "now">;
-  /** If set, the local runner gets these labels at every start. */
-  localLabels: string[];
-  /** Called after a runner was created, changed or deleted. */
-  clock: Clock;
-}
-
-export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
+export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
-  const byId = async (id: number) =>
-    found(await runners.byId(id), reasonText("none", { noun: "runner", id }));
+  const byId = async (id: number) => existing(await runners.byId(id), "runner", id);
   const remoteById = async (id: number) => {
     const runner = await byId(id);
     if (!runner.local) return runner;
@@ -217,11 +182,11 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
       await mustExist(change.groupIds ?? []);
-      const { runner } = await store.run(changeRunner, {
+      const runner = await store.run(changeRunner, {
         id,
         ifMatch: c.req.valid("header")["if-match"],
         change,
-        hasLocalLabels: localLabels.length > 0,
+        hasLocalLabels: localRunnerLabels.length > 0,
         audited: auditEntry(c, { action: "runner.update", subject: "" }),
       });
       return c.json(withTag(c, write(runner)), 200);
@@ -230,10 +195,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
       const { id, name } = await remoteById(c.req.valid("param").id);
       const token = newToken("runner");
       const change = audited(c, { action: "runner.reset-token", subject: `runner ${name}` });
-      const runner = found(
-        await change.runners.update(id, { tokenHash: hashToken(token) }),
-        reasonText("none", { noun: "runner", id }),
-      );
+      const runner = existing(await change.runners.update(id, { tokenHash: hashToken(token) }), "runner", id);
       return c.json({ ...write(runner), token }, 200);
     })
     .openapi(deleteRunner, async (c) => {

@@ -37,7 +37,7 @@ export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const id = z.number().int().min(1).max(maxId);
 
-const pathId = z.coerce.number().int().min(1).max(maxId);
+export const pathId = z.coerce.number().int().min(1).max(maxId);
 
 /** Path parameters that are ids: `idParams("id", "userId")`. */
 export function idParams<const N extends string>(...names: N[]) {

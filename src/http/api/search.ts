@@ -1,14 +1,15 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { FoundTask, SearchRequest } from "../../model/console/search.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
-import type { Keepers } from "../../model/store.ts";
 import { reasonParts } from "../../reason/reason.ts";
 import { callerOf } from "./context.ts";
 import { statusShape } from "./delivery-shape.ts";
+import type { ApiDeps } from "./deps.ts";
+import { projectNameOf } from "./project-names.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, maxId, ownPermission, text, time } from "./scalars.ts";
-import { json, onlyGiven, strict, z } from "./shape.ts";
+import { json, onlyGiven, z } from "./shape.ts";
 import { taskState } from "./task-shape.ts";
 
 const route = routesOf("overview");
@@ -60,13 +61,11 @@ const getSearch = route("get", "/search", {
   description:
     "Projects by name, branches and tags by name, commits by their first digits, tasks by number or by words of message and author (recent ones), deliveries by number, host id, commit or ref, and, for admins, users. Only what the caller may view, a few of each.",
   access: "signed-in",
-  request: { query: strict({ q: text(200, 1).openapi({ example: "shop" }) }) },
-  responses: { 200: json("What was found.", searchShape) },
+  query: { q: text(200, 1).openapi({ example: "shop" }) },
+  ok: json("What was found.", searchShape),
 });
 
-export type SearchKeepers = Pick<Keepers, "search" | "tasks" | "deliveries">;
-
-export function searchApi({ search, tasks, deliveries }: SearchKeepers) {
+export function searchApi({ store: { search, tasks, deliveries } }: ApiDeps) {
   async function taskByNumber(wanted: number | null, isVisible: (id: number) => boolean) {
     const task = wanted === null ? null : await tasks.byId(wanted);
     return task !== null && isVisible(task.projectId) ? [task] : [];
@@ -101,11 +100,7 @@ export function searchApi({ search, tasks, deliveries }: SearchKeepers) {
       actsAsAdmin(caller) ? search.users(request) : [],
     ]);
     const listed = [...numbered, ...worded.filter(({ id: taskId }) => taskId !== numbered[0]?.id)];
-    const named = [...branches, ...commits, ...listed].map(({ projectId }) => projectId);
-    const nameOf = new Map(
-      (await search.names([...new Set(named)])).map(({ id: projectId, name }) => [projectId, name]),
-    );
-    const name = (projectId: number) => nameOf.get(projectId) ?? "";
+    const name = await projectNameOf(search, [...branches, ...commits, ...listed]);
     return c.json(
       {
         projects: projects.map(({ id: projectId, name: projectName, git }) => ({

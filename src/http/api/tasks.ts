@@ -3,18 +3,17 @@ import { Fault } from "../../errors.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
-import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
-import type { Approvals } from "../../task/approval/approvals.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
-import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
+import { projectNameOf } from "./project-names.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { gitRef, idParams, queryId, queryTime, text } from "./scalars.ts";
-import { json, jsonBody, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import { gitRef, queryId, queryTime, text } from "./scalars.ts";
+import { json, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
 const route = routesOf("tasks");
@@ -25,76 +24,62 @@ const runTask = route("post", "/projects/{id}/tasks", {
   description:
     "The tip of `ref` (the project's own unless given), or a `commit` of it: any earlier one, which is how it is deployed again.",
   access: { project: "manage" },
-  request: {
-    params: idParams("id"),
-    body: jsonBody(
-      strict({
-        ref: gitRef.nullable().optional(),
-        commit: wholeCommit.nullable().optional(),
-        actions: actionsBody.nullable().optional(),
-      }),
-    ),
-  },
-  responses: { 201: json("The new task.", taskShape) },
+  body: strict({
+    ref: gitRef.nullable().optional(),
+    commit: wholeCommit.nullable().optional(),
+    actions: actionsBody.nullable().optional(),
+  }),
+  created: json("The new task.", taskShape),
 });
 
 const listTasks = route("get", "/tasks", {
   summary: "List tasks",
   description: "Newest first; those of projects that the caller may view.",
   access: "signed-in",
-  request: {
-    query: strict({
-      ...pageQuery,
-      projectId: queryId.optional(),
-      groupId: queryId.optional(),
-      state: taskState.optional(),
-      ref: text(255).optional().openapi({ description: "The full ref, exact.", example: "refs/heads/main" }),
-      author: text(255).optional().openapi({ description: "The author of the commit, exact." }),
-      trigger: z.enum(["webhook", "manual"]).optional(),
-      from: queryTime.optional().openapi({ description: "Created at this time or later." }),
-      to: queryTime.optional().openapi({ description: "Created before this time." }),
-    }),
+  query: {
+    ...pageQuery,
+    projectId: queryId.optional(),
+    groupId: queryId.optional(),
+    state: taskState.optional(),
+    ref: text(255).optional().openapi({ description: "The full ref, exact.", example: "refs/heads/main" }),
+    author: text(255).optional().openapi({ description: "The author of the commit, exact." }),
+    trigger: z.enum(["webhook", "manual"]).optional(),
+    from: queryTime.optional().openapi({ description: "Created at this time or later." }),
+    to: queryTime.optional().openapi({ description: "Created before this time." }),
   },
-  responses: { 200: json("One page of tasks.", taskList) },
+  ok: json("One page of tasks.", taskList),
 });
 
 const getTask = route("get", "/tasks/{id}", {
   summary: "One task",
   access: "signed-in",
-  request: { params: idParams("id") },
-  responses: { 200: json("The task.", taskShape) },
+  ok: json("The task.", taskShape),
 });
 
 const getLog = route("get", "/tasks/{id}/log", {
   summary: "Lines of a task's log",
   description: "By index, from `from`. Follow a running task by calling again with `next`.",
   access: "signed-in",
-  request: {
-    params: idParams("id"),
-    query: strict({
-      from: z.coerce.number().int().min(0).default(0).openapi({ type: "integer" }),
-      limit: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(logPage.max)
-        .default(logPage.usual)
-        .openapi({ type: "integer", description: `At most ${logPage.max}.` }),
-    }),
+  query: {
+    from: z.coerce.number().int().min(0).default(0).openapi({ type: "integer" }),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(logPage.max)
+      .default(logPage.usual)
+      .openapi({ type: "integer", description: `At most ${logPage.max}.` }),
   },
-  responses: { 200: json("The lines.", logShape) },
+  ok: json("The lines.", logShape),
 });
 
 const getOutput = route("get", "/tasks/{id}/output", {
   summary: "First minute of output of the service that a task started",
   access: "signed-in",
-  request: { params: idParams("id") },
-  responses: {
-    200: json(
-      "The output; empty if the task started no service.",
-      z.object({ output: z.string(), hasExited: z.boolean() }).openapi("ServiceOutput"),
-    ),
-  },
+  ok: json(
+    "The output; empty if the task started no service.",
+    z.object({ output: z.string(), hasExited: z.boolean() }).openapi("ServiceOutput"),
+  ),
 });
 
 const cancelTask = route("post", "/tasks/{id}/cancel", {
@@ -102,16 +87,14 @@ const cancelTask = route("post", "/tasks/{id}/cancel", {
   description:
     "A queued one is canceled at once; a running one is `canceling` until its processes have ended.",
   access: "signed-in",
-  request: { params: idParams("id") },
-  responses: { 200: json("The task as it is now.", taskShape) },
+  ok: json("The task as it is now.", taskShape),
 });
 
 const rerunTask = route("post", "/tasks/{id}/rerun", {
   summary: "Run a task again",
   description: "The same ref, commit and stages as a new task.",
   access: "signed-in",
-  request: { params: idParams("id") },
-  responses: { 201: json("The new task.", taskShape) },
+  created: json("The new task.", taskShape),
 });
 
 const approveTask = route("post", "/tasks/{id}/approve", {
@@ -120,8 +103,8 @@ const approveTask = route("post", "/tasks/{id}/approve", {
     "A task that is `waiting` is queued. Its deploy and start run in the workspace of its build, with the scripts, environment and image that were pinned for it. If that workspace is lost, it is built again and becomes `waiting` again.",
   access: "signed-in",
   faults: { 409: "It does not wait, has expired, or a newer commit was deployed." },
-  request: { params: idParams("id"), body: jsonBody(answerBody) },
-  responses: { 200: json("The task as it is now.", taskShape) },
+  body: answerBody,
+  ok: json("The task as it is now.", taskShape),
 });
 
 const rejectTask = route("post", "/tasks/{id}/reject", {
@@ -129,22 +112,12 @@ const rejectTask = route("post", "/tasks/{id}/reject", {
   description: "A task that is `waiting` is canceled.",
   access: "signed-in",
   faults: { 409: "It does not wait." },
-  request: { params: idParams("id"), body: jsonBody(answerBody) },
-  responses: { 200: json("The task as it is now.", taskShape) },
+  body: answerBody,
+  ok: json("The task as it is now.", taskShape),
 });
 
-export interface TasksDeps {
-  store: Store;
-  manualTasks: ManualTasks;
-  approvals: Pick<Approvals, "answer">;
-  /** Finished tasks are deleted after this many days; 0: never. */
-  retentionDays: number;
-}
-
-export function tasksApi({ store, manualTasks, approvals, retentionDays }: TasksDeps) {
+export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: ApiDeps) {
   const { tasks } = store;
-  /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
-
   /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
     const queued = page.filter(({ state }) => state === "queued");
@@ -183,8 +156,8 @@ export function tasksApi({ store, manualTasks, approvals, retentionDays }: Tasks
   ): Promise<{ task: Task; project: Project }> {
     // A task that is not there and one of an invisible project look the same.
     const missing =
-      retentionDays > 0
-        ? reasonText("none_visible_kept", { noun: "task", id, days: retentionDays })
+      taskRetentionDays > 0
+        ? reasonText("none_visible_kept", { noun: "task", id, days: taskRetentionDays })
         : reasonText("none_visible", { noun: "task", id });
     const task = found(await tasks.byId(id), missing);
     const project = await c.var.permissions
@@ -218,11 +191,10 @@ export function tasksApi({ store, manualTasks, approvals, retentionDays }: Tasks
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
-      const names = await store.search.names([...new Set(list.items.map(({ projectId }) => projectId))]);
-      const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+      const nameOf = await projectNameOf(store.search, list.items);
       const items = (await writtenAll(list.items)).map((task) => ({
         ...task,
-        projectName: nameOf.get(task.projectId) ?? "",
+        projectName: nameOf(task.projectId),
       }));
       return c.json({ ...list, items }, 200);
     })

@@ -3,15 +3,15 @@ import { newToken } from "../../account/credential.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Store } from "../../model/store.ts";
 import type { ApiToken } from "../../model/user.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { auditEntry, audited, callerOf } from "./context.ts";
+import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
-import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
+import { bodyTime, name, queryId, time } from "./scalars.ts";
+import { json, jsonOf, listJson, listOf, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("tokens");
 /** A token that could create tokens would outlive its own revocation, so only a token with every scope may do so. */
@@ -40,8 +40,8 @@ const listTokens = route("get", "/tokens", {
   description:
     "The caller's own; an admin sees all, or those of `userId`. The tokens themselves are never shown again.",
   access: "signed-in",
-  request: { query: strict({ ...pageQuery, userId: queryId.optional() }) },
-  responses: { 200: json("One page of tokens.", listOf(tokenShape, "ApiTokenList")) },
+  query: { ...pageQuery, userId: queryId.optional() },
+  ok: json("One page of tokens.", listOf(tokenShape, "ApiTokenList")),
 });
 
 /** A function, because a time to come depends on the clock. */
@@ -53,26 +53,20 @@ const createToken = (clock: Clock) =>
       "its hash.",
     access: "signed-in",
     scope,
-    request: {
-      body: jsonBody(
-        strict({
-          name,
-          scopes: z
-            .array(scopeShape)
-            .min(1)
-            .max(4)
-            .default(["read"])
-            .transform((scopes) => [...new Set(scopes)]),
-          expiresAt: bodyTime
-            .refine((at) => Date.parse(at) > clock.now(), reasonText("time_past"))
-            .nullable()
-            .default(null),
-        }),
-      ),
-    },
-    responses: {
-      201: json("The token, shown once.", tokenShape.extend({ token: z.string() }).openapi("NewApiToken")),
-    },
+    body: strict({
+      name,
+      scopes: z
+        .array(scopeShape)
+        .min(1)
+        .max(4)
+        .default(["read"])
+        .transform((scopes) => [...new Set(scopes)]),
+      expiresAt: bodyTime
+        .refine((at) => Date.parse(at) > clock.now(), reasonText("time_past"))
+        .nullable()
+        .default(null),
+    }),
+    created: json("The token, shown once.", tokenShape.extend({ token: z.string() }).openapi("NewApiToken")),
   });
 
 const revokeToken = route("delete", "/tokens/{id}", {
@@ -80,16 +74,9 @@ const revokeToken = route("delete", "/tokens/{id}", {
   description: "It is invalid at once. An admin may revoke anybody's.",
   access: "signed-in",
   scope,
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
-export interface TokensDeps {
-  store: Store;
-  clock: Clock;
-}
-
-export function tokensApi({ store, clock }: TokensDeps) {
+export function tokensApi({ store, clock }: ApiDeps) {
   const { apiTokens } = store;
   return newApi()
     .openapi(listTokens, async (c) => {

@@ -1,14 +1,13 @@
 import { adminsLock, changeUser, deleteUser as deleteUserOperation } from "../../account/change-user.ts";
-import type { Passwords } from "../../account/password.ts";
-import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { auditEntry, audited } from "./context.ts";
-import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { idParams, text } from "./scalars.ts";
-import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import type { ApiDeps } from "./deps.ts";
+import { tagged, withTag } from "./revision.ts";
+import { newApi, routesOf } from "./route.ts";
+import { text } from "./scalars.ts";
+import { json, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, newUsername, userJson, userShape } from "./user-shape.ts";
 
 const route = routesOf("users");
@@ -18,8 +17,8 @@ const role = z.enum(["admin", "user"]);
 const listUsers = route("get", "/users", {
   summary: "List users",
   access,
-  request: { query: strict(pageQuery) },
-  responses: { 200: json("One page of users.", listOf(userShape, "UserList")) },
+  query: pageQuery,
+  ok: json("One page of users.", listOf(userShape, "UserList")),
 });
 
 const createUser = route("post", "/users", {
@@ -27,17 +26,14 @@ const createUser = route("post", "/users", {
   description:
     "A `user` sees nothing until made a member of a project or group; an `admin` may do everything.",
   access,
-  request: {
-    body: jsonBody(strict({ username: newUsername, password: newPassword, role: role.default("user") })),
-  },
-  responses: { 201: json("The new user.", userShape) },
+  body: strict({ username: newUsername, password: newPassword, role: role.default("user") }),
+  created: json("The new user.", userShape),
 });
 
 const getUser = route("get", "/users/{id}", {
   summary: "One user",
   access,
-  request: { params: idParams("id") },
-  responses: { 200: tagged("The user.", userShape) },
+  ok: tagged("The user.", userShape),
 });
 
 const findUser = route("get", "/users/by-name/{username}", {
@@ -45,14 +41,8 @@ const findUser = route("get", "/users/by-name/{username}", {
   description:
     "By its exact name, whatever the case: for the manager who adds a member without being an admin.",
   access: "manager",
-  request: {
-    params: z.object({
-      username: text(256, 1).openapi({ param: { name: "username", in: "path" }, example: "ann" }),
-    }),
-  },
-  responses: {
-    200: json("The user.", z.object({ id: z.number().int(), username: z.string() }).openapi("UserName")),
-  },
+  params: { username: text(256, 1).openapi({ param: { name: "username", in: "path" }, example: "ann" }) },
+  ok: json("The user.", z.object({ id: z.number().int(), username: z.string() }).openapi("UserName")),
 });
 
 const updateUser = route("patch", "/users/{id}", {
@@ -62,47 +52,30 @@ const updateUser = route("patch", "/users/{id}", {
     "of the user, `keepTokens` keeps the tokens. " +
     "The last administrator can be neither disabled nor demoted.",
   access,
-  faults: changedMeanwhile,
-  request: {
-    params: idParams("id"),
-    headers: ifMatch,
-    body: jsonBody(
-      strict({
-        role: role.optional(),
-        disabled: z.boolean().optional(),
-        password: newPassword.optional(),
-        keepTokens: keepTokens.optional(),
-      }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
-        path: ["keepTokens"],
-        message: reasonText("keep_tokens_alone"),
-      }),
-    ),
-  },
-  responses: { 200: tagged("The user as it is now.", userShape) },
+  body: strict({
+    role: role.optional(),
+    disabled: z.boolean().optional(),
+    password: newPassword.optional(),
+    keepTokens: keepTokens.optional(),
+  }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
+    path: ["keepTokens"],
+    message: reasonText("keep_tokens_alone"),
+  }),
+  ok: tagged("The user as it is now.", userShape),
 });
 
 const deleteUser = route("delete", "/users/{id}", {
   summary: "Delete a user",
   description: "With all sessions, tokens and memberships. The last administrator stays.",
   access,
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
 const endSessions = route("delete", "/users/{id}/sessions", {
   summary: "End all sessions of a user",
   access,
-  request: { params: idParams("id") },
-  responses: { 204: noContent },
 });
 
-export interface UsersDeps {
-  store: Store;
-  passwords: Passwords;
-  clock: Clock;
-}
-
-export function usersApi({ store, passwords, clock }: UsersDeps) {
+export function usersApi({ store, passwords, clock }: ApiDeps) {
   function inTurn<T>(done: T | "timeout"): T {
     if (done !== "timeout") return done;
     throw new Fault("unavailable", "Users are being changed elsewhere; try again.", {
@@ -125,17 +98,11 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(getUser, async (c) => {
       const { id } = c.req.valid("param");
-      return c.json(
-        withTag(c, userJson(found(await store.users.byId(id), reasonText("none", { noun: "user", id })))),
-        200,
-      );
+      return c.json(withTag(c, userJson(existing(await store.users.byId(id), "user", id))), 200);
     })
     .openapi(findUser, async (c) => {
       const asked = c.req.valid("param").username;
-      const { id, username } = found(
-        await store.users.byUsername(asked),
-        reasonText("none", { noun: "user", id: asked }),
-      );
+      const { id, username } = existing(await store.users.byUsername(asked), "user", asked);
       return c.json({ id, username }, 200);
     })
     .openapi(updateUser, async (c) => {
@@ -164,7 +131,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(endSessions, async (c) => {
       const { id } = c.req.valid("param");
-      const user = found(await store.users.byId(id), reasonText("none", { noun: "user", id }));
+      const user = existing(await store.users.byId(id), "user", id);
       const { length: ended } = await store.sessions.listOfUser(id);
       const entry = { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } };
       await audited(c, entry).sessions.deleteOfUser(id);

@@ -1,14 +1,9 @@
-import type { Clock } from "../../clock.ts";
 import { eventJson } from "../../model/event-json.ts";
 import type { Project } from "../../model/project.ts";
-import type { Keepers } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { refuseIfChanged } from "../../revision.ts";
-import type { Secrets } from "../../secrets.ts";
-import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
-import type { Poller } from "../../webhook/poll/poller.ts";
-import type { TestDeliveries } from "../../webhook/test-delivery.ts";
+import { changedConfig, secretFormats } from "../../webhook/management.ts";
 import { whatIf } from "../../webhook/what-if.ts";
 import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import {
@@ -22,22 +17,21 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
+import type { ApiDeps } from "./deps.ts";
 import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
-import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
+import { tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
-import { idParams, text } from "./scalars.ts";
-import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { json, onlyGiven, strict, z } from "./shape.ts";
 import { changeOf, webhookBody, webhookJson, webhookRevision, webhookShape } from "./webhook-shape.ts";
 
 const route = routesOf("webhook");
-const params = idParams("id");
 
 const readWebhook = route("get", "/projects/{id}/webhook", {
   summary: "Webhook of a project",
   description: "Configuration and endpoint address. The secret is never returned, only whether it is set.",
   access: { project: "view" },
-  request: { params },
-  responses: { 200: tagged("The configuration.", webhookShape) },
+  ok: tagged("The configuration.", webhookShape),
 });
 
 const saveWebhook = route("put", "/projects/{id}/webhook", {
@@ -46,9 +40,8 @@ const saveWebhook = route("put", "/projects/{id}/webhook", {
     "Fields that are not sent stay; a text or list that is null goes back to its default. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
     "secret without downtime send the new `secret` with `secondSecretUntil`: the one so far is accepted until then.",
   access: { project: "manage" },
-  faults: changedMeanwhile,
-  request: { params, headers: ifMatch, body: jsonBody(webhookBody) },
-  responses: { 200: tagged("The configuration as it is now.", webhookShape) },
+  body: webhookBody,
+  ok: tagged("The configuration as it is now.", webhookShape),
 });
 
 const generateSecret = route("post", "/projects/{id}/webhook/generate-secret", {
@@ -57,8 +50,8 @@ const generateSecret = route("post", "/projects/{id}/webhook/generate-secret", {
     "32 random bytes in base64url, or with `format=whsec` as GitLab's signing token and Standard Webhooks write them. It is not " +
     "saved: paste it into the host, then save it here.",
   access: { project: "manage" },
-  request: { params, query: strict({ format: z.enum(secretFormats).default("base64url") }) },
-  responses: { 200: json("The secret.", z.object({ secret: z.string() })) },
+  query: { format: z.enum(secretFormats).default("base64url") },
+  ok: json("The secret.", z.object({ secret: z.string() })),
 });
 
 const resetKey = route("post", "/projects/{id}/webhook/reset-key", {
@@ -67,13 +60,10 @@ const resetKey = route("post", "/projects/{id}/webhook/reset-key", {
     "Makes a new key. The old address is invalid at once. 409 before the webhook was first enabled.",
   access: { project: "manage" },
   faults: { 409: "There is no key yet." },
-  request: { params },
-  responses: {
-    200: json(
-      "The new address.",
-      z.object({ key: z.string(), url: z.string(), baseUrlConfigured: z.boolean() }),
-    ),
-  },
+  ok: json(
+    "The new address.",
+    z.object({ key: z.string(), url: z.string(), baseUrlConfigured: z.boolean() }),
+  ),
 });
 
 const decisionShape = z.object({
@@ -92,42 +82,35 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
     "is created, past signature, filters and debounce; 409 while the webhook is not enabled.",
   access: { project: "manage" },
   faults: triggerFaults,
-  request: {
-    params,
-    body: jsonBody(
-      strict({
-        dryRun: z.boolean().default(true),
-        event: text(100).optional(),
-        ref: text(300).optional(),
-        refType: z.enum(["branch", "tag"]).optional(),
-        commit: text(64).optional(),
-        message: text(10_000).optional(),
-        author: text(200).optional(),
-        paths: z.array(text(1024)).max(10_000).optional(),
-        payload: z.record(z.string(), z.unknown()).optional(),
-        headers: z.record(headerName(), headerValue()).optional(),
-        config: webhookBody.optional(),
-      }).refine(({ dryRun, config }) => dryRun || config === undefined, {
-        path: ["config"],
-        message: reasonText("only_dry_run"),
+  body: strict({
+    dryRun: z.boolean().default(true),
+    event: text(100).optional(),
+    ref: text(300).optional(),
+    refType: z.enum(["branch", "tag"]).optional(),
+    commit: text(64).optional(),
+    message: text(10_000).optional(),
+    author: text(200).optional(),
+    paths: z.array(text(1024)).max(10_000).optional(),
+    payload: z.record(z.string(), z.unknown()).optional(),
+    headers: z.record(headerName(), headerValue()).optional(),
+    config: webhookBody.optional(),
+  }).refine(({ dryRun, config }) => dryRun || config === undefined, {
+    path: ["config"],
+    message: reasonText("only_dry_run"),
+  }),
+  ok: json(
+    "The decision of a dry run, or the response of a delivery that created no task.",
+    z.union([
+      z.object({
+        dryRun: z.literal(true),
+        decision: decisionShape,
+        normalized: normalizedShape,
+        trace: traceShape,
       }),
-    ),
-  },
-  responses: {
-    200: json(
-      "The decision of a dry run, or the response of a delivery that created no task.",
-      z.union([
-        z.object({
-          dryRun: z.literal(true),
-          decision: decisionShape,
-          normalized: normalizedShape,
-          trace: traceShape,
-        }),
-        answerShape,
-      ]),
-    ),
-    202: json("A task was created.", answerShape),
-  },
+      answerShape,
+    ]),
+  ),
+  accepted: json("A task was created.", answerShape),
 });
 
 const judgementShape = z.object({
@@ -144,28 +127,21 @@ const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
     "asked; debounce and queue depended on the moment.",
   access: { project: "view" },
   scope: "read",
-  request: {
-    params,
-    body: jsonBody(
-      strict({ config: webhookBody.default({}), last: z.number().int().min(1).max(200).default(50) }),
-    ),
-  },
-  responses: {
-    200: json(
-      "The deliveries, newest first.",
-      z.object({
-        changed: z.number().int(),
-        items: z.array(
-          z.object({
-            delivery: summaryShape,
-            saved: judgementShape,
-            proposed: judgementShape,
-            changes: z.boolean(),
-          }),
-        ),
-      }),
-    ),
-  },
+  body: strict({ config: webhookBody.default({}), last: z.number().int().min(1).max(200).default(50) }),
+  ok: json(
+    "The deliveries, newest first.",
+    z.object({
+      changed: z.number().int(),
+      items: z.array(
+        z.object({
+          delivery: summaryShape,
+          saved: judgementShape,
+          proposed: judgementShape,
+          changes: z.boolean(),
+        }),
+      ),
+    }),
+  ),
 });
 
 function headerName() {
@@ -177,24 +153,14 @@ function headerValue() {
   return text(1024).regex(/^[\t\x20-\x7e\x80-\xff]*$/, reasonText("header_value"));
 }
 
-export interface WebhookDeps {
-  keepers: Pick<Keepers, "deliveries">;
-  management: WebhookManagement;
-  tests: TestDeliveries;
-  secrets: Secrets;
-  clock: Clock;
-  debounceSeconds: number;
-  pollStateOf: Poller["stateOf"];
-}
-
-export function webhookApi(deps: WebhookDeps) {
-  const { keepers, management, tests, secrets, clock, debounceSeconds } = deps;
+export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
+  const { management, tests, debounceSeconds } = webhook;
   const jsonOf = async (config: WebhookConfig, project: Project) =>
     webhookJson(
       config,
       project,
       management,
-      config.enabled && project.git.url !== "" ? await deps.pollStateOf(project.id) : null,
+      config.enabled && project.git.url !== "" ? await webhook.pollStateOf(project.id) : null,
     );
   const proposedConfig = (saved: WebhookConfig, change: z.output<typeof webhookBody>) =>
     changedConfig(saved, changeOf(change), secrets, new Date(clock.now()));
@@ -251,7 +217,7 @@ export function webhookApi(deps: WebhookDeps) {
       const { config, last } = c.req.valid("json");
       const saved = await management.read(projectOf(c).id);
       const proposed = proposedConfig(saved, config);
-      const items = await whatIf(keepers.deliveries, saved, proposed, last, debounceSeconds);
+      const items = await whatIf(store.deliveries, saved, proposed, last, debounceSeconds);
       return c.json(
         {
           changed: items.filter(({ changes }) => changes).length,

@@ -4,6 +4,7 @@ import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
@@ -28,8 +29,7 @@ export const answerApproval = operation(
   async (keepers, answer: Answer): Promise<DecidedTask> => {
     const { id, isApproved, isAdmin, comment, audited, consoleUrl } = answer;
     const { username } = audited;
-    const task = await keepers.tasks.byId(id);
-    if (!task) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
+    const task = existing(await keepers.tasks.byId(id), "task", id);
     const { approval } = task;
     if (task.state !== "waiting" || approval === null)
       throw new Fault("conflict", reasonText("not_waiting", { id, state: task.state }));
