@@ -18,16 +18,9 @@ export function newToken(kind: keyof typeof tokenPrefixes): string {
 /** "Last seen" is exact to the minute, which avoids a write per request. */
 const touchEveryMs = 60_000;
 
-/** The previous token of a runner: valid for the tasks that it holds, not for new ones. */
-interface FormerRunnerToken {
-  tokenHash: string;
-  runnerId: number;
-}
-
 export function buildCredentials(
   keepers: Pick<Keepers, "users" | "sessions" | "apiTokens" | "runners">,
   clock: Pick<Clock, "now">,
-  formerRunnerToken: () => FormerRunnerToken | null = () => null,
 ) {
   const isOver = (expiresAt: Date | null) => expiresAt !== null && expiresAt.getTime() <= clock.now();
   const isStale = (at: Date | null) => at === null || clock.now() - at.getTime() >= touchEveryMs;
@@ -68,17 +61,10 @@ export function buildCredentials(
     };
   }
 
-  async function runnerOfFormer(tokenHash: string): Promise<Runner | null> {
-    const former = formerRunnerToken();
-    return former?.tokenHash === tokenHash ? keepers.runners.byId(former.runnerId) : null;
-  }
-
   return {
     /** The runner of a token, also a disabled one, which may finish its tasks. Throws 401 if the token is unknown. */
     async runnerOf(token: string | null): Promise<Runner> {
-      const hash = token ? hashToken(token) : null;
-      const runner =
-        hash === null ? null : ((await keepers.runners.byTokenHash(hash)) ?? (await runnerOfFormer(hash)));
+      const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
       if (!runner) throw refusedRunner();
       return runner;
     },

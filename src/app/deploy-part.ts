@@ -54,7 +54,7 @@ export async function buildDeployPart(
   const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
   const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
   const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
-  const credentials = buildCredentials(store, clock, () => localRunner?.formerToken() ?? null);
+  const credentials = buildCredentials(store, clock);
   const publish = publisherFor(config, push);
   const live = publish ? buildLive(publish, log) : silentLive;
   const tasks = buildTaskPart(context, {

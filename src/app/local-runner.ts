@@ -39,10 +39,8 @@ export function localRunnerFiles(dataDir: string) {
 /** The last started runner, stored for the next server process. */
 interface KnownRunner extends ProcessIdentity {
   version: string;
-  /** Missing for runners of earlier versions, which read their token in `local.json` for each call. */
-  hasOwnToken?: true;
   /** Of its settings: after a change, another runner takes its place. */
-  settingsHash?: string;
+  settingsHash: string;
 }
 
 const lookEveryMs = 1000;
@@ -55,23 +53,13 @@ const logMaxBytes = 10 * 1024 * 1024;
 /** Shared state of server and local runner, in `local.json`. The runner gets its token through a pipe. */
 interface LocalRunnerFile {
   server: string;
-  runnerId?: number;
-  sealedToken?: string;
-  /** Read by a runner of an earlier version that is still running. */
-  token?: string;
+  runnerId: number;
+  sealedToken: string;
 }
 
 interface Registration {
   runnerId: number;
   token: string;
-}
-
-/** Scripts can read this token in the file, so it is accepted only until its runner holds no more tasks. */
-interface ReadableToken extends Registration {
-  /** The runner process of the earlier server that still uses the token. */
-  user: ProcessIdentity | null;
-  /** Hashes of the leases that existed when this server started. */
-  leases: Set<string>;
 }
 
 /** Binds the ciphertext to its use. */
@@ -80,14 +68,13 @@ const tokenPurpose = "local runner token";
 /** The runner on this machine: a separate process, so that tasks survive a crash of the server. */
 export function buildLocalRunner(
   { config, log, clock }: AppContext,
-  { runners, tasks }: Pick<Keepers, "runners" | "tasks">,
+  { runners }: Pick<Keepers, "runners">,
   secrets: Secrets,
 ) {
   const files = localRunnerFiles(config["data.dir"]);
   const settingsHash = hashToken(settingsOf(config).join("\n"));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let registration: Registration | null = null;
-  let readable: ReadableToken | null = null;
   let isStopped = false;
   const pauses = buildBackoff(lookEveryMs, maxPauseMs, () => 1);
   let launchedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,13 +83,12 @@ export function buildLocalRunner(
   /** The token that the file and the database agree on, or a new one. */
   async function register(): Promise<Registration> {
     const file = readJson<LocalRunnerFile>(files.address);
-    const sealed = openToken(file?.sealedToken);
+    const sealed = openToken(file);
     const labels = config["runner.labels"];
     const concurrency = config["tasks.concurrency"];
     const known =
-      (await runnerWith(sealed)) ??
-      (await runnerWith(file?.token)) ??
-      (file?.runnerId === undefined ? null : await runners.byId(file.runnerId));
+      (sealed === null ? null : await runners.byTokenHash(hashToken(sealed))) ??
+      (file === null ? null : await runners.byId(file.runnerId));
     if (known === null) {
       const token = newToken("runner");
       const shape = { labels, concurrency, local: true, disabled: false, tokenHash: hashToken(token) };
@@ -111,9 +97,7 @@ export function buildLocalRunner(
       return { runnerId: id, token };
     }
     const runnerId = known.id;
-    if (file?.token !== undefined)
-      readable = { runnerId, token: file.token, user: earlierRunner(), leases: await givenLeases() };
-    const isGood = sealed !== undefined && sealed !== file?.token && hashToken(sealed) === known.tokenHash;
+    const isGood = sealed !== null && hashToken(sealed) === known.tokenHash;
     const token = isGood ? sealed : newToken("runner");
     // Without the setting, the labels from the console are kept.
     const change = { ...(labels.length > 0 ? { labels } : {}), concurrency, tokenHash: hashToken(token) };
@@ -121,38 +105,18 @@ export function buildLocalRunner(
     return { runnerId, token };
   }
 
-  const runnerWith = async (token: string | undefined) =>
-    token === undefined ? null : runners.byTokenHash(hashToken(token));
-
-  const givenLeases = async () => new Set((await tasks.leases()).map(({ leaseHash }) => leaseHash));
-
-  function earlierRunner(): ProcessIdentity | null {
-    const known = readJson<KnownRunner>(files.pid);
-    return known === null || known.hasOwnToken ? null : known;
-  }
-
-  /** Revokes the readable token as soon as its runner can hold no more tasks. */
-  async function endReadableToken(server: string): Promise<void> {
-    if (readable === null || registration === null) return;
-    if (readable.user !== null && isSameProcessAlive(readable.user)) return;
-    if (!readable.leases.isDisjointFrom(await givenLeases())) return;
-    readable = null;
-    writeAddress(server, registration);
-  }
-
-  function openToken(sealed: string | undefined): string | undefined {
+  function openToken(file: LocalRunnerFile | null): string | null {
     try {
-      return sealed === undefined ? undefined : secrets.open(tokenPurpose, sealed);
+      return file && secrets.open(tokenPurpose, file.sealedToken);
     } catch {
       // The data key has changed since: the runner gets a new token.
-      return undefined;
+      return null;
     }
   }
 
   function writeAddress(server: string, { runnerId, token }: Registration): void {
     const sealedToken = secrets.seal(tokenPurpose, token);
     const file: LocalRunnerFile = { server, runnerId, sealedToken };
-    if (readable !== null) file.token = readable.token;
     replaceFile(files.address, JSON.stringify(file));
   }
 
@@ -160,7 +124,7 @@ export function buildLocalRunner(
     launchedAtMs = clock.elapsed();
     nextLookMs = pauses.nextMs();
     const child = spawnRunner();
-    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true, settingsHash };
+    const known: KnownRunner = { ...identityOf(child.pid), version, settingsHash };
     try {
       replaceFile(files.pid, JSON.stringify(known));
     } catch (error) {
@@ -198,7 +162,7 @@ export function buildLocalRunner(
   function isThere(): boolean {
     const known = readJson<KnownRunner>(files.pid);
     const isAlive = known !== null && isSameProcessAlive(known);
-    if (isAlive && known.version === version && known.hasOwnToken && known.settingsHash === settingsHash)
+    if (isAlive && known.version === version && known.settingsHash === settingsHash)
       return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
     else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
@@ -207,7 +171,6 @@ export function buildLocalRunner(
 
   async function keepOne(server: string): Promise<void> {
     try {
-      await endReadableToken(server);
       if (isStopped) return;
       if (isThere()) {
         if (clock.elapsed() - launchedAtMs < soonMs) return;
@@ -258,9 +221,6 @@ export function buildLocalRunner(
         log.warn({ error: messageOf(error) }, "the local runner could not be dismissed");
       }
     },
-    /** Null unless a runner of an earlier version may still run. */
-    formerToken: () =>
-      readable === null ? null : { tokenHash: hashToken(readable.token), runnerId: readable.runnerId },
   };
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { runnerFolders } from "../app/runner-folder.ts";
@@ -87,10 +87,10 @@ async function run(config: Config, local: string | null): Promise<void> {
     if (!drain.signal.aborted) beginDrain();
     else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
   };
-  const drainIfReplaced = () => {
-    if (local !== null && isReplaced(local) && !drain.signal.aborted) beginDrain();
+  const drainIfDismissed = () => {
+    if (local !== null && isDismissed(local) && !drain.signal.aborted) beginDrain();
   };
-  setInterval(drainIfReplaced, lookEveryMs).unref();
+  setInterval(drainIfDismissed, lookEveryMs).unref();
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   await runRunner({
@@ -123,8 +123,9 @@ async function run(config: Config, local: string | null): Promise<void> {
   });
 }
 
-/** Whether `local.pid` names another process as the local runner; two would interfere with each other. */
-function isReplaced(addressFile: string): boolean {
+/** Whether the data folder was deleted, or `local.pid` names another process: two would interfere with each other. */
+function isDismissed(addressFile: string): boolean {
+  if (!existsSync(addressFile)) return true;
   try {
     const { pid } = JSON.parse(readFileSync(join(dirname(addressFile), "local.pid"), "utf8")) as {
       pid: number;

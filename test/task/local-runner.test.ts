@@ -103,3 +103,12 @@ test("a server that cannot change its data folder closes its connections with 10
     rmSync(dataDir, { recursive: true, force: true });
   }
 });
+
+test("a local runner ends when its data folder was deleted", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  const server = await startServerProcess(dataDir, {});
+  const runner = server.runnerPid();
+  await server.end("SIGKILL");
+  rmSync(dataDir, { recursive: true, force: true });
+  await eventually("it ends", () => !isAlive(runner));
+});

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import pino from "pino";
@@ -7,26 +7,23 @@ import { ownFolderIn, sweepOwnFolders } from "../../src/runner/process/own-folde
 import { identityOf } from "../../src/runner/process/process-tree.ts";
 
 let parent: string;
-const now = Date.now();
-const sweep = () => sweepOwnFolders(parent, now, pino({ level: "silent" }));
+const sweep = () => sweepOwnFolders(parent, pino({ level: "silent" }));
 
 beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), "slipway-own-"));
 });
 afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
-function make(name: string, ageMs = 0): void {
+function make(name: string): void {
   mkdirSync(join(parent, name, "git-abc123"), { recursive: true });
   writeFileSync(join(parent, name, "git-abc123/key"), "a key");
-  const at = new Date(now - ageMs);
-  utimesSync(join(parent, name), at, at);
 }
 
 test("folders of living processes stay, and go when their process has ended", async () => {
   const other = Bun.spawn(["sleep", "60"]);
   const { pid, startedAt } = identityOf(other.pid);
   const [own, others] = [basename(ownFolderIn(parent)), `${pid}-${startedAt}`];
-  for (const name of [own, others]) make(name, 10 * 24 * 3_600_000);
+  for (const name of [own, others]) make(name);
   sweep();
   expect(readdirSync(parent).toSorted()).toEqual([own, others].toSorted());
   other.kill("SIGKILL");
@@ -41,14 +38,6 @@ test("a process that got the pid of a killed one, as after the restart of a cont
   expect(readdirSync(parent)).toEqual([]);
 });
 
-test("folders of earlier versions, without a pid, go after a day: no checkout takes that long", () => {
-  make("git-AbC123", 25 * 3_600_000);
-  make("remote-AbC123", 25 * 3_600_000);
-  make("git-XyZ789", 23 * 3_600_000);
-  sweep();
-  expect(readdirSync(parent)).toEqual(["git-XyZ789"]);
-});
-
 test("a folder that does not exist is no error", () => {
-  sweepOwnFolders(join(parent, "none"), now, pino({ level: "silent" }));
+  sweepOwnFolders(join(parent, "none"), pino({ level: "silent" }));
 });

@@ -43,7 +43,7 @@ export function buildSetUpPart({ config, clock, log }: AppContext, options: SetU
     hooks,
     calls: buildHostCallLimit(clock),
     start(): void {
-      sweepOwnFolders(temp, clock.now(), log);
+      sweepOwnFolders(temp, log);
       checker.start();
     },
     async close(): Promise<void> {

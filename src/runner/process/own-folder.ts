@@ -1,11 +1,8 @@
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { identityOf, isSameProcessAlive } from "./process-tree.ts";
-
-/** Earlier versions did not name the process. A folder this old belongs to no checkout that still runs. */
-const unnamedMaxMs = 24 * 3_600_000;
 
 /** The folder in `parent` for files that must not outlive this process, such as the credentials of a checkout. */
 export function ownFolderIn(parent: string): string {
@@ -17,21 +14,20 @@ export function ownFolderIn(parent: string): string {
  * Removes such folders of processes that were killed. Those of other living processes stay: an earlier runner may be
  * finishing its tasks, and several servers may have the same data folder. Failures are logged.
  */
-export function sweepOwnFolders(parent: string, now: number, log: Logger): void {
+export function sweepOwnFolders(parent: string, log: Logger): void {
   for (const name of namesIn(parent)) {
     const folder = join(parent, name);
     try {
-      if (!isInUse(name, folder, now)) rmSync(folder, { recursive: true, force: true });
+      if (!isInUse(name)) rmSync(folder, { recursive: true, force: true });
     } catch (error) {
       log.error({ folder, error: messageOf(error) }, "files of a killed process could not be removed");
     }
   }
 }
 
-function isInUse(name: string, folder: string, now: number): boolean {
+function isInUse(name: string): boolean {
   const [, pid, startedAt = ""] = /^(\d+)-(\d*)$/.exec(name) ?? [];
-  if (pid !== undefined) return isSameProcessAlive({ pid: Number(pid), startedAt });
-  return now - statSync(folder).mtimeMs < unnamedMaxMs;
+  return pid !== undefined && isSameProcessAlive({ pid: Number(pid), startedAt });
 }
 
 function namesIn(folder: string): string[] {

@@ -76,7 +76,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   });
   const { root, former } = options.folders;
   const roots = former === null ? [root] : [root, former];
-  for (const each of roots) sweepOwnFolders(join(each, "tmp"), options.clock.now(), log);
+  for (const each of roots) sweepOwnFolders(join(each, "tmp"), log);
   const execution = await openExecution(options.execution, root, log);
   await sweepCacheFolders(root, options.clock.now(), log);
   const swept = await workspaces.sweep(options.stopGraceMs);
@@ -113,13 +113,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     const { concurrency } = options;
     const { isolation } = execution;
     const { origin } = new URL(options.address().server);
-    if (known === null) log.info({ server: origin, concurrency }, "asking an older server for work");
-    else
-      log.info(
-        { server: origin, runner: known.name, labels: known.labels, concurrency, isolation },
-        "connected",
-      );
-    const strange = known ? options.labels.filter((label) => !known.labels.includes(label)) : [];
+    log.info({ server: origin, runner: known.name, labels: known.labels, concurrency, isolation }, "connected");
+    const strange = options.labels.filter((label) => !known.labels.includes(label));
     if (strange.length > 0)
       log.warn(
         { labels: strange },

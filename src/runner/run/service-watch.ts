@@ -70,7 +70,7 @@ async function watchUntil(
           })
           .catch((error: unknown) => {
             log.debug({ taskId, error: messageOf(error) }, "the output of a service was not sent");
-            // A server of an earlier version, or the task was deleted.
+            // Such as a task that was deleted.
             if (error instanceof ServerRefusal) sent = null;
           });
       }

@@ -51,16 +51,11 @@ export function buildServerClient(
   }
 
   return {
-    /** The runner's name and labels on the server; null: the server's version does not send them. */
-    async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer | null> {
+    /** The runner's name and labels on the server. */
+    async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer> {
       const timeout = AbortSignal.timeout(helloTimeoutMs);
-      try {
-        const response = await post(runnerPaths.hello, request, AbortSignal.any([signal, timeout]));
-        return helloAnswer.parse(await response.json());
-      } catch (error) {
-        if (error instanceof ServerRefusal && error.status === 404) return null;
-        throw error;
-      }
+      const response = await post(runnerPaths.hello, request, AbortSignal.any([signal, timeout]));
+      return helloAnswer.parse(await response.json());
     },
     /** The server's instruction, not yet parsed; null: there is no work now. */
     async claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown> {
