@@ -162,8 +162,7 @@ export function buildLocalRunner(
   function isThere(): boolean {
     const known = readJson<KnownRunner>(files.pid);
     const isAlive = known !== null && isSameProcessAlive(known);
-    if (isAlive && known.version === version && known.settingsHash === settingsHash)
-      return true;
+    if (isAlive && known.version === version && known.settingsHash === settingsHash) return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
     else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
     return false;

@@ -113,7 +113,10 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     const { concurrency } = options;
     const { isolation } = execution;
     const { origin } = new URL(options.address().server);
-    log.info({ server: origin, runner: known.name, labels: known.labels, concurrency, isolation }, "connected");
+    log.info(
+      { server: origin, runner: known.name, labels: known.labels, concurrency, isolation },
+      "connected",
+    );
     const strange = options.labels.filter((label) => !known.labels.includes(label));
     if (strange.length > 0)
       log.warn(
