@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
 import { auditedCall } from "./keepers/audited-call.ts";
-import { keepersOver } from "./keepers/keeper-calls.ts";
+import { keepersOver } from "./keepers/keepers.ts";
 import { openPostgres } from "./postgres/postgres.ts";
 import { beAlone, joinServers } from "./postgres/postgres-servers.ts";
 import { readDatabaseUrl } from "./query/database-url.ts";

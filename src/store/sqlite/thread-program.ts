@@ -1,7 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { AnyOperation } from "../../model/store.ts";
-import { callKeeper } from "../keepers/keeper-calls.ts";
-import { buildKeepers } from "../keepers/keepers.ts";
+import { buildKeepers, callKeeper } from "../keepers/keepers.ts";
 import { buildUpkeep } from "../keepers/upkeep.ts";
 import { sqliteDialect } from "../query/dialect.ts";
 import { databaseOver, type Execute } from "../query/kysely-dialect.ts";
