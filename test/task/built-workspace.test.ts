@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { answer } from "../support/approval-scene.ts";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  await repository.push({ "attack.txt": "x\n" }, { branch: "attack" });
-  server = await startDeployServer({ "runner.engine": "none" });
-});
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository } = await setUpDeploy({ "runner.engine": "none" });
+await repository.push({ "attack.txt": "x\n" }, { branch: "attack" });
 
 const onlyMain = { deploy: { approval: "required", branches: ["main"] } };
 const workOf = (projectId: number) => join(server.dataDir, "runner/work", `project-${projectId}`);

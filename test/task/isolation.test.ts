@@ -1,21 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { describe, expect, test } from "bun:test";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startDeployServer({ "runner.enabled": false });
-});
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository } = await setUpDeploy({ "runner.enabled": false });
 
 /** A runner by hand: `says` is what it reports with each claim. */
 async function runner(name: string, says: Record<string, unknown>) {

@@ -49,43 +49,34 @@ describe("a folder that cannot be removed", () => {
   });
 });
 
-describe("a process that cannot be killed", () => {
-  test("is reported after a while, and the stage ends", async () => {
-    const watch = watchProcesses();
-    const stop = new AbortController();
-    const running = runProcess({
-      command: ["sh", "-c", `echo $$ >>${watch.file}; exec sleep 300`],
-      cwd: root,
-      env: { PATH: process.env.PATH ?? "" },
-      onOutput() {},
-      stop: stop.signal,
-      timeoutMs: 60_000,
-      killAt: (termedAt) => termedAt + 50,
-      mayLeaveProcesses: false,
-      mark: "leftovers",
-      watch() {},
-      // As with a process of another user.
-      send: () => false,
-    });
-    const [pid = 0] = await watch.all(1);
-    stop.abort();
-    expect(await running).toMatchObject({ end: "stopped", exitCode: null, survivors: [pid] });
-    process.kill(pid, "SIGKILL");
+/** Runs a command; `changes` says how its machine differs. */
+function run(command: string[], changes: Partial<Parameters<typeof runProcess>[0]>) {
+  return runProcess({
+    ...{ command, cwd: root, env: { PATH: process.env.PATH ?? "" }, mark: "leftovers", timeoutMs: 60_000 },
+    onOutput() {},
+    stop: new AbortController().signal,
+    killAt: (termedAt) => termedAt + 50,
+    mayLeaveProcesses: false,
+    watch() {},
+    ...changes,
   });
+}
+
+test("a process that cannot be killed is reported after a while, and the stage ends", async () => {
+  const watch = watchProcesses();
+  const stop = new AbortController();
+  // As with a process of another user.
+  const changes = { stop: stop.signal, send: () => false };
+  const running = run(["sh", "-c", `echo $$ >>${watch.file}; exec sleep 300`], changes);
+  const [pid = 0] = await watch.all(1);
+  stop.abort();
+  expect(await running).toMatchObject({ end: "stopped", exitCode: null, survivors: [pid] });
+  process.kill(pid, "SIGKILL");
 });
 
 test("a command does not run before its processes are recorded", async () => {
   const ran = join(root, "ran");
-  const running = runProcess({
-    command: ["touch", ran],
-    cwd: root,
-    env: { PATH: process.env.PATH ?? "" },
-    onOutput() {},
-    stop: new AbortController().signal,
-    timeoutMs: 60_000,
-    killAt: (termedAt) => termedAt + 50,
-    mayLeaveProcesses: false,
-    mark: "recorded",
+  const running = run(["touch", ran], {
     watch() {
       Bun.sleepSync(500);
       throw new Error("the disk is full");
@@ -98,17 +89,10 @@ test("a command does not run before its processes are recorded", async () => {
 test("a command that was stopped before its processes were recorded does not run", async () => {
   const ran = join(root, "ran");
   const stop = new AbortController();
-  const running = runProcess({
-    command: ["touch", ran],
-    cwd: root,
-    env: { PATH: process.env.PATH ?? "" },
-    onOutput() {},
+  const running = run(["touch", ran], {
     stop: stop.signal,
-    timeoutMs: 60_000,
     // Time enough for a command that would run.
     killAt: (termedAt) => termedAt + 1000,
-    mayLeaveProcesses: false,
-    mark: "stopped",
     watch: () => stop.abort(),
     send: () => true,
   });

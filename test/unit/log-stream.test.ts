@@ -36,7 +36,7 @@ describe("the log of an attempt", () => {
   test("takes what the runner says beyond its limit, but not all that a Git host makes it say", async () => {
     const sent = await sentOf((stream) => {
       stream.stageOutput("build").write(Buffer.from("x".repeat(9999).concat("\n").repeat(3)));
-      stream.say("checkout", "remote: counting\n".repeat(100_000));
+      stream.writeLine("checkout", "remote: counting\n".repeat(100_000));
     });
     const said = sent.filter(({ stage }) => stage === "checkout");
     expect(said.length).toBeGreaterThan(1000);
@@ -56,11 +56,11 @@ describe("the log of an attempt", () => {
         return stored.length;
       },
     });
-    stream.say("build", "one");
-    stream.say("build", "two");
+    stream.writeLine("build", "one");
+    stream.writeLine("build", "two");
     await stream.flushed();
     stored.length = 1;
-    stream.say("build", "three");
+    stream.writeLine("build", "three");
     await stream.flushed();
     expect(stored).toEqual(["one", "three"]);
   });

@@ -43,7 +43,7 @@ export interface CheckoutOptions {
   target: string;
   /** Runs git in the project's environment, or in one without its credential; throws if it is stopped. */
   git(args: string[], isAnonymous?: boolean): Promise<GitResult>;
-  say(text: string): void;
+  writeLine(text: string): void;
 }
 
 export interface CheckedOut {
@@ -58,7 +58,7 @@ const historySteps = [50, 1000, 2_147_483_647];
 
 /** Checks out the commit of a ref into a new folder. */
 export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
-  const { repo, target, git, say } = options;
+  const { repo, target, git, writeLine } = options;
   const ref = toFullRef(options.ref);
   if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(options.ref)} is not usable.`);
   if (options.commit !== null && !isCommit(options.commit))
@@ -67,7 +67,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   const fault = gitUrlFault(repo.url, { ...repo, samplesDir: "" });
   if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
 
-  say(`fetching ${toShortRef(ref)} of ${repo.url}`);
+  writeLine(`fetching ${toShortRef(ref)} of ${repo.url}`);
   const tip = await fetchTip(options, ref);
   const isTip = options.commit === null || options.commit.toLowerCase() === tip.commit;
   const checkedOut = isTip ? tip : await reach(options, ref, tip.commit, options.commit ?? "");
@@ -85,7 +85,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
         : "The submodules could not be fetched",
     );
   if (repo.lfs) await fetchLfsFiles(options);
-  say(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
+  writeLine(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
   return checkedOut;
 }
 
@@ -113,10 +113,10 @@ async function copyCommit({ repo, cache, target, git }: CheckoutOptions, commit:
  * The address is given, because a file of the repository (.lfsconfig) could name another repository for the credential.
  * Other commits that a script checks out keep their pointers: it has no credential to fetch them.
  */
-async function fetchLfsFiles({ repo, target, git, say }: CheckoutOptions): Promise<void> {
+async function fetchLfsFiles({ repo, target, git, writeLine }: CheckoutOptions): Promise<void> {
   const { exitCode } = await git(["lfs", "version"]);
   if (exitCode !== 0) throw new CheckoutError(reasonText("lfs_missing"));
-  say("fetching the files of Git LFS");
+  writeLine("fetching the files of Git LFS");
   const steps = [
     ["lfs", "install", "--local", "--skip-smudge", "--skip-repo"],
     ["-c", `lfs.url=${lfsUrlOf(repo.url)}`, "lfs", "pull"],
@@ -147,7 +147,7 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedO
       await trimClone(cache, git);
       return tip;
     }
-    options.say("the cached clone cannot be used; fetching it anew");
+    options.writeLine("the cached clone cannot be used; fetching it anew");
   }
   rmSync(cache, { recursive: true, force: true });
   mkdirSync(cache, { recursive: true, mode: 0o700 });

@@ -99,7 +99,7 @@ export function buildLogStream(options: LogStreamOptions) {
       };
     },
     /** A line of the runner itself; it is logged even if the log limit is reached, up to its own limit. */
-    say(stage: LogStage, text: string): void {
+    writeLine(stage: LogStage, text: string): void {
       const splitter = buildLineSplitter();
       const lines = splitter.push(masker.text(text));
       for (const line of [...lines, ...splitter.end()]) {

@@ -14,15 +14,15 @@ export interface BuiltParts {
   held: Pick<HeldTask, "stopped">;
   /** The folders that are links to caches. */
   linked(): LinkedFolder[];
-  say(text: string): void;
+  writeLine(text: string): void;
 }
 
 /** Before deploy and start, which use no cache: the folders that the build had in one become copies. */
-export async function leaveCaches({ linked, user, held, say }: BuiltParts): Promise<void> {
+export async function leaveCaches({ linked, user, held, writeLine }: BuiltParts): Promise<void> {
   const links = linked();
   if (links.length === 0 || held.stopped.aborted) return;
   await copyCaches(links, user, held.stopped);
-  say(
+  writeLine(
     `[copied from the cache, which deploy and start do not use: ${links.map(({ path }) => path).join(", ")}]`,
   );
 }

@@ -39,7 +39,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
       commit: instruction.commit,
       cache: workspaces.cacheOf(instruction.projectId),
       target: workspace.source,
-      say: (text) => stream.say("checkout", text),
+      writeLine: (text) => stream.writeLine("checkout", text),
       async git(args, isAnonymous = false) {
         const output = keepEnd(gitOutputMaxBytes);
         const result = await runProcess({
@@ -55,7 +55,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
           watch: guard.watch,
         });
         guard.release(result.tree);
-        if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
+        if (result.survivors.length > 0) stream.writeLine("checkout", survivorsText("git", result.survivors));
         if (result.end === "timeout") {
           state = "timeout";
           throw new CheckoutError(reasonText("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
@@ -66,7 +66,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
   } catch (error) {
     if (held.stopped.aborted) return stoppedEnd("checkout", held);
     if (!(error instanceof CheckoutError)) throw error;
-    for (const line of error.details) stream.say("checkout", line);
+    for (const line of error.details) stream.writeLine("checkout", line);
     return { state, exitCode: null, reason: error.message };
   } finally {
     environment.remove();

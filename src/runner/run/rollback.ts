@@ -29,12 +29,12 @@ export async function rollBack(
     parts.hasEndedByItself(release.taskId) || serviceState(release, parts).hasEnded;
   // A cancel before the first script asks for no start: a service that had ended stays ended.
   if (!isTouched && end.state === "canceled" && hasEndedBefore(served)) {
-    log.say("system", `[${nameOf(served)} has ended by itself and was left alone]`);
+    log.writeLine("system", `[${nameOf(served)} has ended by itself and was left alone]`);
     return;
   }
   const previous = [served, ...earlier].find(({ taskId }) => !parts.hasEndedByItself(taskId));
   if (previous === undefined) {
-    log.say(
+    log.writeLine(
       "system",
       `[no rollback: ${nameOf(served)} has ended by itself, and no release before it is kept]`,
     );
@@ -50,22 +50,22 @@ export async function rollBack(
   const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     const what = isServing ? "is still serving" : "was left alone: no script of deploy or start has run";
-    log.say("system", `[${nameOf(previous)} ${what}]`);
+    log.writeLine("system", `[${nameOf(previous)} ${what}]`);
     await held.rollback({ toTaskId, state: "unneeded", reason: "" });
     return;
   }
-  log.say("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
-  if (previous.settings !== undefined) log.say("system", `[${previous.settings}]`);
+  log.writeLine("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
+  if (previous.settings !== undefined) log.writeLine("system", `[${previous.settings}]`);
   if ((await held.rollback({ toTaskId, state: "running", reason: "" })) === null) return;
   const restored = await runPrevious(instruction, previous, parts).catch(messageOf);
   if (typeof restored === "string") {
-    log.say("system", `[the rollback failed: ${restored}]`);
+    log.writeLine("system", `[the rollback failed: ${restored}]`);
     await held.rollback({ toTaskId, state: "failed", reason: restored.slice(0, 2000) });
     return;
   }
   parts.restored();
   const { isProven } = restored;
-  log.say("system", `[${nameOf(previous)} ${isProven ? "is serving again" : "was put back"}]`);
+  log.writeLine("system", `[${nameOf(previous)} ${isProven ? "is serving again" : "was put back"}]`);
   await held.rollback({ toTaskId, state: "success", reason: "", isProven });
 }
 
@@ -75,7 +75,7 @@ function serviceState({ taskId }: RestorableRelease, { services, log }: Rollback
     const isServing = services.living().some((service) => service.taskId === taskId);
     return { isServing, hasEnded: services.hasEnded(taskId) };
   } catch (error) {
-    log.say("system", `[the recorded services could not be read: ${messageOf(error)}]`);
+    log.writeLine("system", `[the recorded services could not be read: ${messageOf(error)}]`);
     return { isServing: false, hasEnded: false };
   }
 }
@@ -114,7 +114,7 @@ async function runPrevious(
   await workspace
     .close({ state: "kept", keep: Number.POSITIVE_INFINITY, waitingTasks })
     .catch((error: unknown) =>
-      parts.log.say("system", `[the runner could not record the rollback: ${messageOf(error)}]`),
+      parts.log.writeLine("system", `[the runner could not record the rollback: ${messageOf(error)}]`),
     );
   for (const again of proofs) {
     const unfit = await again();

@@ -2,8 +2,8 @@ import type { CheckedOut } from "../checkout/checkout.ts";
 import type { RunTask } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import { runStage } from "../stage/run-stage.ts";
+import type { RunningService } from "../stage/service-start.ts";
 import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
-import type { RunningService } from "../stage/start-stage.ts";
 
 /** The result of a task's stages. */
 export interface StagesEnd {

@@ -12,8 +12,8 @@ import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Execution } from "../stage/execution.ts";
 import { giveTo, isOwnerOf, letEnter, type ScriptUser } from "../stage/script-user.ts";
+import type { RunningService } from "../stage/service-start.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
-import type { RunningService } from "../stage/start-stage.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
 import { trustOf } from "../workspace/trust.ts";
@@ -101,7 +101,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     held.settle();
     const tried = <T>(failure: string, step: () => T | Promise<T>) => orNull(step, failure, parts.log);
     if (end.reason && end.state !== "canceled")
-      await tried("a reason was not logged", () => log.say("system", end.reason));
+      await tried("a reason was not logged", () => log.writeLine("system", end.reason));
     // The workspace is removed first: when the result is known, nothing of the task is left.
     await tried("a workspace was not removed", () =>
       closeWorkspace(instruction, opened, end, { ...parts, held }),
@@ -231,9 +231,12 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return checkedOut;
   }
   if (release)
-    stream.say("checkout", `commit ${release.commit} from the kept workspace of task ${release.taskId}`);
+    stream.writeLine(
+      "checkout",
+      `commit ${release.commit} from the kept workspace of task ${release.taskId}`,
+    );
   const settings = instruction.release?.settings;
-  if (settings !== undefined) stream.say("checkout", settings);
+  if (settings !== undefined) stream.writeLine("checkout", settings);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
@@ -242,11 +245,11 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   const cachePaths = isBuilding ? (instruction.cache ?? []) : [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, user);
   if (cachePaths.length > 0)
-    for (const line of await cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
+    for (const line of await cache.link(workspace.source, cachePaths)) stream.writeLine("checkout", line);
   const built: BuiltParts = {
     ...{ workspace, user, held },
     linked: () => cache.linked(workspace.source, cachePaths),
-    say: (text) => stream.say("system", text),
+    writeLine: (text) => stream.writeLine("system", text),
   };
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release) await giveTo(user, workspace.source);
@@ -255,7 +258,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
-    if (emptied !== null) stream.say("system", emptied);
+    if (emptied !== null) stream.writeLine("system", emptied);
   }
 }
 
@@ -267,7 +270,7 @@ async function runOrRollBack(
 ): Promise<StageEnd> {
   const { held, stream, workspaces, checkedOut, built } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
-    stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
+    stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
   const stageParts = { ...parts, services, log: stream, leaveBuild: () => leaveCaches(built) };
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {

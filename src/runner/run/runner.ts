@@ -22,7 +22,7 @@ import {
 } from "../server/server-client.ts";
 import { buildServerWatch } from "../server/server-watch.ts";
 import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
-import type { RunningService } from "../stage/start-stage.ts";
+import type { RunningService } from "../stage/service-start.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
@@ -204,7 +204,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   try {
     await askForWork();
     if (running.size > 0)
-      log.info({ running: running.size }, "taking no more work; finishing what is in hand");
+      log.info({ running: running.size }, "taking no more work; finishing the tasks that run");
     await Promise.all(running);
     await Promise.all([...watches.values()].map(({ watching }) => watching));
   } finally {

@@ -5,7 +5,7 @@ import type { Masker } from "../log/masker.ts";
 import { livingMembers } from "../process/started-service.ts";
 import { type Held, runnerPaths } from "../protocol.ts";
 import { type ServerClient, ServerRefusal } from "../server/server-client.ts";
-import type { RunningService } from "../stage/start-stage.ts";
+import type { RunningService } from "../stage/service-start.ts";
 
 /** How long the output of a started service is shown. */
 const watchMs = 60_000;

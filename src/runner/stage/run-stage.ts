@@ -1,6 +1,7 @@
 import { messageOf } from "../../errors.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { CannotRun } from "./execution.ts";
+import { runStart, type StartProgress } from "./service-start.ts";
 import {
   endOf,
   failed,
@@ -12,7 +13,6 @@ import {
   type StageEnd,
   withSurvivors,
 } from "./stage-script.ts";
-import { runStart, type StartProgress } from "./start-stage.ts";
 
 /** Runs the script of one stage. Background processes continue only after `start`. */
 export async function runStage(
@@ -36,7 +36,7 @@ async function runToItsEnd(stage: Stage, context: StageContext): Promise<StageEn
   if ("state" in script) return script;
   const result = await runCommand(stage, context, script);
   if (result.hadLeftovers)
-    context.log.say(stage.name, "[processes that the script left in the background were ended]");
+    context.log.writeLine(stage.name, "[processes that the script left in the background were ended]");
   release(result.tree, context);
   return withSurvivors(stage, endOf(stage, result, context), result.survivors, context.log);
 }

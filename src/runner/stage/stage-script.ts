@@ -238,7 +238,7 @@ export function withSurvivors(
 ): StageEnd {
   if (survivors.length === 0) return end;
   const reason = survivorsText(stage.name, survivors);
-  log.say(stage.name, `[${reason}]`);
+  log.writeLine(stage.name, `[${reason}]`);
   if (end.state === "success") return { ...end, state: "failed", reason };
   return { ...end, reason: `${end.reason}. ${reason}` };
 }

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { RunTask } from "../protocol.ts";
+import { diskUseOf } from "./disk-use.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { cacheScopeOf } from "./trust.ts";
 
@@ -91,7 +92,7 @@ export function openCacheFolders(
      */
     async limit(maxBytes: number, log: Logger): Promise<string | null> {
       try {
-        const bytes = existsSync(folder) ? await diskUse(folder) : 0;
+        const bytes = existsSync(folder) ? ((await diskUseOf(folder)) ?? 0) : 0;
         if (bytes <= maxBytes) return null;
         await removeFolder(folder);
         return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
@@ -152,12 +153,6 @@ function faultOf(source: string, parts: string[]): string | null {
     place = join(place, part);
   }
   return lstatSync(place, { throwIfNoEntry: false }) ? "the repository has something of that name" : null;
-}
-
-async function diskUse(folder: string): Promise<number> {
-  const child = Bun.spawn(["du", "-sk", "--", folder], { stdout: "pipe", stderr: "ignore" });
-  const kibibytes = Number.parseInt(await new Response(child.stdout).text(), 10);
-  return Number.isNaN(kibibytes) ? 0 : kibibytes * 1024;
 }
 
 function mebibytes(bytes: number): string {

@@ -103,7 +103,7 @@ async function proveAndSettle(
   const { stage, context, port, progress, check } = start;
   const left = findLeftProcesses(result.tree);
   if (result.hadLeftovers && result.isOutputHeld)
-    context.log.say(
+    context.log.writeLine(
       stage.name,
       "[a process in the background still holds the log; redirect its output (>service.log 2>&1) or its next line may end it]",
     );
@@ -146,7 +146,7 @@ async function stopEarlier({ stage, context, progress, earlier }: Start): Promis
   if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
   for (const service of earlier) {
     if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
-    context.log.say(stage.name, `[ending ${nameOf(service)}]`);
+    context.log.writeLine(stage.name, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
     if (survivors.length > 0) return failed(survivorsText(nameOf(service), survivors));
   }
@@ -170,9 +170,10 @@ async function takeOver(start: Start): Promise<StageEnd | null> {
     if (end.state !== "success") return { ...end, reason: end.reason.replace(/^start/, "the switch script") };
   }
   for (const service of earlier) {
-    context.log.say(stage.name, `[ending ${nameOf(service)}]`);
+    context.log.writeLine(stage.name, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
-    if (survivors.length > 0) context.log.say(stage.name, `[${survivorsText(nameOf(service), survivors)}]`);
+    if (survivors.length > 0)
+      context.log.writeLine(stage.name, `[${survivorsText(nameOf(service), survivors)}]`);
   }
   return null;
 }
@@ -189,12 +190,12 @@ async function prove(
   capture: OutputCapture | null,
 ): Promise<StageEnd | null> {
   const { context, stage, rules, check } = start;
-  if (check) context.log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
+  if (check) context.log.writeLine(stage.name, `[waiting for ${describeCheck(check)}]`);
   const ill = check ? await checkStarted(start, check, left.haveExited) : null;
   if (!check && rules && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
   const unfit = findFault(start, before, left, capture, ill);
   if (unfit === null && rules && !left.wereAny && !check)
-    context.log.say(
+    context.log.writeLine(
       stage.name,
       "[the script left no process in its session and there is no health check: whether the service runs is not known]",
     );
@@ -228,7 +229,7 @@ function findFault(
   const finding = left.haveExited() ? exitedText(held, capture) : held;
   if (finding !== null && rules) return failed(finding);
   if (finding !== null)
-    context.log.say(
+    context.log.writeLine(
       stage.name,
       `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
     );
