@@ -3,7 +3,8 @@ import { parseGenericPayload } from "../src/git-host/generic.ts";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";
-import { type ArrivedDelivery, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
+import { type AcceptInput, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
+import { newDelivery } from "../src/webhook/decide/delivery.ts";
 import { deliveryKinds } from "../src/webhook/decide/delivery-kind.ts";
 import { availableDatabases, makeSqlite } from "../test/support/databases.ts";
 import { sampleProject, sampleWebhookConfig } from "../test/support/samples.ts";
@@ -113,43 +114,25 @@ const event = parseGenericPayload(JSON.parse(body), "push", null);
 
 /** Decides about a delivery as the product does. */
 async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
-  const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
-  const delivery: ArrivedDelivery = {
-    kind: deliveryKinds.live,
-    rules: {
-      projectId,
-      debounceScope,
-      queuePolicy,
-      refSource,
-      actions,
-      updatedAt,
-      debounceSeconds: 0,
-      mergeRequestActions: null,
-      repositoryCheck: "warn",
-      hasRepeats: false,
-    },
-    known: {
-      projectId,
-      projectName: "shop",
-      provider: "generic",
-      body,
-      headers: {},
-      hostDeliveryId: crypto.randomUUID(),
-      remoteIp: "192.0.2.1",
-      arrivedAt: new Date(),
-      replayOf: null,
-      formerProjectId: null,
-    },
-    steps: [],
-    filtered: { event: event, aside: "", outcome: null, steps: [] },
+  const { projectId } = config;
+  const delivery = newDelivery(deliveryKinds.live, new Date(), {
+    projectId,
+    projectName: "shop",
+    provider: "generic",
+    event,
+    body,
+    hostDeliveryId: crypto.randomUUID(),
+    remoteIp: "192.0.2.1",
+  });
+  const filtered = { stoppedBy: null, aside: "", filterTrace: [], keepsTip: true };
+  const input: AcceptInput = {
+    delivery: { ...delivery, ...filtered, config: { ...config, debounceSeconds: 0 } },
     sharedLimit: null,
     countsPlace: false,
-    tips: { pushedAt: null },
-    projectVersion: null,
     consoleUrl: "",
   };
   const lock = { name: `webhook ${projectId}`, waitMs: 5_000 };
-  return store.run(acceptDelivery, delivery, lock);
+  return store.run(acceptDelivery, input, lock);
 }
 
 async function measureLarge(): Promise<{ pages: Record<string, number>; stalls: Record<string, number> }> {

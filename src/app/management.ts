@@ -51,7 +51,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
-    webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
+    webhook,
     setUp,
     push,
     trustedProxies: networksOf(config["server.trustedProxies"]),

@@ -1,5 +1,5 @@
+import type { DeliveryRequest } from "../webhook/decide/delivery.ts";
 import type { Answer } from "../webhook/decide/outcome.ts";
-import type { Incoming } from "../webhook/decide/parse.ts";
 import type { Receiver } from "../webhook/receive/receiver.ts";
 import { readBodyInTime } from "./body.ts";
 import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";
@@ -26,7 +26,7 @@ export function hookRoutes(options: HookRouteOptions): Routes {
     const peer = server.requestIP(request)?.address ?? "";
     const remoteIp = clientAddressOf(request.headers, peer, trustedProxies);
     let isBroken = false;
-    const incoming: Incoming = {
+    const delivery: DeliveryRequest = {
       key: hookKeyOf(request.url),
       headers: request.headers,
       // Few schemes need it, and parsing a URL costs as much as verifying a signature.
@@ -39,7 +39,7 @@ export function hookRoutes(options: HookRouteOptions): Routes {
         return body;
       },
     };
-    const response = toResponse(await receiver.receive(incoming));
+    const response = toResponse(await receiver.receive(delivery));
     if (isBroken) response.headers.set("connection", "close");
     return response;
   };

@@ -7,11 +7,11 @@ import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.
 import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
+import { newDelivery, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
-import type { Hook, HookDirectory } from "./decide/locate.ts";
+import { type Hook, type HookDirectory, projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import { notEnabled, type Pipeline } from "./decide/pipeline.ts";
-import { newTrace } from "./decide/trace.ts";
 
 export interface Replays {
   /**
@@ -55,11 +55,10 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
   async function expectedOf(delivery: Delivery): Promise<ExpectedOutcome> {
     const event = replayableEvent(delivery, false);
     const hook = await hookOf(delivery);
-    const trace = newTrace();
-    const kind = { ...deliveryKinds.judgedReplay, record: false, task: false };
+    const kind = { ...deliveryKinds.judgedReplay, task: false };
     const { code, reason } = hook.config.enabled
-      ? (await pipeline.preview(hook, event, kind, trace)).decision.outcome
-      : notEnabled(trace);
+      ? (await pipeline.preview(hook, event, kind)).outcome
+      : notEnabled(traceOn([]));
     return { status: outcomes[code].status, code, reason };
   }
 
@@ -72,22 +71,17 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     const stored = replayableEvent(delivery, force);
     const event = { ...stored, sentBy: [...new Set([...(stored.sentBy ?? []), username])] };
     const hook = await hookOf(delivery);
-    const { project } = hook;
-    const known = {
-      projectId: project.id,
-      projectName: project.name,
+    const replayed = newDelivery(kind, new Date(clock.now()), {
+      ...projectOf(hook),
       provider: delivery.provider,
       event,
       body: delivery.body,
       headers: delivery.headers,
       hostDeliveryId: delivery.host_delivery_id,
-      remoteIp: deliveryKinds.replay.remoteIp,
-      arrivedAt: new Date(clock.now()),
-      trace: newTrace(),
       replayOf: delivery.id,
-      formerProjectId: null,
-    };
-    return pipeline.decide({ kind, hook, known, problem: "", tips: { pushedAt: delivery.created_at } });
+      pushedAt: delivery.created_at,
+    });
+    return pipeline.decide(hook, replayed);
   }
 
   return {

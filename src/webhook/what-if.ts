@@ -10,11 +10,10 @@ import type {
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
-import { chooseRef, filter, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
+import { applyFilters, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
 import { outcomes } from "./decide/outcome.ts";
 import { summaryOf } from "./decide/record.ts";
 import { type Rules, rulesOf } from "./decide/rules.ts";
-import { newTrace } from "./decide/trace.ts";
 
 export interface Judgement {
   status: DeliveryStatus;
@@ -45,10 +44,9 @@ export async function whatIf(
   savedConfig: WebhookConfig,
   proposedConfig: WebhookConfig,
   last: number,
-  debounceSeconds: number,
 ): Promise<WhatIfItem[]> {
-  const savedRules = rulesOf(savedConfig, debounceSeconds);
-  const proposedRules = rulesOf(proposedConfig, debounceSeconds);
+  const savedRules = rulesOf(savedConfig);
+  const proposedRules = rulesOf(proposedConfig);
   const items: WhatIfItem[] = [];
   let place: DeliveryPlace | null = null;
   let steps = 0;
@@ -77,12 +75,11 @@ export async function whatIf(
 
 function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; steps: number } | null {
   if (normalized === null) return null;
-  const [choosing, filtering] = [newFilterWork(), newFilterWork()];
-  const { event } = chooseRef(normalized, rules, deliveryKinds.dryRun, newTrace(), choosing);
-  const outcome = filter(event, rules, deliveryKinds.dryRun, newTrace(), filtering);
+  const work = newFilterWork();
+  const { stoppedBy } = applyFilters(normalized, rules, deliveryKinds.dryRun, work);
   const judgement: Judgement =
-    outcome === null
+    stoppedBy === null
       ? { status: "accepted", code: "accepted", reason: reasonText("all_passed") }
-      : { status: outcomes[outcome.code].status, code: outcome.code, reason: outcome.reason };
-  return { judgement, steps: stepsOf(choosing) + stepsOf(filtering) };
+      : { status: outcomes[stoppedBy.code].status, code: stoppedBy.code, reason: stoppedBy.reason };
+  return { judgement, steps: stepsOf(work) };
 }

@@ -47,26 +47,6 @@ describe.each(await availableDatabases())("the state of a delivery on $name", as
     expect(await projectState(987_654, {})).toBeNull();
   });
 
-  test("the version of a project changes with the project, and only with it", async () => {
-    const projectId = await addProject();
-    const first = await projectState(projectId, {});
-    const versions = [first?.projectVersion];
-    const changes = [
-      () => store.projects.update(projectId, { env: { A: "1" } }),
-      () => store.projects.update(projectId, { notify: [] }),
-      () => store.projects.setLive(projectId, { liveTaskId: 12 }),
-    ];
-    for (const change of changes) {
-      await change();
-      const changed = await projectState(projectId, {});
-      expect(changed?.project).toEqual((await store.projects.byId(projectId)) ?? undefined);
-      expect(versions).not.toContain(changed?.projectVersion);
-      await projectState(await addProject(), {});
-      expect((await projectState(projectId, {}))?.projectVersion).toBe(changed?.projectVersion ?? "");
-      versions.push(changed?.projectVersion);
-    }
-  });
-
   test("only an accepted live delivery inside of the window opened it", async () => {
     const projectId = await addProject();
     const add = (change: Parameters<typeof sampleDelivery>[0]) =>

@@ -5,9 +5,8 @@ import { gitHosts, type ProviderName, providerNames } from "../../src/git-host/h
 import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
-import { chooseRef, filter } from "../../src/webhook/decide/filters.ts";
+import { applyFilters } from "../../src/webhook/decide/filters.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
-import { newTrace } from "../../src/webhook/decide/trace.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, makeHook } from "../support/hook.ts";
@@ -66,12 +65,11 @@ function placesOf(value: unknown): [object, string][] {
   return [...here, ...Object.values(value).flatMap(placesOf)];
 }
 
-const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], pathFilter: ["src/**"] }, 5);
+const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], pathFilter: ["src/**"] });
 
 function judge({ provider, headers }: Sample, payload: JsonObject): void {
   const event = readEvent(gitHosts[provider], new Headers(headers), payload);
-  const chosen = chooseRef(event, rules, deliveryKinds.live, newTrace());
-  filter(chosen.event, rules, deliveryKinds.live, newTrace());
+  applyFilters(event, rules, deliveryKinds.live);
 }
 
 test("no payload with one key deleted, nulled or retyped breaks reading and filtering", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { type Operation, type OperationLock, operation, type Store } from "../../src/model/store.ts";
-import { type ArrivedDelivery, acceptDelivery } from "../../src/webhook/decide/accept-delivery.ts";
+import { type AcceptInput, acceptDelivery } from "../../src/webhook/decide/accept-delivery.ts";
 import { recordRefusal } from "../../src/webhook/decide/record.ts";
 import { availableDatabases, makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
@@ -123,7 +123,7 @@ describe.each((await availableDatabases()).filter(({ name }) => name === "Postgr
       const database = await make();
       const [shared, other] = [await database.open(), await database.open()];
       let claimFirst: (() => Promise<unknown>) | null = null;
-      const racing = operation("acceptDelivery", (keepers, input: ArrivedDelivery) =>
+      const racing = operation("acceptDelivery", (keepers, input: AcceptInput) =>
         acceptDelivery.run(
           {
             ...keepers,
@@ -143,7 +143,7 @@ describe.each((await availableDatabases()).filter(({ name }) => name === "Postgr
         ...shared,
         run: runOf((given, input, lock) =>
           given === acceptDelivery
-            ? shared.run(racing, input as ArrivedDelivery, lock)
+            ? shared.run(racing, input as AcceptInput, lock)
             : shared.run(given, input, lock),
         ),
       };

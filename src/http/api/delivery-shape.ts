@@ -5,7 +5,7 @@ import { eventJson } from "../../model/event-json.ts";
 import { eventNames } from "../../model/webhook-config.ts";
 import { answerParts, reasonParts, reasonText } from "../../reason/reason.ts";
 import { type Answer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
-import { withReplacement } from "../../webhook/decide/record.ts";
+import { withReplacedBy } from "../../webhook/decide/record.ts";
 import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
 import { queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";
@@ -175,7 +175,7 @@ export function summaryJson(delivery: MaybeWhole) {
     normalized: _normalized,
     trace: _trace,
     ...summary
-  } = withReplacement(delivery);
+  } = withReplacedBy(delivery);
   return {
     ...summary,
     reason_parts: reasonParts(summary.reason),
@@ -185,7 +185,7 @@ export function summaryJson(delivery: MaybeWhole) {
 
 export function deliveryJson(delivery: Delivery) {
   const { normalized, created_at } = delivery;
-  const replaced = withReplacement(delivery);
+  const replaced = withReplacedBy(delivery);
   return {
     ...replaced,
     reason_parts: reasonParts(replaced.reason),

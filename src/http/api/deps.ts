@@ -55,7 +55,6 @@ export interface ApiDeps {
     tests: TestDeliveries;
     replays: Replays;
     samples: Samples;
-    debounceSeconds: number;
     pollStateOf: Poller["stateOf"];
     pollNow: Poller["pollNow"];
   };

@@ -154,7 +154,7 @@ function headerValue() {
 }
 
 export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
-  const { management, tests, debounceSeconds } = webhook;
+  const { management, tests } = webhook;
   const jsonOf = async (config: WebhookConfig, project: Project) =>
     webhookJson(
       config,
@@ -217,7 +217,7 @@ export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
       const { config, last } = c.req.valid("json");
       const saved = await management.read(projectOf(c).id);
       const proposed = proposedConfig(saved, config);
-      const items = await whatIf(store.deliveries, saved, proposed, last, debounceSeconds);
+      const items = await whatIf(store.deliveries, saved, proposed, last);
       return c.json(
         {
           changed: items.filter(({ changes }) => changes).length,

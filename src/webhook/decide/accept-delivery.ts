@@ -1,63 +1,33 @@
 import { Fault } from "../../errors.ts";
-import type {
-  NormalizedEvent,
-  ProjectState,
-  ProjectStateQuery,
-  RateBucket,
-  TraceStep,
-} from "../../model/delivery.ts";
+import type { NormalizedEvent, ProjectState, ProjectStateQuery } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
-import { type Decision, type HookRules, sourceOf, startOf, startTask } from "./create-task.ts";
+import { createTask, startOf } from "./create-task.ts";
 import { debounce } from "./debounce.ts";
-import type { DeliveryKind } from "./delivery-kind.ts";
-import { joinSameChange, mergeWithPoll, repeatedWithinMs } from "./duplicate.ts";
+import { type Decision, type FilteredDelivery, traceOn } from "./delivery.ts";
+import { joinPolled, joinReported, reportQuery } from "./duplicate.ts";
 import { isRefused, type Outcome, outcomes } from "./outcome.ts";
 import { applyQueuePolicy } from "./queue-policy.ts";
-import { countedRequest, dueLimit, overSharedRate, type SharedLimit } from "./rate.ts";
-import { carryOut, type Known, type Written } from "./record.ts";
-import { handledTipOf, isOvertaken, type TipRules, tipRefOf } from "./ref-tip.ts";
+import { countedQuery, overSharedLimit, type SharedLimit } from "./rate.ts";
+import { carryOut, type RecordedDelivery } from "./record.ts";
+import { handledTipOf, isOvertaken, tipRefOf } from "./ref-tip.ts";
 import { checkRepository } from "./repository.ts";
-import { newTrace, type Trace } from "./trace.ts";
 
-/** A delivery that is located, read, verified and filtered, as far as its kind requires. */
-export interface ArrivedDelivery {
-  kind: DeliveryKind;
-  rules: HookRules;
-  known: Omit<Known, "event" | "trace">;
-  /** The steps so far. */
-  steps: TraceStep[];
-  filtered: Filtered;
-  /** The limit over all instances; null where this instance alone counts. */
+/** A delivery to decide about, and what the caller wants to know. */
+export interface AcceptInput {
+  delivery: FilteredDelivery;
+  /** The limit over all instances; null where each instance counts alone. */
   sharedLimit: SharedLimit | null;
   /** Whether the task's place in the queue must be counted. */
   countsPlace: boolean;
-  tips: TipRules | null;
-  /** The version of the project that the caller has; null: it has none. */
-  projectVersion: string | null;
   /** For the links of messages. */
   consoleUrl: string;
 }
 
-/** The result of the hook's filters. */
-export interface Filtered {
-  /** Of a push with several refs, the event of the chosen one; null if the payload contains none. */
-  event: NormalizedEvent | null;
-  /** A sentence about refs that were not chosen. */
-  aside: string;
-  /** Null: passed. */
-  outcome: Outcome | null;
-  steps: TraceStep[];
-}
-
-export interface Accepted extends Written {
-  projectVersion: string;
-  /** Null: the caller has it. To hand it to another thread costs as much as the rest of the result. */
-  project: Project | null;
-  /** The count so far for the limit over all instances; null: it was not counted. */
-  counted: ({ bucket: RateBucket; at: Date } & ProjectState["counted"]) | null;
+export interface Accepted extends RecordedDelivery {
+  project: Project;
 }
 
 /** A decision is repeated if the task that it relies on was claimed meanwhile. */
@@ -70,35 +40,26 @@ const maxAttempts = 3;
  */
 export const acceptDelivery = operation(
   "acceptDelivery",
-  async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed" | "overtaken"> => {
+  async (keepers, input: AcceptInput): Promise<Accepted | "changed" | "overtaken"> => {
     const now = keepers.now();
-    const { known, rules, filtered, kind, tips } = arrived;
-    const sharedLimit = dueLimit(arrived.sharedLimit, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const state = await keepers.deliveries.projectState(requestOf({ ...arrived, sharedLimit }, now));
-      if (state?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
-      if (isOvertaken(tips, state)) return "overtaken";
-      const trace = newTrace(arrived.steps);
-      const decision = await decide(keepers, { ...arrived, sharedLimit, state, trace, now });
-      const written = await carryOut(
-        keepers,
-        { ...known, event: filtered.event, trace },
-        decision,
-        state,
-        isHandled(decision.outcome) ? handledTipOf(filtered.event, kind, tips, now) : null,
-        arrived.consoleUrl,
-      );
-      if (written !== null && filtered.outcome?.code === "ref_deleted")
-        await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, kind, tips));
-      if (written !== null)
-        return {
-          ...written,
-          projectVersion: state.projectVersion,
-          project: state.projectVersion === arrived.projectVersion ? null : state.project,
-          counted: sharedLimit && { bucket: sharedLimit.bucket, at: now, ...state.counted },
-        };
+      const state = await keepers.deliveries.projectState(stateQuery(input, now));
+      const delivery = { ...input.delivery, trace: [...input.delivery.trace] };
+      if (state?.configUpdatedAt?.getTime() !== delivery.config.updatedAt.getTime()) return "changed";
+      if (isOvertaken(delivery, state)) return "overtaken";
+      const decision = await decide(keepers, { ...input, delivery }, state, now);
+      const tip = isHandled(decision.outcome) ? handledTipOf(delivery, now) : null;
+      const recorded = await carryOut(keepers, delivery, decision, state, tip, input.consoleUrl);
+      if (recorded === null) continue;
+      const deletedRef = delivery.stoppedBy?.code === "ref_deleted" ? tipRefOf(delivery) : null;
+      // A ref that is created again later is new.
+      if (deletedRef !== null) await keepers.refTips.delete(delivery.projectId, [deletedRef]);
+      return { ...recorded, project: state.project };
     }
-    throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
+    throw new Fault(
+      "unavailable",
+      `The tasks of project ${input.delivery.projectId} change too fast to decide.`,
+    );
   },
   { isShort: true },
 );
@@ -108,42 +69,37 @@ function isHandled({ code }: Outcome): boolean {
   return !isRefused(outcomes[code]) && code !== "repository_mismatch";
 }
 
-type Deciding = Pick<ArrivedDelivery, "kind" | "rules" | "filtered" | "sharedLimit"> & {
-  state: ProjectState;
-  trace: Trace;
-  now: Date;
-};
-
-/** The decision, in the order of the specification. */
-export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding): Promise<Decision> {
-  const { state, trace, now, sharedLimit, filtered } = deciding;
-  const limited = sharedLimit && overSharedRate(state.counted, sharedLimit, trace, now);
-  if (limited) return { outcome: limited };
-  const { event, aside } = filtered;
-  const misplaced = event && checkedRepository(deciding, event);
-  if (misplaced) return { outcome: misplaced };
-  for (const step of filtered.steps) trace.steps.push(step);
-  if (filtered.outcome || event === null) return withAside({ outcome: filtered.outcome ?? noEvent }, aside);
-  const hand = { ...deciding, event };
-  const joined =
-    (await mergeWithPoll(keepers, event, deciding.kind, state, trace)) ??
-    (await debounce(keepers, hand)) ??
-    (await joinSameChange(keepers, hand));
-  return withAside(joined ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
+/** The decision, in the order of the specification. It adds its steps to the trace of the delivery. */
+export async function decide(
+  keepers: Pick<Keepers, "tasks">,
+  { delivery, sharedLimit }: Pick<AcceptInput, "delivery" | "sharedLimit">,
+  state: ProjectState,
+  now: Date,
+): Promise<Decision> {
+  const { event, aside, stoppedBy, filterTrace } = delivery;
+  const refusal =
+    (sharedLimit && overSharedLimit(state.counted, sharedLimit, traceOn(delivery.trace), now)) ??
+    (event && checkedRepository(delivery, event, state));
+  if (refusal) return { outcome: refusal };
+  delivery.trace.push(...filterTrace);
+  if (stoppedBy || event === null) return withAside({ outcome: stoppedBy ?? noEvent }, aside);
+  const passed = { ...delivery, event, state, now };
+  const decision =
+    (await joinPolled(keepers, passed)) ??
+    (await debounce(keepers, passed)) ??
+    (await joinReported(keepers, passed)) ??
+    applyQueuePolicy(passed) ??
+    createTask(passed);
+  return withAside(decision, aside);
 }
 
-function checkedRepository({ kind, rules, state, trace }: Deciding, event: NormalizedEvent) {
+function checkedRepository(
+  { kind, config, trace }: FilteredDelivery,
+  event: NormalizedEvent,
+  { project }: ProjectState,
+): Outcome | null {
   if (!kind.otherFilters || event.skip !== null) return null;
-  return checkRepository(event, state.project, rules.repositoryCheck, trace);
-}
-
-/** A ref that is created again later is new. */
-async function forgetTip(
-  { refTips }: Pick<Keepers, "refTips">,
-  projectId: number,
-  ref: string | null,
-): Promise<void> {
-  if (ref !== null) await refTips.delete(projectId, [ref]);
+  return checkRepository(event, project, config.repositoryCheck, traceOn(trace));
 }
 
 const noEvent: Outcome = { code: "invalid_payload", reason: reasonText("no_event") };
@@ -156,39 +112,30 @@ function withAside(decision: Decision, aside: string): Decision {
 }
 
 /** Only the data that the decision depends on. */
-export function requestOf(
-  {
-    kind,
-    rules,
-    filtered,
-    sharedLimit,
-    countsPlace,
-    tips,
-  }: Omit<ArrivedDelivery, "known" | "steps" | "projectVersion" | "consoleUrl">,
+export function stateQuery(
+  { delivery, sharedLimit, countsPlace }: Omit<AcceptInput, "consoleUrl">,
   now: Date,
 ): ProjectStateQuery {
-  const { event } = filtered;
-  const passes = event !== null && filtered.outcome === null;
-  const hasWindow = passes && kind.debounce !== false && rules.debounceSeconds > 0;
+  const { kind, config, event, stoppedBy, comparedTip } = delivery;
+  const passed = stoppedBy === null ? event : null;
+  const hasWindow = kind.debounce !== false && config.debounceSeconds > 0;
   return {
-    projectId: rules.projectId,
+    projectId: config.projectId,
     now,
-    counted: sharedLimit && countedRequest(sharedLimit.bucket, sharedLimit.perMinute, now),
-    window: hasWindow
-      ? {
-          since: new Date(now.getTime() - rules.debounceSeconds * 1000),
-          rawRef: rules.debounceScope === "ref" ? event.rawRef : null,
-        }
-      : null,
-    pushed:
-      passes && kind.debounce === true && rules.hasRepeats && sourceOf(event).announcedBy !== "request"
-        ? { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) }
+    counted: sharedLimit && countedQuery(sharedLimit, now),
+    window:
+      passed && hasWindow
+        ? {
+            since: new Date(now.getTime() - config.debounceSeconds * 1000),
+            rawRef: config.debounceScope === "ref" ? passed.rawRef : null,
+          }
         : null,
-    tipOf: passes || tips?.expected ? tipRefOf(event, kind, tips) : null,
-    unfinished: passes && rules.queuePolicy !== "always",
+    pushed: passed && reportQuery(kind, config, passed, now),
+    tipOf: passed || comparedTip ? tipRefOf(delivery) : null,
+    unfinished: passed !== null && config.queuePolicy !== "always",
     queued:
-      passes && countsPlace
-        ? { priority: priorityOf.webhook, notBefore: startOf(kind, rules, event, now) }
+      passed && countsPlace
+        ? { priority: priorityOf.webhook, notBefore: startOf(kind, config, passed, now) }
         : null,
   };
 }

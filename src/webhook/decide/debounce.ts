@@ -3,12 +3,17 @@ import { toShortRef } from "../../model/git/git-ref.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task, TaskSource } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { type Decision, type InHand, orderOf, sourceOf } from "./create-task.ts";
+import { orderOf, sourceOf } from "./create-task.ts";
+import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 
 /** Filter step 5: within the window of an accepted delivery, the waiting task takes over newer data. */
-export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): Promise<Decision | null> {
-  const { kind, rules, trace } = hand;
-  const windowSeconds = rules.debounceSeconds;
+export async function debounce(
+  keepers: Pick<Keepers, "tasks">,
+  delivery: PassedDelivery,
+): Promise<Decision | null> {
+  const { kind, config, state } = delivery;
+  const trace = traceOn(delivery.trace);
+  const windowSeconds = config.debounceSeconds;
   const shown = `${windowSeconds} s`;
   if (!kind.debounce || windowSeconds === 0) {
     trace.add(
@@ -20,14 +25,14 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     );
     return null;
   }
-  const { windowTask } = hand.state;
+  const { windowTask } = state;
   if (windowTask === null) {
     trace.add("debounce", "pass", "", shown, reasonText("debounce_first"));
     return null;
   }
-  const task = isAlike(hand, windowTask)
+  const task = isAlike(delivery, windowTask)
     ? await queuedTask(keepers, windowTask)
-    : await olderOfWindow(keepers, hand);
+    : await olderOfWindow(keepers, delivery);
   if (task?.state !== "queued" || task.approval !== null) {
     trace.add("debounce", "pass", `task ${windowTask.id}`, shown, reasonText("debounce_full"));
     return null;
@@ -42,7 +47,7 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     );
     return null;
   }
-  return mergeInto(hand, task, shown);
+  return mergeInto(delivery, task, shown);
 }
 
 async function queuedTask(
@@ -53,28 +58,33 @@ async function queuedTask(
 }
 
 /** The newest queued task that a delivery of the same kind created inside the window, before one of another kind. */
-async function olderOfWindow({ tasks }: Pick<Keepers, "tasks">, hand: InHand): Promise<Task | undefined> {
-  const { rules, event, now, state } = hand;
-  const since = now.getTime() - rules.debounceSeconds * 1000;
+async function olderOfWindow(
+  { tasks }: Pick<Keepers, "tasks">,
+  delivery: PassedDelivery,
+): Promise<Task | undefined> {
+  const { config, event, now, state } = delivery;
+  const since = now.getTime() - config.debounceSeconds * 1000;
   const isOfWindow = ({ createdAt, triggerType, source, ...task }: Task) =>
     triggerType === "webhook" &&
     source?.sentBy === undefined &&
     createdAt.getTime() > since &&
-    (rules.debounceScope !== "ref" || (task.causeRef ?? task.ref) === event.rawRef);
+    (config.debounceScope !== "ref" || (task.causeRef ?? task.ref) === event.rawRef);
   const unfinished = await tasks.unfinishedOfProject(state.project.id);
-  return unfinished.findLast((task) => task.state === "queued" && isOfWindow(task) && isAlike(hand, task));
+  return unfinished.findLast(
+    (task) => task.state === "queued" && isOfWindow(task) && isAlike(delivery, task),
+  );
 }
 
 /** A merge request that runs other stages, and the code of a fork, are built separately. */
-function isAlike({ rules, event }: InHand, { source }: Pick<Task, "source">): boolean {
+function isAlike({ config, event }: PassedDelivery, { source }: Pick<Task, "source">): boolean {
   const own = sourceOf(event);
   const isRequest = (of: TaskSource | null) => of?.event === "merge_request";
   if (own.fromFork !== (source?.fromFork ?? false)) return false;
-  return rules.mergeRequestActions === null || isRequest(own) === isRequest(source);
+  return config.mergeRequestActions === null || isRequest(own) === isRequest(source);
 }
 
-function mergeInto({ rules, state, event, trace }: InHand, into: Task, shown: string): Decision {
-  const order = orderOf(rules, state.project, event);
+function mergeInto({ config, state, event, trace }: PassedDelivery, into: Task, shown: string): Decision {
+  const order = orderOf(config, state.project, event);
   // A host's `create` names no commit, or the object of a tag: it never removes a known commit.
   const isVague = order.commit === null || order.commit === into.source?.tagObject;
   const keeps = isVague && into.commit !== null;
@@ -83,7 +93,7 @@ function mergeInto({ rules, state, event, trace }: InHand, into: Task, shown: st
   const reason = displaced
     ? reasonText("debounce_merged_instead", { ...merged, ...displaced })
     : reasonText("debounce_merged", merged);
-  trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
+  traceOn(trace).add("debounce", "stop", `task ${into.id}`, shown, reason);
   return {
     outcome: { code: "debounced", reason },
     merge: { into, order: keeps ? null : order, isDisplaced: keeps && into.ref !== order.ref },

@@ -1,20 +1,16 @@
 import type { HandledTip } from "../../model/ref-tip.ts";
 
-/** "shown": evaluated and shown in the trace, without effect. */
-type Applies = boolean | "shown";
-
+/** The steps that a kind of delivery runs. "shown": evaluated and shown in the trace, without effect. */
 export interface DeliveryKind {
   /** Whether the webhook must be enabled. */
   enabled: boolean;
   rate: boolean;
-  signature: boolean;
   /** Filter step 1: the event must be in `events`. */
   eventList: boolean;
   /** Filter steps 2 to 4, and forks. */
   otherFilters: boolean;
-  debounce: Applies;
-  queuePolicy: Applies;
-  record: boolean;
+  debounce: boolean | "shown";
+  queuePolicy: true | "shown";
   task: boolean;
   /** How it changes the tip of its ref; null: not at all. */
   tip: HandledTip["kind"] | null;
@@ -22,75 +18,34 @@ export interface DeliveryKind {
   remoteIp: string | null;
 }
 
-const replay = {
+const live = {
   enabled: true,
-  rate: false,
-  signature: false,
-  eventList: false,
+  rate: true,
+  eventList: true,
   otherFilters: true,
-  debounce: false,
+  debounce: true,
   queuePolicy: true,
-  record: true,
   task: true,
-  tip: "replay",
-  remoteIp: "replay",
+  tip: "live",
+  remoteIp: null,
 } as const satisfies DeliveryKind;
 
-/** The ways a delivery comes in; all use the same sequence of steps. */
+const unlimited = { ...live, rate: false } as const;
+const replay = {
+  ...unlimited,
+  eventList: false,
+  debounce: false,
+  tip: "replay",
+  remoteIp: "replay",
+} as const;
+const shown = { debounce: "shown", queuePolicy: "shown", task: false, tip: null } as const;
+
 export const deliveryKinds = {
-  live: {
-    enabled: true,
-    rate: true,
-    signature: true,
-    eventList: true,
-    otherFilters: true,
-    debounce: true,
-    queuePolicy: true,
-    record: true,
-    task: true,
-    tip: "live",
-    remoteIp: null,
-  },
-  dryRun: {
-    enabled: false,
-    rate: false,
-    signature: false,
-    eventList: true,
-    otherFilters: true,
-    debounce: "shown",
-    queuePolicy: "shown",
-    record: false,
-    task: false,
-    tip: null,
-    remoteIp: null,
-  },
-  test: {
-    enabled: true,
-    rate: false,
-    signature: false,
-    eventList: false,
-    otherFilters: false,
-    debounce: false,
-    queuePolicy: true,
-    record: true,
-    task: true,
-    tip: null,
-    remoteIp: "test",
-  },
+  live,
+  dryRun: { ...unlimited, ...shown, enabled: false },
+  test: { ...replay, otherFilters: false, tip: null, remoteIp: "test" },
   /** A tip that a poll found at the Git host. */
-  poll: {
-    enabled: true,
-    rate: false,
-    signature: false,
-    eventList: true,
-    otherFilters: true,
-    debounce: true,
-    queuePolicy: true,
-    record: true,
-    task: true,
-    tip: "poll",
-    remoteIp: "poll",
-  },
+  poll: { ...unlimited, tip: "poll", remoteIp: "poll" },
   /** A person chose this delivery. */
   replay,
   /** Nobody chose it individually, or it was refused before its event was checked. */

@@ -1,27 +1,40 @@
-import type { NormalizedEvent, ProjectState, SameRefTask } from "../../model/delivery.ts";
+import { gitHostOf } from "../../git-host/hosts.ts";
+import type { NormalizedEvent, ProjectStateQuery, SameRefTask } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { coversStages, stagesFor } from "../../task/queue/queue.ts";
-import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./create-task.ts";
+import { actionsFor, orderOf, sourceOf } from "./create-task.ts";
+import { type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
-import type { Trace } from "./trace.ts";
 
 /** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */
-export const repeatedWithinMs = 10 * 60_000;
+const repeatedWithinMs = 10 * 60_000;
+
+/** The query for the task of an earlier report; null: the host reports each change once. */
+export function reportQuery(
+  kind: DeliveryKind,
+  { events, provider }: HookConfig,
+  event: NormalizedEvent,
+  now: Date,
+): ProjectStateQuery["pushed"] {
+  const mayRepeat = events.includes("merge_request") || "create" in gitHostOf(provider).events;
+  if (kind.debounce !== true || !mayRepeat || sourceOf(event).announcedBy === "request") return null;
+  return { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) };
+}
 
 /**
  * Hosts report a new branch or tag by `create` and `push`, and a merge by a push and by the merge request. The second
  * report of a ref and commit joins the task of the first. Of an annotated tag, `create` names the tag object only.
  */
-export async function joinSameChange(
+export async function joinReported(
   keepers: Pick<Keepers, "tasks">,
-  hand: InHand,
+  delivery: PassedDelivery,
 ): Promise<Decision | null> {
-  const { kind, rules, event, trace, state } = hand;
+  const { kind, config, event, state } = delivery;
   const earlier = state.sameRef;
   if (kind.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
-  const asked = actionsFor(rules, event);
+  const asked = actionsFor(config, event);
   const isCovered = coversStages(earlier.actions, asked);
   const asks = askedCommit(earlier);
   const isVague = asks === null || asks === event.tagObject?.toLowerCase();
@@ -32,11 +45,11 @@ export async function joinSameChange(
   if (isTaken && into.approval !== null) return null;
   const { project } = state;
   const order = {
-    ...orderOf(rules, project, event),
+    ...orderOf(config, project, event),
     ...(isCovered ? {} : { actions: asked, stages: stagesFor(project, asked) }),
   };
   const reason = reasonText("repeated", { event: nameOf(earlier.source), task: into.id });
-  trace.add("repeat", "stop", `task ${into.id}`, event.rawRef, reason);
+  traceOn(delivery.trace).add("repeat", "stop", `task ${into.id}`, event.rawRef, reason);
   return {
     outcome: { code: "duplicate", reason },
     merge: { into, order: isTaken && event.commit !== null ? order : null, isDisplaced: false },
@@ -61,18 +74,16 @@ function nameOf(source: TaskSource | null): string {
 }
 
 /** A push that a poll found before the host reported it: its task exists already, unless it failed or took over another push. */
-export async function mergeWithPoll(
+export async function joinPolled(
   keepers: Pick<Keepers, "tasks">,
-  event: NormalizedEvent,
-  kind: DeliveryKind,
-  { tip }: ProjectState,
-  trace: Trace,
+  { kind, event, state, trace }: PassedDelivery,
 ): Promise<Decision | null> {
+  const { tip } = state;
   if (kind.tip !== "live" || !tip?.polledTaskId || tip.commit !== event.commit?.toLowerCase()) return null;
   const into = await keepers.tasks.byId(tip.polledTaskId);
   if (into === null || !isUseful(into) || askedCommit(into) !== tip.commit) return null;
   const reason = reasonText("poll_found", { task: into.id });
-  trace.add("poll", "stop", tip.commit, `task ${into.id}`, reason);
+  traceOn(trace).add("poll", "stop", tip.commit, `task ${into.id}`, reason);
   return { outcome: { code: "duplicate", reason }, merge: { into, order: null, isDisplaced: false } };
 }
 

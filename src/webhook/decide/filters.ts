@@ -2,6 +2,7 @@ import { refChangeOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { type FilteredDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
@@ -9,7 +10,6 @@ import { matchPaths } from "./path.ts";
 import { matchRef, refuseFork, refuseUnusable } from "./ref.ts";
 import type { Rules } from "./rules.ts";
 import { matchKeyword } from "./skip.ts";
-import { newTrace, type Trace } from "./trace.ts";
 
 /** Work limit of all patterns of one decision. Ref patterns have a separate limit, which path patterns cannot use up. */
 export interface FilterWork {
@@ -29,16 +29,21 @@ export function stepsOf({ refs, paths }: FilterWork): number {
   return 2 * maxFilterSteps - refs.left - paths.left;
 }
 
+/** The result of the filters, for the event of the chosen ref. */
+export type Filtered = Pick<FilteredDelivery, "stoppedBy" | "aside" | "filterTrace"> & {
+  event: NormalizedEvent;
+};
+
 /**
  * Filter steps 1 to 4, after the checks that no rule can change. Null: passed. Steps 5 and 6 look at tasks
  * (debounce.ts, queue-policy.ts).
  */
-export function filter(
+function filter(
   event: NormalizedEvent,
   rules: Rules,
   kind: DeliveryKind,
   trace: Trace,
-  work: FilterWork = newFilterWork(),
+  work: FilterWork,
 ): Outcome | null {
   return (
     stopIfSkipped(event, trace) ??
@@ -53,48 +58,46 @@ export function filter(
   );
 }
 
-/** The ref of a push that the delivery is recorded for. */
-export interface RefChoice {
-  event: NormalizedEvent;
-  /** A sentence that names the refs that were not chosen; "" if there are none. */
-  aside: string;
-}
-
 /** More names would hide the steps that follow. */
 const maxTraced = 20;
-const maxNamed = 5;
 
 /**
- * A delivery makes one record and at most one task, but a push may name several refs. The first ref that passes the
- * filters is chosen; if none passes, the first, whose reason becomes the delivery's. The chosen ref is moved to the
+ * Applies the filters. A delivery makes one record and at most one task, but a push may name several refs: the first ref
+ * that passes is chosen; if none passes, the first, whose reason becomes the delivery's. The chosen ref is moved to the
  * front, so that a replay builds the same one.
  */
-export function chooseRef(
+export function applyFilters(
   event: NormalizedEvent,
   rules: Rules,
   kind: DeliveryKind,
-  trace: Trace,
   work: FilterWork = newFilterWork(),
-): RefChoice {
-  if (event.otherRefs === undefined) return { event, aside: "" };
-  const candidates = [event, ...event.otherRefs.map((change) => ({ ...event, ...change }))];
-  const judged = candidates.map((candidate) => ({
-    candidate,
-    stoppedBy: filter(candidate, rules, kind, newTrace(), work),
-  }));
+): Filtered {
+  const candidates = [event, ...(event.otherRefs ?? []).map((change) => ({ ...event, ...change }))];
+  const judged = candidates.map((candidate) => {
+    const trace = traceOn([]);
+    return { candidate, stoppedBy: filter(candidate, rules, kind, trace, work), steps: trace.steps };
+  });
   const passing = judged.findIndex(({ stoppedBy }) => stoppedBy === null);
-  const chosen = Math.max(passing, 0);
-  const others = judged.filter((_, index) => index !== chosen);
+  const chosen = judged[Math.max(passing, 0)];
+  const stoppedBy = chosen?.stoppedBy ?? null;
+  if (event.otherRefs === undefined) return { event, stoppedBy, aside: "", filterTrace: chosen?.steps ?? [] };
+  const others = judged.filter((each) => each !== chosen);
+  const trace = traceOn([]);
   for (const { candidate, stoppedBy } of others.slice(0, maxTraced)) {
     const why = stoppedBy?.reason ?? reasonText("one_ref_only");
     trace.add("other ref", "skipped", candidate.rawRef, "", reasonText("not_built", { why }));
   }
   const otherRefs = others.map(({ candidate }) => refChangeOf(candidate));
   return {
-    event: { ...event, ...candidates[chosen], otherRefs },
+    event: { ...event, ...chosen?.candidate, otherRefs },
+    stoppedBy,
     aside: asideOf(otherRefs, passing >= 0, work.refs.left < 0),
+    filterTrace: [...trace.steps, ...(chosen?.steps ?? [])],
   };
 }
+
+/** More names would hide the rest of the reason. */
+const maxNamed = 5;
 
 function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: boolean): string {
   const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";

@@ -1,15 +1,19 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import { Fault } from "../../errors.ts";
+import { gitHostOf } from "../../git-host/hosts.ts";
+import { keptHeaders, withoutSecret } from "../../git-host/kept-headers.ts";
+import { hostDeliveryIdOf } from "../../git-host/read-event.ts";
 import type { Project } from "../../model/project.ts";
 import { sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { DeliveryRequest, HookConfig, PendingDelivery } from "./delivery.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 
 /** A project's webhook, prepared for decisions. */
 export interface Hook {
-  config: WebhookConfig;
+  config: HookConfig;
   project: Project;
   rules: Rules;
   /**
@@ -41,12 +45,13 @@ export interface HookDirectoryOptions {
 export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions) {
   const hooks = new BoundedMap<string, Hook>(maxHooks);
 
-  const hookOf = (config: WebhookConfig, project: Project): Hook => {
+  const hookOf = (saved: WebhookConfig, project: Project): Hook => {
+    const config = { ...saved, debounceSeconds: saved.debounceSeconds ?? debounceSeconds };
     let opened: HookSecrets | null = null;
     return {
       config,
       project,
-      rules: rulesOf(config, debounceSeconds),
+      rules: rulesOf(config),
       secrets() {
         opened ??= openSecrets(config, secrets);
         return opened;
@@ -101,4 +106,20 @@ function opened(secrets: Secrets, purpose: string, ciphertext: string | null): s
   const secret = secrets.open(purpose, ciphertext);
   if (secret === "") throw new Fault("internal", `The stored secret of ${purpose} is empty; save it again.`);
   return [secret];
+}
+
+/** Completes a delivery with the project that its address belongs to. */
+export function located(hook: Hook, request: DeliveryRequest, delivery: PendingDelivery): PendingDelivery {
+  const host = gitHostOf(hook.config.provider);
+  const headers = withoutSecret(request.headers, hook.config);
+  return {
+    ...delivery,
+    ...projectOf(hook),
+    headers: keptHeaders(headers, host),
+    hostDeliveryId: hostDeliveryIdOf(host, headers),
+  };
+}
+
+export function projectOf({ config, project }: Hook) {
+  return { projectId: project.id, projectName: project.name, provider: config.provider };
 }

@@ -1,4 +1,7 @@
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+import type { Task, TaskWait } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
+import type { QueuePlace } from "../../task/queue/queue.ts";
 
 /** HTTP status and delivery status of every code. */
 export const outcomes = {
@@ -88,4 +91,23 @@ export function answerOf(outcome: Outcome, deliveryId: number, more: Partial<Del
   };
   if (outcome.retryAfterSeconds === undefined) return { httpStatus, body };
   return { httpStatus, retryAfterSeconds: outcome.retryAfterSeconds, body };
+}
+
+/** The fields of the response about a new task. */
+export function taskFieldsOf(
+  { id, notBefore }: Task,
+  { queued, position }: QueuePlace,
+  wait: TaskWait | null,
+): Partial<DeliveryAnswer> {
+  const named = { task: id, position };
+  const fields = { taskId: id, queued: true, queuePosition: position };
+  // The Git host is informed only of a lasting reason, not of a runner that still has to connect.
+  if (wait?.isLasting)
+    return { ...fields, message: reasonText("sent_waiting", { ...named, why: wait.reason }) };
+  if (queued) return { ...fields, message: reasonText("sent_queued", named) };
+  const message =
+    notBefore === null
+      ? reasonText("sent", { task: id })
+      : reasonText("sent_later", { task: id, time: notBefore.toISOString() });
+  return { taskId: id, message };
 }

@@ -1,72 +1,47 @@
-import { BoundedMap } from "../../bounded-map.ts";
 import type { Clock } from "../../clock.ts";
-import { Fault, messageOf as textOf } from "../../errors.ts";
-import { gitHostOf } from "../../git-host/hosts.ts";
+import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
-import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
-import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
+import type { TaskAnnouncer } from "../../task/queue/queue.ts";
+import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
 import type { WaitOf } from "../../task/queue/recent-wait.ts";
-import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
-import type { Decision, HookRules } from "./create-task.ts";
+import { type Accepted, acceptDelivery, decide, stateQuery } from "./accept-delivery.ts";
+import { type FilteredDelivery, newDelivery, type PendingDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
-import { chooseRef, filter } from "./filters.ts";
+import { applyFilters, type Filtered } from "./filters.ts";
 import type { Hook, HookDirectory } from "./locate.ts";
-import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import type { Reading } from "./parse.ts";
-import { buildQueuePlaces } from "./queue-places.ts";
-import { bucketOf, buildSharedCounts } from "./rate.ts";
-import {
-  effectsOf,
-  isProjectGone,
-  type Known,
-  recordOf,
-  recordRefusal,
-  summaryOf,
-  type Written,
-  withReplacement,
-} from "./record.ts";
-import type { TipRules } from "./ref-tip.ts";
-import { newTrace, type Trace } from "./trace.ts";
+import { type Answer, answerOf, type Outcome, taskFieldsOf } from "./outcome.ts";
+import { bucketOf, maxSharedLimit, type SharedLimit } from "./rate.ts";
+import { type RecordedDelivery, recordOf, recordRefusal, summaryOf, withReplacedBy } from "./record.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
 
-/** A delivery that is ready for its decision: located, read, and verified as far as its kind requires. */
-export interface Arrived extends Reading {
-  kind: DeliveryKind;
-  hook: Hook;
-  /** Only for a live delivery. */
-  sent?: Sent;
-  tips?: TipRules;
-}
+/**
+ * Reads a delivery again after its hook has changed, or refuses it. Null: the hook is gone; a deleted key is answered
+ * like a key that never existed.
+ */
+export type ReadAgain = (hook: Hook | null) => PendingDelivery | Promise<Answer>;
 
-/** What the request itself still answers when the hook has changed since the delivery was read. */
-export interface Sent {
-  /** Whether the signature fits this hook too. */
-  isVerifiedBy(hook: Hook): boolean;
-  /** Why it does not. */
-  signatureFaultOf(hook: Hook): string;
-  readBy(hook: Hook): Reading;
-  /** A deleted key is answered like a key that never existed. */
-  refuseUnknown(): Promise<Answer>;
-}
-
-/** A decision and its event: of a push with several refs, the chosen one. */
-export interface Judged {
+/** The decision without record and task. */
+export interface Preview {
+  /** Of a push with several refs, the event of the chosen one. */
   event: NormalizedEvent;
-  decision: Decision;
+  outcome: Outcome;
+  trace: FilteredDelivery["trace"];
 }
 
 export interface Pipeline {
-  /** Decides under the project's lock, records, and notifies when the record is on disk. Never throws. */
-  decide(arrived: Arrived): Promise<Answer>;
-  /** Only the decision: no record, no task. */
-  preview(hook: Hook, event: NormalizedEvent, kind: DeliveryKind, trace: Trace): Promise<Judged>;
+  /**
+   * Decides under the project's lock, records, and notifies when the record is on disk. Never throws. Without `readAgain`,
+   * the delivery does not depend on the hook.
+   */
+  decide(hook: Hook, delivery: PendingDelivery, readAgain?: ReadAgain): Promise<Answer>;
+  preview(hook: Hook, event: NormalizedEvent, kind: DeliveryKind): Promise<Preview>;
   /** Records a delivery that was refused before it could be decided. Never throws. */
-  refuse(known: Known, outcome: Outcome): Promise<Answer>;
-  fail(known: Known, error: unknown): Promise<Answer>;
+  refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer>;
+  fail(delivery: PendingDelivery, error: unknown): Promise<Answer>;
 }
 
 export interface PipelineOptions {
@@ -88,87 +63,72 @@ export interface PipelineOptions {
 export const lockWaitMs = 5_000;
 /** A delivery is decided again if its hook was changed meanwhile. */
 const maxAttempts = 3;
-const maxProjects = 1_000;
 
+/** The sequence of steps that all kinds of deliveries go through, from the filters to the record. */
 export function buildPipeline(options: PipelineOptions): Pipeline {
   const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
   const places = buildQueuePlaces();
-  const sharedCounts = buildSharedCounts(limitPerMinute);
-  const projects = new BoundedMap<number, { version: string; project: Project }>(maxProjects);
 
-  async function accept(first: Arrived): Promise<Answer> {
-    let arrived = first;
+  async function accept(firstHook: Hook, first: PendingDelivery, readAgain: ReadAgain): Promise<Answer> {
+    let [hook, delivery] = [firstHook, first];
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const { known, hook } = arrived;
-      const refusal = refusalOf(arrived, first);
-      if (refusal) return refuse(known, refusal);
-      const lock = { name: `webhook ${hook.config.projectId}`, waitMs: options.lockWaitMs };
-      const kept = projects.get(known.projectId);
-      const written = await store.run(acceptDelivery, asData(arrived, kept?.version ?? null), lock);
-      if (written === "timeout") return refuse(known, lockTimeout(options.lockWaitMs));
-      if (written === "overtaken") return answerOf(overtaken, 0);
-      if (written !== "changed") {
-        const { counted, project, projectVersion } = written;
-        if (counted) sharedCounts.counted(known.projectId, counted);
-        if (project) projects.set(known.projectId, { version: projectVersion, project });
-        return answerTo(written, project ?? kept?.project ?? hook.project);
-      }
+      const { projectId, kind } = delivery;
+      if (kind.enabled && !hook.config.enabled) return refuse(delivery, notEnabled(traceOn(delivery.trace)));
+      const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs };
+      const input = {
+        delivery: filtered(hook, delivery),
+        sharedLimit: sharedLimitOf(hook, delivery),
+        countsPlace: kind.task && places.mustCount(projectId),
+        consoleUrl: announcer.consoleUrl(),
+      };
+      const accepted = await store.run(acceptDelivery, input, lock);
+      if (accepted === "timeout") return refuse(delivery, lockTimeout(options.lockWaitMs));
+      if (accepted === "overtaken") return answerOf(overtaken, 0);
+      if (accepted !== "changed") return answerTo(accepted);
       const current = await hooks.current(hook);
-      if (current === null) return refuseGone(arrived);
-      arrived = { ...arrived, ...arrived.sent?.readBy(current), hook: current };
+      const again = readAgain(current);
+      if (again instanceof Promise || current === null) return again as Promise<Answer>;
+      [hook, delivery] = [current, again];
     }
-    throw new Fault(
-      "unavailable",
-      `The webhook of project ${first.known.projectId} changes too fast to decide.`,
-    );
+    throw new Fault("unavailable", `The webhook of project ${first.projectId} changes too fast to decide.`);
   }
 
-  function asData(
-    { kind, hook, known, problem, tips = { pushedAt: null } }: Arrived,
-    projectVersion: string | null,
-  ): ArrivedDelivery {
-    const { event, trace, ...rest } = known;
-    const { projectId } = rest;
-    const bucket = bucketOf(event, hook.rules);
-    return {
-      kind,
-      rules: hookRulesOf(hook),
-      known: rest,
-      steps: trace.steps,
-      filtered: event === null ? unreadable(problem) : filtered(hook, event, kind),
-      sharedLimit: store.isShared && kind.rate ? sharedCounts.limitOf(projectId, bucket) : null,
-      tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
-      countsPlace: kind.task && places.mustCount(projectId, store.now()),
-      projectVersion,
-      consoleUrl: announcer.consoleUrl(),
-    };
+  /** Filters depend on the hook only, so they need no lock. */
+  function filtered(hook: Hook, delivery: PendingDelivery): FilteredDelivery {
+    const { event, kind, problem } = delivery;
+    const result = event === null ? unreadable(problem) : applyFilters(event, hook.rules, kind);
+    const keepsTip = options.keepsTips && hook.project.git.url !== "";
+    return { ...delivery, ...result, config: hook.config, keepsTip };
   }
 
-  async function answerTo(written: Written, project: Project): Promise<Answer> {
-    const { id, outcome, enqueued, place = null } = written;
-    notify(written, enqueued && { ...enqueued, project });
-    if (!enqueued) return answerOf(outcome, id, effectsOf(written, null, null));
-    const { task } = enqueued;
+  function sharedLimitOf({ rules }: Hook, { kind, event }: PendingDelivery): SharedLimit | null {
+    const isCounted = store.isShared && kind.rate && limitPerMinute <= maxSharedLimit;
+    return isCounted ? { bucket: bucketOf(event, rules), perMinute: limitPerMinute } : null;
+  }
+
+  async function answerTo(accepted: Accepted): Promise<Answer> {
+    const { id, outcome, record, enqueued, project, place = null } = accepted;
+    notify(accepted);
+    const mergedIntoTaskId = record.merged_into_task_id;
+    if (mergedIntoTaskId !== null) return answerOf(outcome, id, { mergedIntoTaskId });
+    if (!enqueued) return answerOf(outcome, id);
     // The task is on disk, whatever the result of this query is.
     const wait = await options.waitOf(project.id).catch(() => null);
-    return answerOf(
-      outcome,
-      id,
-      effectsOf(written, places.placeOf(task.projectId, place, store.now()), wait),
-    );
+    return answerOf(outcome, id, taskFieldsOf(enqueued.task, places.placeOf(project.id, place), wait));
   }
 
-  function notify({ id, record, moved, calls, replacedBy = null }: Written, enqueued?: Enqueued): void {
+  function notify(recorded: RecordedDelivery & Partial<Pick<Accepted, "project">>): void {
+    const { id, record, enqueued, project, moved, calls, replacedBy = null } = recorded;
     metrics.recorded(record.status, record.code);
-    if (enqueued) announcer.enqueued(enqueued);
+    if (enqueued && project) announcer.enqueued({ ...enqueued, project });
     if (moved) announcer.moved(moved);
     announcer.send(calls);
-    onDelivery(withReplacement({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
+    onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
   }
 
-  async function refuse(known: Known, outcome: Outcome): Promise<Answer> {
+  async function refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer> {
     try {
-      const record = recordOf(known, outcome, known.arrivedAt);
+      const record = recordOf(delivery, outcome, delivery.arrivedAt);
       const consoleUrl = announcer.consoleUrl();
       const { id, calls } = isNews(record)
         ? await store.run(recordRefusal, { record, consoleUrl })
@@ -177,7 +137,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       return answerOf(outcome, id);
     } catch (error) {
       log.error(
-        { error: textOf(error), outcome: outcome.code, projectId: known.projectId },
+        { error: messageOf(error), outcome: outcome.code, projectId: delivery.projectId },
         "a delivery could not be recorded",
       );
       metrics.recorded("failed", "internal_error");
@@ -185,88 +145,51 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
-  async function refuseGone({ known, sent }: Arrived): Promise<Answer> {
-    try {
-      return await (sent ? sent.refuseUnknown() : refuse(known, endpointGone));
-    } catch (error) {
-      return fail(known, error);
-    }
-  }
-
   /** After a rollback, the failure gets its own record. */
-  async function fail(known: Known, error: unknown): Promise<Answer> {
-    log.error({ error: textOf(error), projectId: known.projectId }, "a delivery failed");
+  async function fail(delivery: PendingDelivery, error: unknown): Promise<Answer> {
+    log.error({ error: messageOf(error), projectId: delivery.projectId }, "a delivery failed");
     const reason = error instanceof Fault ? error.message : reasonText("unexpected_error");
-    return refuse(known, { code: "internal_error", reason, told: "The delivery could not be handled." });
+    return refuse(delivery, { code: "internal_error", reason, told: "The delivery could not be handled." });
   }
 
   return {
-    async decide(arrived) {
+    async decide(hook, delivery, given) {
       const startedAtMs = performance.now();
+      const readAgain = given ?? ((current) => (current ? delivery : refuse(delivery, endpointGone)));
       try {
-        return await accept(arrived);
+        return await accept(hook, delivery, readAgain).catch((error: unknown) => {
+          if (!isProjectGone(error)) throw error;
+          return readAgain(null) as Promise<Answer>;
+        });
       } catch (error) {
-        return isProjectGone(error) ? refuseGone(arrived) : fail(arrived.known, error);
+        return fail(delivery, error);
       } finally {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    async preview(hook, event, kind, trace) {
+    async preview(hook, event, kind) {
       const now = new Date(clock.now());
-      const judged = filtered(hook, event, kind);
-      const asked = {
-        kind,
-        rules: hookRulesOf(hook),
-        filtered: judged,
-        sharedLimit: null,
-        countsPlace: false,
-        tips: null,
-      };
-      const state = await store.deliveries.projectState(requestOf(asked, now));
+      const delivery = filtered(hook, newDelivery(kind, now, { event }));
+      const input = { delivery, sharedLimit: null, countsPlace: false };
+      const state = await store.deliveries.projectState(stateQuery(input, now));
       if (state === null) throw new Fault("not_found", reasonText("project_gone"));
-      const decision = await decide(store, { ...asked, state, trace, now });
-      return { event: judged.event ?? event, decision };
+      const { outcome } = await decide(store, input, state, now);
+      return { event: delivery.event ?? event, outcome, trace: delivery.trace };
     },
     refuse,
     fail,
   };
 }
 
-function hookRulesOf({ config, rules }: Hook): HookRules {
-  const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
-  const { mergeRequestActions, repositoryCheck } = config;
-  const { debounceSeconds } = rules;
-  const hasRepeats = rules.events.includes("merge_request") || "create" in gitHostOf(config.provider).events;
-  return {
-    ...{ projectId, debounceScope, queuePolicy, refSource, actions, mergeRequestActions, repositoryCheck },
-    ...{ updatedAt, debounceSeconds, hasRepeats },
-  };
-}
-
-/** Filters depend on the hook only, so they need no lock. */
-function filtered({ rules }: Hook, arrived: NormalizedEvent, kind: DeliveryKind): Filtered {
-  const trace = newTrace();
-  const { event, aside } = chooseRef(arrived, rules, kind, trace);
-  return { event, aside, outcome: filter(event, rules, kind, trace), steps: trace.steps };
-}
-
-function unreadable(problem: string): Filtered {
-  const trace = newTrace();
+function unreadable(problem: string): Omit<Filtered, "event"> {
+  const trace = traceOn([]);
   trace.add("payload", "stop", "", "a JSON object", problem);
-  return {
-    event: null,
-    aside: "",
-    outcome: { code: "invalid_payload", reason: problem },
-    steps: trace.steps,
-  };
+  return { stoppedBy: { code: "invalid_payload", reason: problem }, aside: "", filterTrace: trace.steps };
 }
 
-/** Switch and secret may have changed since the delivery was read. */
-function refusalOf({ kind, hook, known, sent }: Arrived, first: Arrived): Outcome | null {
-  if (kind.enabled && !hook.config.enabled) return notEnabled(known.trace);
-  const isChanged = hook.config !== first.hook.config;
-  if (!isChanged || sent === undefined || sent.isVerifiedBy(hook)) return null;
-  return signatureInvalid(hook, sent.signatureFaultOf(hook), known.trace);
+/** The project was deleted while its delivery waited. */
+function isProjectGone(error: unknown): boolean {
+  return error instanceof Fault && error.code === "not_found";
 }
 
 export function notEnabled(trace: Trace): Outcome {
@@ -285,15 +208,6 @@ const overtaken: Outcome = {
   code: "duplicate",
   reason: reasonText("overtaken"),
 };
-
-/** The only text that a sender gets, whatever the cause is. */
-const signatureFailed = "The signature failed.";
-
-export function signatureInvalid({ config }: Hook, why: string, trace: Trace): Outcome {
-  const reason = reasonText("signature_failed", { why });
-  trace.add("signature", "stop", "", config.provider, reason);
-  return { code: "signature_invalid", reason, told: signatureFailed };
-}
 
 function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);

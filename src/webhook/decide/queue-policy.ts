@@ -1,9 +1,10 @@
 import { reasonText } from "../../reason/reason.ts";
-import type { Decision, InHand } from "./create-task.ts";
+import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 
 /** Filter step 6: with queuePolicy skip, a project with an unfinished task accepts no further one. */
-export function applyQueuePolicy({ kind, rules, trace, state }: InHand): Decision | null {
-  const { queuePolicy } = rules;
+export function applyQueuePolicy({ kind, config, state, ...delivery }: PassedDelivery): Decision | null {
+  const { queuePolicy } = config;
+  const trace = traceOn(delivery.trace);
   if (queuePolicy === "always") {
     trace.add("queue", "pass", "", queuePolicy, reasonText("queue_open"));
     return null;

@@ -1,5 +1,3 @@
-import { Fault } from "../../errors.ts";
-import type { ProviderName } from "../../git-host/hosts.ts";
 import type {
   DeliverySummary,
   NewDelivery,
@@ -10,50 +8,32 @@ import type {
 import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import { type Keepers, type OperationKeepers, operation } from "../../model/store.ts";
-import type { Task, TaskWait } from "../../model/task.ts";
-import { type Reason, reasonText } from "../../reason/reason.ts";
+import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
-import type { Decision } from "./create-task.ts";
-import { type DeliveryAnswer, type Outcome, outcomes, shortReason } from "./outcome.ts";
+import type { Decision, PendingDelivery } from "./delivery.ts";
+import { type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { firstLineOf } from "./skip.ts";
 import { cutAtBytes, maxMessageBytes, visible } from "./stored-body.ts";
-import type { Trace } from "./trace.ts";
-
-/** The data of a delivery when it is recorded. */
-export interface Known {
-  projectId: number;
-  projectName: string;
-  provider: ProviderName | "";
-  event: NormalizedEvent | null;
-  /** Already masked, truncated and storable. */
-  body: string;
-  headers: Record<string, string>;
-  hostDeliveryId: string | null;
-  remoteIp: string;
-  arrivedAt: Date;
-  trace: Trace;
-  replayOf: number | null;
-  formerProjectId: number | null;
-}
 
 const maxCommitMessage = 200;
 const maxFieldLength = 300;
 
 /** The task's id is set when the task is created. */
 export function recordOf(
-  known: Known,
+  delivery: PendingDelivery,
   outcome: Outcome,
   createdAt: Date,
   mergedIntoTaskId: number | null = null,
 ): NewDelivery {
-  const { event } = known;
+  const { event } = delivery;
   const { httpStatus, status } = outcomes[outcome.code];
   return {
-    project_id: known.projectId,
-    project_name: known.projectName,
-    provider: known.provider,
+    project_id: delivery.projectId,
+    project_name: delivery.projectName,
+    provider: delivery.provider,
     event: event?.event ?? "",
     ref: fieldOf(event?.ref ?? ""),
     ref_type: event?.refType ?? "",
@@ -63,19 +43,19 @@ export function recordOf(
     status,
     reason: visible(shortReason(outcome.reason)),
     task_id: 0,
-    remote_ip: known.remoteIp,
-    body: known.body,
+    remote_ip: delivery.remoteIp,
+    body: delivery.body,
     created_at: createdAt,
     code: outcome.code,
     http_status: httpStatus,
     count: 1,
-    host_delivery_id: fieldOf(known.hostDeliveryId ?? ""),
-    replay_of: known.replayOf,
+    host_delivery_id: fieldOf(delivery.hostDeliveryId ?? ""),
+    replay_of: delivery.replayOf,
     merged_into_task_id: mergedIntoTaskId,
-    former_project_id: known.formerProjectId,
-    headers: known.headers,
+    former_project_id: delivery.formerProjectId,
+    headers: delivery.headers,
     normalized: event && withMessage(event, cutAtBytes(event.message, maxMessageBytes)),
-    trace: known.trace.steps,
+    trace: delivery.trace,
   };
 }
 
@@ -87,9 +67,9 @@ const maxUnprovenMessageBytes = 4096;
  * The record of an unverified sender keeps only what is needed to recognise the event and to replay it with `force`, without
  * a list of ten thousand paths: anyone can send such events in large numbers.
  */
-export function withBoundedEvent(known: Known): Known {
-  const { event } = known;
-  if (event === null || JSON.stringify(event).length <= maxUnprovenEvent) return known;
+export function withBoundedEvent(delivery: PendingDelivery): PendingDelivery {
+  const { event } = delivery;
+  if (event === null || JSON.stringify(event).length <= maxUnprovenEvent) return delivery;
   const { otherRefs: _otherRefs, ...rest } = event;
   const bounded = {
     ...rest,
@@ -97,7 +77,7 @@ export function withBoundedEvent(known: Known): Known {
     pathsUnknownBecause: reasonText("paths_unproven"),
     message: cutAtBytes(event.message, maxUnprovenMessageBytes),
   };
-  return { ...known, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };
+  return { ...delivery, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };
 }
 
 function withMessage(event: NormalizedEvent, message: string): NormalizedEvent {
@@ -127,7 +107,7 @@ export function summaryOf<D extends NewDelivery>(
 }
 
 /** A recorded delivery and its result. */
-export interface Written {
+export interface RecordedDelivery {
   id: number;
   record: Omit<DeliverySummary, "id" | "repeat_of" | "replaced_by">;
   outcome: Outcome;
@@ -148,23 +128,23 @@ export interface Written {
  */
 export async function carryOut(
   keepers: OperationKeepers,
-  known: Known,
+  delivery: PendingDelivery,
   decision: Decision,
   state: ProjectState,
   tip: HandledTip | null,
   consoleUrl: string,
-): Promise<Written | null> {
+): Promise<RecordedDelivery | null> {
   const { outcome, start, merge } = decision;
   const { project, hasStatusToken } = state;
   const now = keepers.now();
   if (merge) {
-    const record = recordOf(known, outcome, now, merge.into.id);
+    const record = recordOf(delivery, outcome, now, merge.into.id);
     const merged = await mergeInto(keepers, record, tip, outcome, merge);
     if (!merged?.moved) return merged;
     const moved = { task: merged.moved, from: merge.into };
     return { ...merged, calls: await reportMoved(keepers, moved, consoleUrl, { project, hasStatusToken }) };
   }
-  const record = recordOf(known, outcome, now);
+  const record = recordOf(delivery, outcome, now);
   if (!start) {
     const id = await keepers.deliveries.create(record, tip);
     const summary = summaryOf(record);
@@ -190,7 +170,7 @@ async function mergeInto(
   tip: HandledTip | null,
   outcome: Outcome,
   { into, order, isDisplaced }: NonNullable<Decision["merge"]>,
-): Promise<Written | null> {
+): Promise<RecordedDelivery | null> {
   const task = order && (await tasks.change(into.id, { whileIn: ["queued"], set: order }));
   if (order !== null && task === null) return null;
   const builtBy = await deliveries.builtBy(into);
@@ -200,37 +180,6 @@ async function mergeInto(
   const written = { id, record: summaryOf(record), outcome, calls: [] };
   const replaced = { ...written, replacedBy: isDisplaced ? builtBy : null };
   return task === null ? replaced : { ...replaced, moved: task };
-}
-
-/** The task fields of the response. */
-export function effectsOf(
-  { record, outcome, enqueued }: Written,
-  place: QueuePlace | null,
-  wait: TaskWait | null,
-): Partial<DeliveryAnswer> {
-  const mergedIntoTaskId = record.merged_into_task_id;
-  if (mergedIntoTaskId !== null) return { message: shortReason(outcome.reason), mergedIntoTaskId };
-  if (!enqueued || !place) return { message: shortReason(outcome.reason) };
-  const { task } = enqueued;
-  // The Git host is informed only of a lasting reason, not of a runner that still has to connect.
-  const lasting = wait?.isLasting ? wait.reason : null;
-  const effects = { message: messageOf(task, place, lasting), taskId: task.id };
-  return place.queued || lasting !== null
-    ? { ...effects, queued: true, queuePosition: place.position }
-    : effects;
-}
-
-function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: Reason | null): string {
-  const { position } = place;
-  if (waiting !== null) return reasonText("sent_waiting", { task: id, position, why: waiting });
-  if (place.queued) return reasonText("sent_queued", { task: id, position });
-  if (notBefore === null) return reasonText("sent", { task: id });
-  return reasonText("sent_later", { task: id, time: notBefore.toISOString() });
-}
-
-/** For a project that was deleted while its delivery waited. */
-export function isProjectGone(error: unknown): boolean {
-  return error instanceof Fault && error.code === "not_found";
 }
 
 interface Refusal {
@@ -254,8 +203,8 @@ export const recordRefusal = operation(
   },
 );
 
-/** Adds to a delivery that another delivery took over its task, so that its own ref and commit are not built. */
-export function withReplacement<D extends DeliverySummary & { trace?: TraceStep[] }>(delivery: D): D {
+/** Adds to the reason of a delivery that its task builds the ref and commit of another delivery. */
+export function withReplacedBy<D extends DeliverySummary & { trace?: TraceStep[] }>(delivery: D): D {
   const { replaced_by, reason, trace } = delivery;
   if (replaced_by === null) return delivery;
   const detail = reasonText("replaced", { delivery: replaced_by });

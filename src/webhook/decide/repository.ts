@@ -5,8 +5,8 @@ import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import type { RepositoryCheck } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
+import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Trace } from "./trace.ts";
 
 interface Place {
   host: string;

@@ -14,10 +14,9 @@ export interface Rules {
   paths: readonly Pattern[];
   skipKeywords: readonly string[];
   allowForks: boolean;
-  debounceSeconds: number;
 }
 
-export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): Rules {
+export function rulesOf(config: WebhookConfig): Rules {
   return {
     events: config.events,
     branches: config.branchFilter.map(patternOf),
@@ -26,7 +25,6 @@ export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): R
     paths: config.pathFilter.map((text) => patternOf(text.replace(/^\//, ""))),
     skipKeywords: [config.skipCiKeyword, ...config.moreSkipKeywords],
     allowForks: config.allowForks,
-    debounceSeconds: config.debounceSeconds ?? globalDebounceSeconds,
   };
 }
 

@@ -6,10 +6,9 @@ import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
-import { filter, newFilterWork } from "../decide/filters.ts";
+import { applyFilters, newFilterWork } from "../decide/filters.ts";
 import type { Hook } from "../decide/locate.ts";
 import type { Rules } from "../decide/rules.ts";
-import { newTrace } from "../decide/trace.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */
@@ -97,8 +96,8 @@ async function choose(
   let isOwnChosen = false;
   for (const ref of remote.keys()) {
     if (++evaluated % refsPerTurn === 0) await Bun.sleep(0);
-    if (!isSafeRef(ref) || filter(eventOf(ref), rules, deliveryKinds.poll, newTrace(), work) !== null)
-      continue;
+    if (!isSafeRef(ref)) continue;
+    if (applyFilters(eventOf(ref), rules, deliveryKinds.poll, work).stoppedBy !== null) continue;
     if (ref === ownRef) isOwnChosen = true;
     else chosen.push(ref);
   }

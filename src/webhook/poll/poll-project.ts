@@ -6,13 +6,13 @@ import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
+import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
-import { filter } from "../decide/filters.ts";
-import type { Hook, HookDirectory } from "../decide/locate.ts";
+import { applyFilters } from "../decide/filters.ts";
+import { type Hook, type HookDirectory, projectOf } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
 import type { Pipeline } from "../decide/pipeline.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
-import { newTrace } from "../decide/trace.ts";
 import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
 
@@ -115,34 +115,19 @@ async function deliver(
   const fetched = await remote.commitOf(ref, earlier);
   const isAnnotated = fetched.commit === tip.commit && tip.object !== tip.commit;
   const event = eventOf(ref, { ...fetched, ...(isAnnotated ? { tagObject: tip.object } : {}) });
-  const { config, project, rules } = hook;
-  if (filter(event, rules, deliveryKinds.poll, newTrace()) !== null)
+  if (applyFilters(event, hook.rules, deliveryKinds.poll).stoppedBy !== null)
     return { ref, commit: fetched.commit, expected: before };
   const now = store.now();
-  const trace = newTrace();
+  const delivery = newDelivery(deliveryKinds.poll, now, {
+    ...projectOf(hook),
+    event,
+    body: bodyOf(hook, ref, before, fetched, now),
+    comparedTip: { commit: before },
+  });
   const value = `${ref} ${fetched.commit}`;
   const detail = reasonText("polled", { before: before ?? "nothing" });
-  trace.add("poll", "pass", value, tip.commit, detail);
-  const { body } = await pipeline.decide({
-    kind: deliveryKinds.poll,
-    hook,
-    problem: "",
-    tips: { pushedAt: null, expected: { commit: before } },
-    known: {
-      projectId: project.id,
-      projectName: project.name,
-      provider: config.provider,
-      event,
-      body: bodyOf(hook, ref, before, fetched, now),
-      headers: {},
-      hostDeliveryId: null,
-      remoteIp: deliveryKinds.poll.remoteIp,
-      arrivedAt: now,
-      trace,
-      replayOf: null,
-      formerProjectId: null,
-    },
-  });
+  traceOn(delivery.trace).add("poll", "pass", value, tip.commit, detail);
+  const { body } = await pipeline.decide(hook, delivery);
   if (isRefused(body)) throw new RemoteError(reasonText("poll_not_delivered", { ref, why: body.reason }));
   return null;
 }

@@ -1,32 +1,29 @@
 import type { Clock } from "../../clock.ts";
-import { proofOf } from "../../git-host/git-host.ts";
-import { gitHostOf } from "../../git-host/hosts.ts";
 import { keptHeaders } from "../../git-host/kept-headers.ts";
 import type { SignedRequest } from "../../git-host/proof/proof.ts";
-import { diagnose } from "../../git-host/signature-doctor.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { deliveryKinds } from "../decide/delivery-kind.ts";
-import type { Hook, HookDirectory } from "../decide/locate.ts";
-import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import {
-  type Incoming,
-  isVerified,
-  locatedDelivery,
-  type Reading,
-  readDelivery,
-  signedRequestOf,
-  unknownDelivery,
-} from "../decide/parse.ts";
-import { notEnabled, type Pipeline, type Sent, signatureInvalid } from "../decide/pipeline.ts";
+  type DeliveryRequest,
+  newDelivery,
+  type PendingDelivery,
+  type Trace,
+  traceOn,
+} from "../decide/delivery.ts";
+import { deliveryKinds } from "../decide/delivery-kind.ts";
+import { type Hook, type HookDirectory, located } from "../decide/locate.ts";
+import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
+import { parse } from "../decide/parse.ts";
+import { notEnabled, type Pipeline, type ReadAgain } from "../decide/pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
-import { type Known, withBoundedEvent } from "../decide/record.ts";
+import { withBoundedEvent } from "../decide/record.ts";
+import { diagnosisOf, isVerified, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
 import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
 export interface Receiver {
-  receive(incoming: Incoming): Promise<Answer>;
+  receive(request: DeliveryRequest): Promise<Answer>;
   /** Resolves when all records are written. */
   close(): Promise<void>;
 }
@@ -52,122 +49,127 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     failed: options.onFloodWriteFailed,
   });
 
-  async function receive(incoming: Incoming): Promise<Answer> {
-    let known = unknownDelivery(incoming, clock.now());
+  const arrived = ({ remoteIp }: DeliveryRequest) =>
+    newDelivery(deliveryKinds.live, new Date(clock.now()), { remoteIp });
+
+  async function receive(request: DeliveryRequest): Promise<Answer> {
+    let delivery = arrived(request);
     try {
-      const hook = incoming.key !== "" ? await locate(incoming, known) : null;
-      if (hook === null) return await refuseUnknown(incoming, known);
-      if ("body" in hook) return hook;
-      known = locatedDelivery(hook, incoming, known);
-      return await receiveFor(hook, incoming, known);
+      const hook = request.key !== "" ? await locate(request.key) : null;
+      if (hook === null) return await refuseUnknown(request, delivery);
+      delivery = located(hook, request, delivery);
+      return await receiveFor(hook, request, delivery);
     } catch (error) {
-      return pipeline.fail(known, error);
+      if (delivery.projectId !== 0) return pipeline.fail(delivery, error);
+      return pipeline.fail(await ownedDelivery(request, delivery), error);
     }
   }
 
   /** Retries a failed look-up once: a broken database connection has been replaced by then. */
-  async function locate(incoming: Incoming, known: Known): Promise<Hook | Answer | null> {
-    try {
-      return await hooks.byKey(incoming.key);
-    } catch {
-      try {
-        return await hooks.byKey(incoming.key);
-      } catch (error) {
-        return pipeline.fail(await ownedDelivery(incoming, known), error);
-      }
-    }
+  function locate(key: string): Promise<Hook | null> {
+    return hooks.byKey(key).catch(() => hooks.byKey(key));
   }
 
   /** Adds the project to the record of a failed look-up, if it can be read now. */
-  async function ownedDelivery(incoming: Incoming, known: Known): Promise<Known> {
-    const config = await store.webhookConfigs.byKey(incoming.key).catch(() => null);
-    return config === null ? known : { ...known, projectId: config.projectId, provider: config.provider };
+  async function ownedDelivery(
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
+  ): Promise<PendingDelivery> {
+    const config =
+      request.key === "" ? null : await store.webhookConfigs.byKey(request.key).catch(() => null);
+    return config === null
+      ? delivery
+      : { ...delivery, projectId: config.projectId, provider: config.provider };
   }
 
-  function receiveFor(remembered: Hook, incoming: Incoming, known: Known): Promise<Answer> {
-    if (remembered.config.enabled) return receiveEnabled(remembered, incoming, known);
-    return withCurrent(remembered, incoming, known, (hook) => receiveEnabled(hook, incoming, known));
-  }
-
-  /** Continues with the current configuration, if it is enabled: a refusal is never based on a cached one. */
-  async function withCurrent(
-    remembered: Hook,
-    incoming: Incoming,
-    known: Known,
-    proceed: (hook: Hook) => Promise<Answer>,
+  async function receiveFor(
+    cached: Hook,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
   ): Promise<Answer> {
-    const hook = await hooks.current(remembered);
-    if (hook === null) return refuseUnknown(incoming, known);
-    if (hook.config.enabled) return proceed(hook);
-    return refuse(incoming, known, notEnabled(known.trace));
+    const trace = traceOn(delivery.trace);
+    const usable = cached.config.enabled ? cached : await currentHook(cached, request, delivery);
+    if ("body" in usable) return usable;
+    trace.add("enabled", "pass", "", "", reasonText("enabled"));
+    const body = await request.readBody();
+    if (body instanceof Uint8Array) {
+      const known = usable === cached ? delivery : located(usable, request, delivery);
+      return receiveBody(usable, request, known, body);
+    }
+    const hook = await currentHook(usable, request, delivery);
+    if ("body" in hook) return hook;
+    return refuse(request, delivery, body === "too_large" ? tooLarge(options.maxBodyKB, trace) : brokenBody);
   }
 
-  async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
-    known.trace.add("enabled", "pass", "", "", reasonText("enabled"));
-    const body = await incoming.readBody();
-    if (body === "too_large")
-      return withCurrent(hook, incoming, known, () =>
-        refuse(incoming, known, tooLarge(options.maxBodyKB, known)),
-      );
-    if (body === "broken")
-      return withCurrent(hook, incoming, known, () => refuse(incoming, known, brokenBody));
-    return receiveBody(hook, incoming, known, body);
+  /** The hook as it is stored now, because a refusal is never based on a cached one; or the refusal if it is not enabled. */
+  async function currentHook(
+    cached: Hook,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
+  ): Promise<Hook | Answer> {
+    const hook = await hooks.current(cached);
+    if (hook === null) return refuseUnknown(request, delivery);
+    return hook.config.enabled ? hook : refuse(request, delivery, notEnabled(traceOn(delivery.trace)));
   }
 
-  function receiveBody(
-    remembered: Hook,
-    incoming: Incoming,
-    known: Known,
+  async function receiveBody(
+    cached: Hook,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
     body: Uint8Array,
   ): Promise<Answer> {
     const [nowMs, elapsedMs] = [clock.now(), clock.elapsed()];
-    const waitMs = rates.listed.waitMs(known.projectId, elapsedMs);
-    if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), elapsedMs))
-      return refuse(incoming, known, rateLimited(limitPerMinute, "listed", waitMs, known.trace), "verified");
-    const limit = `${options.maxBodyKB} KB`;
-    known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, reasonText("size_ok"));
-    const request = signedRequestOf(incoming, body);
-    const readAs = (hook: Hook, as: Known) => readDelivery(hook, incoming, as, body);
-    let reading: Reading | null = null;
-    const sent: Sent = {
-      isVerifiedBy: (hook) => isVerified(hook, request, nowMs),
-      signatureFaultOf: (hook) => diagnosisOf(hook, request, clock.now()),
-      readBy(hook) {
-        if (hook !== remembered) return readAs(hook, locatedDelivery(hook, incoming, known));
-        reading ??= readAs(hook, known);
-        return reading;
-      },
-      refuseUnknown: () => refuseUnknown(incoming, known),
+    const { projectId } = delivery;
+    const trace = traceOn(delivery.trace);
+    const waitMs = rates.listed.waitMs(projectId, elapsedMs);
+    if (waitMs !== null && floods.isFlooding(originOf(request, projectId, "verified"), elapsedMs))
+      return refuse(request, delivery, rateLimited(limitPerMinute, "listed", waitMs, trace), "verified");
+    trace.add("size", "pass", `${body.byteLength} bytes`, `${options.maxBodyKB} KB`, reasonText("size_ok"));
+    const signed = signedRequestOf(request, body);
+    const isVerifiedBy = (hook: Hook) => isVerified(hook, signed, nowMs);
+    const readBy = (hook: Hook) =>
+      parse(hook, request, hook === cached ? delivery : located(hook, request, delivery), body);
+    const readAgain = (hook: Hook | null) => {
+      if (hook === null) return refuseUnknown(request, delivery);
+      if (isVerifiedBy(hook)) return readBy(hook);
+      return pipeline.refuse(delivery, signatureInvalid(hook, diagnosisOf(hook, signed, nowMs), trace));
     };
-    const isWithinRate = (hook: Hook) =>
-      rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, elapsedMs) === null;
-    if (waitMs === null && sent.isVerifiedBy(remembered) && isWithinRate(remembered))
-      return receiveVerified(remembered, incoming, sent);
-    return withCurrent(remembered, incoming, known, async (hook) => {
-      if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
-      const stillWaitMs = rates.listed.waitMs(known.projectId, clock.elapsed());
-      if (stillWaitMs !== null)
-        return refuse(incoming, known, rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace));
-      return refuseSignature(hook, incoming, known, sent);
-    });
+    if (waitMs === null && isVerifiedBy(cached)) {
+      const read = readBy(cached);
+      const bucket = bucketOf(read.event, cached.rules);
+      if (rates[bucket].waitMs(projectId, elapsedMs) === null)
+        return receiveVerified(cached, request, read, readAgain);
+    }
+    const hook = await currentHook(cached, request, delivery);
+    if ("body" in hook) return hook;
+    if (isVerifiedBy(hook)) return receiveVerified(hook, request, readBy(hook), readAgain);
+    const stillWaitMs = rates.listed.waitMs(projectId, clock.elapsed());
+    if (stillWaitMs !== null)
+      return refuse(request, delivery, rateLimited(limitPerMinute, "listed", stillWaitMs, trace));
+    return refuseSignature(hook, request, delivery, signed, () => readBy(hook));
   }
 
   /** Only verified deliveries count against the project's rate, and not those with one of the `uncountedCodes`. */
-  async function receiveVerified(hook: Hook, incoming: Incoming, sent: Sent): Promise<Answer> {
-    const { known, problem } = sent.readBy(hook);
-    const { projectId, trace } = known;
+  async function receiveVerified(
+    hook: Hook,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
+    readAgain: ReadAgain,
+  ): Promise<Answer> {
+    const { projectId } = delivery;
+    const trace = traceOn(delivery.trace);
     const takenAtMs = clock.elapsed();
-    const bucket = bucketOf(known.event, hook.rules);
+    const bucket = bucketOf(delivery.event, hook.rules);
     const waitMs = rates[bucket].take(projectId, takenAtMs);
     // Git hosts do not retry, so a verified delivery stays replayable.
     if (waitMs !== null) {
-      const kept = hook.config.secret === null ? withBoundedEvent(known) : known;
-      return refuse(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+      const kept = hook.config.secret === null ? withBoundedEvent(delivery) : delivery;
+      return refuse(request, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
     }
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null) trace.add("signature", "skipped", "", "", reasonText("unsigned"));
     else trace.add("signature", "pass", "", hook.config.provider, reasonText("signature_ok"));
-    const answer = await pipeline.decide({ kind: deliveryKinds.live, hook, known, problem, sent });
+    const answer = await pipeline.decide(hook, delivery, readAgain);
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }
@@ -176,53 +178,56 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
    * The failure is counted before the body is parsed, so that an unverified sender causes no more work than a signature
    * check. Beyond the limit of an address, or in a flood from many addresses, the body is not parsed at all.
    */
-  function refuseSignature(hook: Hook, incoming: Incoming, located: Known, sent: Sent): Promise<Answer> {
+  function refuseSignature(
+    hook: Hook,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
+    signed: SignedRequest,
+    read: () => PendingDelivery,
+  ): Promise<Answer> {
     const elapsedMs = clock.elapsed();
-    const overLimit = failedSignatures.take(incoming.limitKey, elapsedMs);
+    const overLimit = failedSignatures.take(request.limitKey, elapsedMs);
     if (overLimit !== null)
-      return refuse(incoming, located, {
+      return refuse(request, delivery, {
         code: "rate_limited",
-        reason: reasonText("failed_signatures", { address: incoming.limitKey, limit: limitPerMinute }),
+        reason: reasonText("failed_signatures", { address: request.limitKey, limit: limitPerMinute }),
         told: "Too many failed signatures; try again later.",
         retryAfterSeconds: wholeSeconds(overLimit),
       });
-    withinRate(limitPerMinute, "listed", located.trace);
-    const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
-    const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
-    const why = isFlooding ? reasonText("signature_flood") : sent.signatureFaultOf(hook);
-    return refuse(incoming, known, signatureInvalid(hook, why, known.trace));
+    const trace = traceOn(delivery.trace);
+    withinRate(limitPerMinute, "listed", trace);
+    if (floods.isFlooding(originOf(request, delivery.projectId), elapsedMs))
+      return refuse(request, delivery, signatureInvalid(hook, reasonText("signature_flood"), trace));
+    const why = diagnosisOf(hook, signed, clock.now());
+    return refuse(request, withBoundedEvent(read()), signatureInvalid(hook, why, trace));
   }
 
-  async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
+  async function refuseUnknown(request: DeliveryRequest, { trace }: PendingDelivery): Promise<Answer> {
     // In a flood only the count grows, so no look-up is needed.
-    const isLookedUp =
-      incoming.key !== "" && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
-    const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
+    const isLookedUp = request.key !== "" && !floods.isFlooding(originOf(request, 0), clock.elapsed());
+    const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(request.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
       reason: formerProjectId === null ? unknownEndpoint : reasonText("address_reset"),
       told: unknownEndpoint,
     };
-    known.trace.add("locate", "stop", "", "", outcome.reason);
-    const headers = keptHeaders(incoming.headers);
-    return refuse(
-      incoming,
-      { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
-      outcome,
-    );
+    traceOn(trace).add("locate", "stop", "", "", outcome.reason);
+    const headers = keptHeaders(request.headers);
+    return refuse(request, { ...arrived(request), headers, trace, formerProjectId }, outcome);
   }
 
   /** Refuses and records; in a flood, refusals are only counted. */
   async function refuse(
-    incoming: Incoming,
-    known: Known,
+    request: DeliveryRequest,
+    delivery: PendingDelivery,
     outcome: Outcome,
-    proof: "unverified" | "verified" = "unverified",
+    proof: Proof = "unverified",
   ): Promise<Answer> {
     let own: Answer | null = null;
     try {
-      const id = await floods.record(originOf(incoming, known, proof), clock.elapsed(), async () => {
-        own = await pipeline.refuse(known, outcome);
+      const origin = originOf(request, delivery.projectId, proof);
+      const id = await floods.record(origin, clock.elapsed(), async () => {
+        own = await pipeline.refuse(delivery, outcome);
         if (own.body.deliveryId === 0) throw new Error("not recorded");
         return own.body.deliveryId;
       });
@@ -238,33 +243,18 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
 const unknownEndpoint = reasonText("unknown_endpoint");
 const brokenBody: Outcome = { code: "invalid_payload", reason: reasonText("body_broken") };
 
-function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
+function tooLarge(maxBodyKB: number, trace: Trace): Outcome {
   const reason = reasonText("body_too_large", { limit: maxBodyKB });
   trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
   return { code: "body_too_large", reason };
 }
 
-const unknownPlace: Pick<Known, "projectId"> = { projectId: 0 };
+type Proof = "unverified" | "verified";
 
 /**
  * Floods are counted per address, and for a project also per project, so that its managers see their own. Verified
  * deliveries are counted separately, so that a flood of unverified ones does not suppress records of the host.
  */
-function originOf(
-  { limitKey }: Incoming,
-  { projectId }: Pick<Known, "projectId">,
-  proof: "unverified" | "verified" = "unverified",
-): Origin {
+function originOf({ limitKey }: DeliveryRequest, projectId: number, proof: Proof = "unverified"): Origin {
   return { source: `${limitKey} ${projectId} ${proof}`, place: `${projectId} ${proof}` };
-}
-
-function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string {
-  const secrets = hook.secrets();
-  return diagnose({
-    secrets: secrets.accepted(nowMs),
-    endedSecrets: secrets.ended(nowMs),
-    proof: proofOf(gitHostOf(hook.config.provider), hook.config),
-    request,
-    nowMs,
-  });
 }

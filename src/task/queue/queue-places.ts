@@ -1,0 +1,32 @@
+import { BoundedMap } from "../../bounded-map.ts";
+import type { QueuePlace } from "./queue.ts";
+
+/** From this position on, a queue is long. */
+const longPosition = 100;
+/** The longer a queue is, the less a few departures since the last count matter. */
+const keptMsPerPlace = 10;
+const maxKeptMs = 10_000;
+const maxProjects = 10_000;
+
+/**
+ * The places of new tasks in the queue. The place of a project far back is counted only every few seconds; in between, each
+ * new task is one place further back.
+ */
+export function buildQueuePlaces(elapsedMs: () => number = () => performance.now()) {
+  const lastOf = new BoundedMap<number, { position: number; goodUntilMs: number }>(maxProjects);
+  return {
+    /** Whether the place of a new task must be counted. */
+    mustCount: (projectId: number) => (lastOf.get(projectId)?.goodUntilMs ?? 0) <= elapsedMs(),
+    /** The place of a new task: the counted one, or one place after the previous task. */
+    placeOf(projectId: number, counted: QueuePlace | null): QueuePlace {
+      const last = lastOf.get(projectId);
+      if (counted === null) return { queued: true, position: last ? ++last.position : 1 };
+      const { queued, position } = counted;
+      if (queued && position > longPosition) {
+        const goodUntilMs = elapsedMs() + Math.min(position * keptMsPerPlace, maxKeptMs);
+        lastOf.set(projectId, { position, goodUntilMs });
+      } else lastOf.delete(projectId);
+      return counted;
+    },
+  };
+}
