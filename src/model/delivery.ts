@@ -148,8 +148,6 @@ export interface ProjectStateQuery {
 /** The state of a project at one moment. Later records, from before a clock was set back, are left out. */
 export interface ProjectState {
   project: Project;
-  /** Another one after each change of the project. */
-  projectVersion: string;
   /** Whether a token for commit statuses is stored. */
   hasStatusToken: boolean;
   /** The version of the webhook configuration; null: there is none. */

@@ -40,14 +40,11 @@ function insertable(db: Database, { repeatable_host_id, ...row }: NewRow) {
   return { ...row, repeat_of };
 }
 
-const insertDelivery = fixedQuery(rowNames, (db, row: NewRow, { tellsNewIds }) =>
-  db
-    .insertInto("deliveries")
-    .values(insertable(db, row))
-    .$if(!tellsNewIds, (insert) => insert.returning("id")),
+const insertDelivery = fixedQuery(rowNames, (db, row: NewRow) =>
+  db.insertInto("deliveries").values(insertable(db, row)),
 );
 
-/** One PostgreSQL statement for the delivery and its tip. */
+/** One PostgreSQL statement for the delivery and its tip, if it has one. */
 const insertWithTip = fixedQuery<NewRow & TipRow, { id: number }>([...rowNames, ...tipNames], (db, row) =>
   db
     .with("tip", () => sql`(${upsertTip(row, row.merged_into_task_id)})`)
@@ -62,16 +59,14 @@ const storeTip = fixedQuery<TipValues, never>([...tipValueNames, "task_id"], (_,
 
 /** Stores a delivery, and the tip that it handles. */
 export async function insertRecord(scope: Scope, row: NewRow, tip: HandledTip | null): Promise<number> {
-  if (tip === null) return insertDelivery.newId(scope, row);
-  const tipRow = tipRowOf(tip);
-  if (!scope.dialect.tellsNewIds) return insertWithTip.newId(scope, { ...row, ...tipRow });
+  if (!scope.dialect.tellsNewIds) return insertWithTip.newId(scope, { ...row, ...tipRowOf(tip) });
   // Before the delivery is inserted, because it would otherwise count as already sent.
-  await storeTip(scope, { ...tipRow, ...tipKeysOf(row), task_id: row.merged_into_task_id ?? 0 });
+  if (tip !== null) await storeTip(scope, tipValuesOf(row, tip, row.merged_into_task_id ?? 0));
   return insertDelivery.newId(scope, row);
 }
 
-function tipKeysOf({ project_id, repeatable_host_id, ref }: NewRow) {
-  return { project_id, repeatable_host_id, ref };
+function tipValuesOf({ project_id, repeatable_host_id, ref }: NewRow, tip: HandledTip, task_id: number) {
+  return { ...tipRowOf(tip), project_id, repeatable_host_id, ref, task_id };
 }
 
 export function newRowOf(delivery: NewDelivery) {
@@ -98,14 +93,11 @@ export async function insertWithTask(
   tip: HandledTip | null,
 ): Promise<{ id: number; taskId: number }> {
   if (!scope.dialect.tellsNewIds) {
-    const rows = { ...delivery, ...prefixed(task) };
-    const [ids] = await (tip === null
-      ? insertBoth(scope, rows)
-      : insertBothWithTip(scope, { ...rows, ...tipRowOf(tip) }));
+    const [ids] = await insertBoth(scope, { ...delivery, ...prefixed(task), ...tipRowOf(tip) });
     return { id: ids?.delivery_id ?? 0, taskId: ids?.task_id ?? 0 };
   }
   const taskId = await insertTaskOfNext.newId(scope, task);
-  if (tip !== null) await storeTip(scope, { ...tipRowOf(tip), ...tipKeysOf(delivery), task_id: taskId });
+  if (tip !== null) await storeTip(scope, tipValuesOf(delivery, tip, taskId));
   const id = await insertDelivery.newId(scope, Object.assign(delivery, { task_id: taskId }));
   return { id, taskId };
 }
@@ -122,24 +114,11 @@ function prefixed(task: NewTaskRow): Prefixed<NewTaskRow> {
   return row as Prefixed<NewTaskRow>;
 }
 
-type Both = NewRow & Prefixed<NewTaskRow>;
-type BothIds = { task_id: number; delivery_id: number };
-
-const insertBoth = fixedQuery<Both, BothIds>([...rowNames, ...taskNames], (db, values) =>
-  insertsOfBoth(db, values).selectFrom("ids").select(["task_id", "delivery_id"]),
-);
-
-const insertBothWithTip = fixedQuery<Both & TipRow, BothIds>(
-  [...rowNames, ...taskNames, ...tipNames],
-  (db, values) =>
-    insertsOfBoth(db, values)
-      .with("tip", () => sql`(${upsertTip(values, sql`(select task_id from ids)`)})`)
-      .selectFrom("ids")
-      .select(["task_id", "delivery_id"]),
-);
+type Both = NewRow & Prefixed<NewTaskRow> & TipRow;
+const bothNames = [...rowNames, ...taskNames, ...tipNames];
 
 /** One PostgreSQL statement, which allocates both ids before it inserts the rows. */
-function insertsOfBoth(db: Database, values: Both) {
+const insertBoth = fixedQuery<Both, { task_id: number; delivery_id: number }>(bothNames, (db, values) => {
   const row = values as unknown as Record<string, unknown>;
   const taskRow = Object.fromEntries(taskColumns.map(({ column, name }) => [column, row[name]]));
   const [taskId, deliveryId] = [
@@ -162,5 +141,8 @@ function insertsOfBoth(db: Database, values: Both) {
       with_
         .insertInto("deliveries")
         .values({ ...insertable(db, picked<NewRow>(rowNames, values)), id: deliveryId, task_id: taskId }),
-    );
-}
+    )
+    .with("tip", () => sql`(${upsertTip(values, taskId)})`)
+    .selectFrom("ids")
+    .select(["task_id", "delivery_id"]);
+});

@@ -1,5 +1,4 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { BoundedMap } from "../../bounded-map.ts";
 import {
   type DeliveryCode,
   type ProjectState,
@@ -9,7 +8,6 @@ import {
   uncountedCodes,
   unlistedCodes,
 } from "../../model/delivery.ts";
-import type { Project } from "../../model/project.ts";
 import { seenWithinMs } from "../../model/runner.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { TaskSource, TaskState } from "../../model/task.ts";
@@ -22,39 +20,27 @@ import { projectShape } from "./project-shape.ts";
 import { othersAhead, ownAhead, waitingProjects } from "./queue-order.ts";
 import { isHeld } from "./task-shape.ts";
 
-interface Values {
-  project_id: number;
-  status_secret: string;
-  /** Records after `until` were made before a clock was set back. */
-  until: number;
-  counted_since: number;
-  limit: number;
-  window_since: number;
-  raw_ref: string;
-  pushed_ref: string;
-  pushed_since: number;
-  tip_of: string;
-  id: number;
-  priority: number;
-  may_start_at: number;
-  seen_since: number;
+type Values = ReturnType<typeof valuesOf>;
+
+function valuesOf({ projectId, now, counted, window, pushed, tipOf, queued }: ProjectStateQuery) {
+  return {
+    project_id: projectId,
+    status_secret: reservedSecrets.status as string,
+    /** Records after `until` were made before a clock was set back. */
+    until: now.getTime() + clockSlackMs,
+    counted_since: counted?.since.getTime() ?? 0,
+    limit: counted?.limit ?? 0,
+    window_since: window?.since.getTime() ?? 0,
+    raw_ref: window?.rawRef ?? "",
+    pushed_ref: pushed?.rawRef ?? "",
+    pushed_since: pushed?.since.getTime() ?? 0,
+    tip_of: tipOf ?? "",
+    id: Number.MAX_SAFE_INTEGER,
+    priority: queued?.priority ?? 0,
+    may_start_at: Math.max(now.getTime(), queued?.notBefore?.getTime() ?? 0),
+    seen_since: now.getTime() - seenWithinMs,
+  };
 }
-const names: (keyof Values)[] = [
-  "project_id",
-  "status_secret",
-  "until",
-  "counted_since",
-  "limit",
-  "window_since",
-  "raw_ref",
-  "pushed_ref",
-  "pushed_since",
-  "tip_of",
-  "id",
-  "priority",
-  "may_start_at",
-  "seen_since",
-];
 
 /** Columns of the answer beside those of the project; those that were not asked for are missing. */
 interface Row {
@@ -83,79 +69,28 @@ interface Row {
   capacity?: number;
 }
 
-/** Which parts a query has. Each combination is a query of its own, prepared at its first use. */
-interface Parts {
-  counted: RateBucket | null;
-  window: "project" | "ref" | null;
-  pushed: boolean;
-  unfinished: boolean;
-  tip: boolean;
-  queued: boolean;
-}
-
+/** Each combination of parts that are wanted is a query of its own, prepared at its first use. */
 const queries = new Map<string, FixedQuery<Values, Row>>();
 
 /** One statement, because every further one is a round trip to PostgreSQL with the project's lock held. */
-export async function projectStateOf(scope: Scope, request: ProjectStateQuery): Promise<ProjectState | null> {
-  const { counted, window, pushed, queued, now } = request;
-  const parts: Parts = {
-    counted: counted?.bucket ?? null,
-    window: window === null ? null : window.rawRef === null ? "project" : "ref",
-    pushed: pushed !== null,
-    unfinished: request.unfinished,
-    tip: typeof request.tipOf === "string",
-    queued: queued !== null,
-  };
-  const key = JSON.stringify(parts);
+export async function projectStateOf(scope: Scope, wanted: ProjectStateQuery): Promise<ProjectState | null> {
+  const { counted, window, pushed, unfinished, tipOf, queued } = wanted;
+  const scopeOfWindow = window && (window.rawRef === null ? "project" : "ref");
+  const parts = [counted?.bucket, scopeOfWindow, !pushed, unfinished, !tipOf, !queued].join();
+  const values = valuesOf(wanted);
+  const names = Object.keys(values) as (keyof Values)[];
   const query =
-    queries.get(key) ??
-    fixedQuery<Values, Row>(names, (_, values, dialect) => textOf(parts, values, dialect));
-  queries.set(key, query);
-  const [row] = await query(scope, {
-    project_id: request.projectId,
-    status_secret: reservedSecrets.status,
-    until: now.getTime() + clockSlackMs,
-    counted_since: counted?.since.getTime() ?? 0,
-    limit: counted?.limit ?? 0,
-    window_since: window?.since.getTime() ?? 0,
-    raw_ref: window?.rawRef ?? "",
-    pushed_ref: pushed?.rawRef ?? "",
-    pushed_since: pushed?.since.getTime() ?? 0,
-    tip_of: request.tipOf ?? "",
-    id: Number.MAX_SAFE_INTEGER,
-    priority: queued?.priority ?? 0,
-    may_start_at: Math.max(now.getTime(), queued?.notBefore?.getTime() ?? 0),
-    seen_since: now.getTime() - seenWithinMs,
-  });
+    queries.get(parts) ??
+    fixedQuery<Values, Row>(names, (_, slots, dialect) => textOf(wanted, slots, dialect));
+  queries.set(parts, query);
+  const [row] = await query(scope, values);
   return row === undefined ? null : read(row);
-}
-
-interface KnownProject {
-  row: StoredRow;
-  project: Project;
-  version: string;
-}
-
-const maxKnownProjects = 1_000;
-const knownProjects = new BoundedMap<number, KnownProject>(maxKnownProjects);
-
-/** A project seldom changes, and to parse its row takes longer than to read it. */
-function projectOf(row: StoredRow): KnownProject {
-  const id = Number(row["id"]);
-  const known = knownProjects.get(id);
-  if (known !== undefined && projectShape.columns.every((column) => known.row[column] === row[column]))
-    return known;
-  const read = { row, project: projectShape.read(row), version: crypto.randomUUID() };
-  knownProjects.set(id, read);
-  return read;
 }
 
 function read(row: Row): ProjectState {
   const { window_task_id, unfinished_id, unfinished_state, config_updated_at, oldest = null } = row;
-  const { project, version } = projectOf(row as object as StoredRow);
   return {
-    project,
-    projectVersion: version,
+    project: projectShape.read(row as object as StoredRow),
     hasStatusToken: row.status_tokens > 0,
     configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },
@@ -209,7 +144,7 @@ function lastOfRef({ project_id, pushed_ref, pushed_since, until }: Values) {
 }
 
 function textOf(
-  { counted, window, pushed, unfinished, tip, queued }: Parts,
+  { counted, window, pushed, unfinished, tipOf, queued }: ProjectStateQuery,
   values: Values,
   dialect: Dialect,
 ): RawBuilder<Row> {
@@ -224,13 +159,13 @@ function textOf(
   if (counted !== null) {
     columns.push(sql`counted.counted, counted.oldest`);
     joins.push(sql`cross join (select count(*) as counted, min(created_at) as oldest
-      from (${countedIn(counted, values)}) as newest) as counted`);
+      from (${countedIn(counted.bucket, values)}) as newest) as counted`);
   }
   if (window !== null) {
     columns.push(sql`opened.task_id as window_task_id, window_task.state as window_task_state,
       window_task.source as window_task_source`);
     joins.push(
-      sql`left join deliveries as opened on opened.id = (${windowOpenedBy(window, values)})`,
+      sql`left join deliveries as opened on opened.id = (${windowOpenedBy(window.rawRef !== null, values)})`,
       sql`left join tasks as window_task on window_task.id = opened.task_id`,
     );
   }
@@ -246,7 +181,7 @@ function textOf(
       select id from tasks where project_id = ${project_id} and state = 'queued' union all
       select id from tasks where project_id = ${project_id} and ${isHeld}) as candidates)`);
   }
-  if (tip) {
+  if (tipOf) {
     columns.push(sql`ref_tips."commit" as tip_commit, ref_tips.polled_task_id`);
     joins.push(
       sql`left join ref_tips on ref_tips.project_id = projects.id and ref_tips.ref = ${values.tip_of}`,
@@ -266,12 +201,12 @@ function textOf(
 /** Values of remote_ip that mark a delivery as no live one. */
 const isLive = sql<SqlBool>`remote_ip not in ('test', 'replay')`;
 
-function windowOpenedBy(window: "project" | "ref", { project_id, window_since, until, raw_ref }: Values) {
+function windowOpenedBy(hasRef: boolean, { project_id, window_since, until, raw_ref }: Values) {
   const isOfRef = sql<SqlBool>`exists (select 1 from tasks where tasks.id = deliveries.task_id
     and coalesce(tasks.cause_ref, tasks.ref) = ${raw_ref})`;
   return sql`select deliveries.id from deliveries where deliveries.project_id = ${project_id}
     and deliveries.status = 'accepted' and deliveries.created_at > ${window_since}
-    and deliveries.created_at <= ${until} and ${isLive} and ${window === "ref" ? isOfRef : sql`true`}
+    and deliveries.created_at <= ${until} and ${isLive} and ${hasRef ? isOfRef : sql`true`}
     order by deliveries.created_at desc, deliveries.id desc limit 1`;
 }
 

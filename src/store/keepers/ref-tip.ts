@@ -56,9 +56,9 @@ const excluded = {
   polled_task_id: sql<number | null>`excluded.polled_task_id`,
 };
 
-/** A tip's values that its delivery does not have. */
+/** A tip's values that its delivery does not have. `tip_ref` is null where no tip is stored. */
 export interface TipRow {
-  tip_ref: string;
+  tip_ref: string | null;
   tip_commit: string;
   tip_pushed_at: number;
   tip_is_replay: number;
@@ -72,13 +72,13 @@ export const tipNames = [
   "tip_is_polled",
 ] as const satisfies (keyof TipRow)[];
 
-export function tipRowOf({ ref, commit, pushedAt, kind }: HandledTip): TipRow {
+export function tipRowOf(tip: HandledTip | null): TipRow {
   return {
-    tip_ref: ref,
-    tip_commit: commit,
-    tip_pushed_at: pushedAt.getTime(),
-    tip_is_replay: kind === "replay" ? 1 : 0,
-    tip_is_polled: kind === "poll" ? 1 : 0,
+    tip_ref: tip?.ref ?? null,
+    tip_commit: tip?.commit ?? "",
+    tip_pushed_at: tip?.pushedAt.getTime() ?? 0,
+    tip_is_replay: tip?.kind === "replay" ? 1 : 0,
+    tip_is_polled: tip?.kind === "poll" ? 1 : 0,
   };
 }
 
@@ -99,7 +99,7 @@ export function upsertTip(
     select cast(${row.project_id} as bigint), cast(${row.tip_ref} as text), cast(${row.tip_commit} as text),
       cast(${row.tip_pushed_at} as bigint),
       case when cast(${row.tip_is_polled} as bigint) = 1 then nullif(cast(${taskId} as bigint), 0) end
-    where not ${isSentAgain}
+    where cast(${row.tip_ref} as text) is not null and not ${isSentAgain}
     on conflict (project_id, ref) do update set "commit" = excluded."commit", pushed_at = excluded.pushed_at,
       polled_task_id = excluded.polled_task_id
     where cast(${row.tip_is_replay} as bigint) = 0 or ref_tips.pushed_at <= excluded.pushed_at`;
