@@ -1,8 +1,12 @@
 import { isSameSecret } from "../secrets.ts";
 import { gitlabEvents } from "./delivery/event-names.ts";
 import { firstHeader } from "./delivery/headers.ts";
+import { inUrl } from "./delivery/in-url.ts";
+import { at, listAt } from "./delivery/json-reader.ts";
 import type { GitHost } from "./git-host.ts";
+import { githubPages } from "./pages.ts";
 import { hmacOf, type Proof, type SignedRequest, tokenProof } from "./proof/proof.ts";
+import { isAmong, statusWords } from "./status/status-api.ts";
 
 /** As Gitee specifies. */
 const toleranceMs = 3_600_000;
@@ -23,10 +27,46 @@ const passwordOrSignature: Proof = {
   },
 };
 
+const ended = (conclusion: string) => ({ status: "completed", conclusion });
+
+/** A check run has a status, and a conclusion once it is completed. */
+const words = statusWords<object>({
+  ...{ pending: { status: "queued" }, running: { status: "in_progress" } },
+  ...{ success: ended("success"), failed: ended("failure"), timeout: ended("timed_out") },
+  ...{ canceled: ended("cancelled"), replaced: ended("neutral"), skipped: ended("skipped") },
+});
+
+const checkRunsIn = (json: unknown) => (Array.isArray(json) ? json : listAt(json, "check_runs"));
+
 export const gitee = {
   title: "Gitee",
+  servers: ["gitee.com"],
+  serverWords: ["gitee"],
   eventHeaders: ["X-Gitee-Event"],
   events: gitlabEvents,
   deliveryIdHeaders: [],
   proof: passwordOrSignature,
+  pages: { ...githubPages, mergeRequest: "pulls/{number}" },
+  token: { headersOf: () => ({}), parameter: "access_token" },
+  statuses: [
+    {
+      proof: "gitee-token",
+      urlOf: ({ origin, path }) => `${origin}/api/v5/repos/${inUrl(path)}/check-runs`,
+      bodyOf: ({ state, description, targetUrl, context, commit }) => ({
+        ...{ name: context, head_sha: commit, details_url: targetUrl, ...words[state] },
+        output: { title: context, summary: description },
+      }),
+      lookUpUrl: (url, { name, head_sha }) =>
+        `${url.replace(/\/check-runs$/, `/commits/${head_sha}/check-runs`)}?check_name=${encodeURIComponent(String(name))}`,
+      isListed: (answer, { name }) => isAmong(answer, checkRunsIn(answer.json), { name }),
+      // A second check run of the same name would stand beside the first.
+      changeUrl(url, { json }, { name }) {
+        const id = at(
+          checkRunsIn(json)?.find((run) => at(run, "name") === name),
+          "id",
+        );
+        return typeof id === "number" ? `${url}/${id}` : null;
+      },
+    },
+  ],
 } satisfies GitHost;

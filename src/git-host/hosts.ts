@@ -8,14 +8,17 @@ import { gitee } from "./gitee.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { hosta, hostb, hostc, hostd } from "./neutral.ts";
+import { giteaPages } from "./pages.ts";
 import { hmacProof } from "./proof/proof.ts";
 
 const gogs = {
   title: "Gogs",
+  serverWords: ["gogs"],
   eventHeaders: ["X-Gogs-Event"],
   events: githubEvents,
   deliveryIdHeaders: ["X-Gogs-Delivery"],
   proof: hmacProof(["X-Gogs-Signature"], { signsFormPayload: true }),
+  pages: giteaPages,
 } satisfies GitHost;
 
 /** The Git hosts. A host that also sends the headers of another one follows it. */

@@ -1,8 +1,11 @@
 import { lookup } from "node:dns/promises";
 import { isIP, isIPv6 } from "node:net";
 import { isInternalAddress } from "../internal-address.ts";
-import { gitAddressOf, publicHosts } from "../model/git/git-url.ts";
+import { gitAddressOf } from "../model/git/git-url.ts";
 import { reasonText } from "../reason/reason.ts";
+
+/** Large public Git hosts: they redirect a renamed repository within themselves only. */
+const publicHosts = ["github.com", "gitlab.com", "gitee.com", "gitea.com", "codeberg.org", "bitbucket.org"];
 
 /** Which internal addresses this server may connect to. */
 export interface AddressRules {

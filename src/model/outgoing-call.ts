@@ -1,21 +1,3 @@
-import type { NotifyFormat } from "./project.ts";
-
-/** How a commit status carries the project's token, and with that the API of which Git host takes it. */
-export type StatusProof =
-  | "bearer"
-  | "token"
-  | "private-token"
-  | "yunxiao-token"
-  | "gitee-token"
-  | "bitbucket"
-  | "bitbucket-server";
-
-/**
- * How the receiver recognises the sender. `signature` is the one of Standard Webhooks; a chat service has its own rule. The
- * secret itself is looked up for each attempt.
- */
-export type OutgoingProof = "signature" | Exclude<NotifyFormat, "slipway"> | StatusProof;
-
 /** A stored HTTP call to an external service: a notification or a commit status. It is retried until it succeeds. */
 export interface OutgoingCall {
   id: number;
@@ -32,7 +14,11 @@ export interface OutgoingCall {
   targetId: string | null;
   /** The same in every attempt, so that a receiver detects duplicates. */
   messageId: string;
-  proof: OutgoingProof;
+  /**
+   * How the receiver recognises the sender: `signature` is the one of Standard Webhooks; a chat service and the API of a Git
+   * host have their own rules. The secret itself is looked up for each attempt.
+   */
+  proof: string;
   body: string;
   /** Attempts that were started. */
   attempts: number;

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import { publicHosts } from "../model/git/git-url.ts";
+import { publicHostAt } from "../git-host/recognise.ts";
 import type { HostKind, HostToken } from "../model/host/host-token.ts";
 import type { GitCredential } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
@@ -59,7 +59,7 @@ export function buildHostTokens(options: HostTokensOptions) {
     async save(userId: number, kind: HostKind, url: string, token: string): Promise<HostToken> {
       const { origin, protocol, hostname } = new URL(url);
       // They have https, and a token must not cross the network in plain text.
-      if (protocol === "http:" && publicHosts.includes(hostname))
+      if (protocol === "http:" && publicHostAt(hostname) !== null)
         throw refused("url", reasonText("not_https"));
       const stored = await store.hostTokens.ofUser(userId);
       if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))

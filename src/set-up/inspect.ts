@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { Fault } from "../errors.ts";
 import { openRemote, RemoteError } from "../git/remote.ts";
 import type { ProviderName } from "../git-host/hosts.ts";
+import { recognisedHost } from "../git-host/recognise.ts";
 import { type GitUrlRules, gitAccessOf, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
 import { reasonText } from "../reason/reason.ts";
@@ -78,7 +79,7 @@ export function buildInspections(options: InspectOptions): Inspections {
         });
       running++;
       const name = repositoryNameOf(url);
-      const detected = providerOf(url) ?? detectHost(url, options);
+      const detected = recognisedHost(url) ?? detectHost(url, options);
       try {
         const { names, default: defaultBranch, presets } = await read(url, credential);
         const branches = names.slice(0, maxBranches);
@@ -107,28 +108,6 @@ function isAboutCredential(problem: string): boolean {
   return /authenti|username|password|credential|publickey|not found|error: 40[134]|access rights|denied/i.test(
     words,
   );
-}
-
-const providers: Readonly<Record<string, ProviderName>> = {
-  "github.com": "github",
-  "gitlab.com": "gitlab",
-  "gitee.com": "gitee",
-  "codeberg.org": "gitea",
-  "gitea.com": "gitea",
-  "bitbucket.org": "bitbucket",
-  "codeup.aliyun.com": "codeup",
-};
-
-/** The host in a clone URL: a public service, or a server whose name tells. */
-export function providerOf(url: string): ProviderName | null {
-  const host = gitAddressOf(url)?.host;
-  if (host === undefined) return null;
-  const known = providers[host];
-  if (known !== undefined) return known;
-  const named = ["gitlab", "gitea", "forgejo", "gogs", "github", "bitbucket", "gitee"].find((name) =>
-    host.split(/[.-]/).includes(name),
-  );
-  return named === "forgejo" ? "gitea" : ((named ?? null) as ProviderName | null);
 }
 
 function repositoryNameOf(url: string): string {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { NormalizedEvent } from "../../src/git-host/delivery/event.ts";
-import { type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
+import { gitHosts, type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 /** A delivery as the host sends it, and the event that it means. */
@@ -42,6 +42,23 @@ async function read<T>(provider: ProviderName, file: string, absent?: T): Promis
 /** The proofs of every host. A host without them is an error. */
 export const proofFixtures = await Promise.all(
   providerNames.map(async (provider) => ({ provider, ...(await read<ProofFixture>(provider, "proof")) })),
+);
+
+/** Pages of a repository: of a task of `refs/heads/feature/basket #1` and one of `refs/tags/v1`. */
+interface LinkFixture {
+  cloneUrl: string;
+  commit: string;
+  branch: string;
+  tag: string;
+  mergeRequest: string;
+  compare: string | null;
+}
+
+/** The pages of every host that has some. */
+export const linkFixtures = await Promise.all(
+  providerNames
+    .filter((provider) => "pages" in gitHosts[provider])
+    .map(async (provider) => ({ provider, ...(await read<LinkFixture>(provider, "links")) })),
 );
 
 /** The payloads of all hosts. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { providerOf } from "../../src/set-up/inspect.ts";
+import { recognisedHost } from "../../src/git-host/recognise.ts";
 import { presetsFor } from "../../src/set-up/presets.ts";
 
 const presets = (names: string[], packageJson = "") =>
@@ -34,13 +34,13 @@ test("the lock file chooses the package manager, and a broken package.json is no
 });
 
 test("the host of a clone URL is recognised by its name", () => {
-  expect(providerOf("https://github.com/ann/shop.git")).toBe("github");
-  expect(providerOf("git@gitlab.com:ann/shop.git")).toBe("gitlab");
-  expect(providerOf("ssh://git@gitlab.example.com:2222/ann/shop.git")).toBe("gitlab");
-  expect(providerOf("https://gitee.com/ann/shop")).toBe("gitee");
-  expect(providerOf("https://codeberg.org/ann/shop")).toBe("gitea");
-  expect(providerOf("https://forgejo.example.com/ann/shop")).toBe("gitea");
-  expect(providerOf("https://git.example.com/github/shop")).toBeNull();
-  expect(providerOf("https://notgithub.com/ann/shop")).toBeNull();
-  expect(providerOf("/srv/git/shop.git")).toBeNull();
+  expect(recognisedHost("https://github.com/ann/shop.git")).toBe("github");
+  expect(recognisedHost("git@gitlab.com:ann/shop.git")).toBe("gitlab");
+  expect(recognisedHost("ssh://git@gitlab.example.com:2222/ann/shop.git")).toBe("gitlab");
+  expect(recognisedHost("https://gitee.com/ann/shop")).toBe("gitee");
+  expect(recognisedHost("https://codeberg.org/ann/shop")).toBe("gitea");
+  expect(recognisedHost("https://forgejo.example.com/ann/shop")).toBe("gitea");
+  expect(recognisedHost("https://git.example.com/github/shop")).toBeNull();
+  expect(recognisedHost("https://notgithub.com/ann/shop")).toBeNull();
+  expect(recognisedHost("/srv/git/shop.git")).toBeNull();
 });

@@ -2,7 +2,7 @@ import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import { answerParts, reasonText } from "../../reason/reason.ts";
-import { statusProofOf } from "../../task/notify/commit-status.ts";
+import { hasStatusApi } from "../../task/notify/commit-status.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { commitStatusShape } from "./notify-shape.ts";
@@ -78,7 +78,7 @@ export function notificationsApi({ store, testMessages }: ApiDeps) {
     return {
       ...project.commitStatus,
       tokenSet: names.some(({ name }) => name === reservedSecrets.status),
-      supported: statusProofOf(project, provider) !== null,
+      supported: hasStatusApi(project, provider),
       ...withWarnings(await statusWarnings(c, store.projects, project)),
     };
   }

@@ -21,16 +21,6 @@ export function gitAccessOf(url: string, rules: GitUrlRules): Pick<GitUrlRules, 
   return { allowLocal: !isPlain || rules.allowLocal, trusted: rules.trusted };
 }
 
-/** Large public Git hosts: they have https, and redirect a renamed repository within themselves only. */
-export const publicHosts = [
-  "github.com",
-  "gitlab.com",
-  "gitee.com",
-  "gitea.com",
-  "codeberg.org",
-  "bitbucket.org",
-];
-
 const maxLength = 2000;
 const scpForm = /^(?:[A-Za-z0-9_][\w.-]*@)?[A-Za-z0-9][\w.-]*:(?!\/\/)[^-\s:][^\s]*$/;
 

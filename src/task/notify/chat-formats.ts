@@ -21,6 +21,11 @@ export const chatBodies: Record<ChatFormat, (message: ChatMessage) => object> = 
   telegram,
 };
 
+/** Whether the proof of a call is the format of a chat service. */
+export function isChatFormat(proof: string): proof is ChatFormat {
+  return Object.hasOwn(chatBodies, proof);
+}
+
 const maxLogLength = 2500;
 const lengthOf = (line: string) => line.length;
 const bytesOf = (line: string) => Buffer.byteLength(line);

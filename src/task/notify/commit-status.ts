@@ -1,34 +1,13 @@
 import type { ProviderName } from "../../git-host/hosts.ts";
+import { statusApiFor, statusApiOf } from "../../git-host/recognise.ts";
+import type { StatusReport, StatusState } from "../../git-host/status/status-api.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
-import { type RepositoryPlace, repositoryPlaceOf } from "../../model/git/repository-place.ts";
-import type { CallAddress, NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
+import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
+import type { CallAddress, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";
-import {
-  bitbucketOrigin,
-  type StatusReport,
-  type StatusState,
-  statusHosts,
-  statusOriginsOf,
-} from "./status-hosts.ts";
 
-const proofOfProvider: Partial<Record<ProviderName, StatusProof>> = {
-  github: "bearer",
-  gitlab: "private-token",
-  gitea: "token",
-  gitee: "gitee-token",
-  codeup: "yunxiao-token",
-  bitbucket: "bitbucket-server",
-};
-
-const proofOfHostname: ReadonlyMap<string, StatusProof> = new Map<string, StatusProof>([
-  ["github.com", "bearer"],
-  ["gitlab.com", "private-token"],
-  ["codeberg.org", "token"],
-  ["gitea.com", "token"],
-  ["gitee.com", "gitee-token"],
-  ["codeup.aliyun.com", "yunxiao-token"],
-]);
+const maxDescription = 140;
 
 type Reported = Pick<Project, "id" | "git" | "commitStatus">;
 
@@ -67,17 +46,21 @@ export function isSkippedStatus({ subject }: Pick<NewOutgoingCall, "subject">): 
   return subject?.endsWith(skippedSubject) ?? false;
 }
 
-/** The API for a project's statuses; null: none. */
-export function statusProofOf(project: Pick<Project, "git">, provider: ProviderName): StatusProof | null {
-  const place = repositoryPlaceOf(project.git.url);
-  return place && proofFor(place, provider);
+/** Whether the Git host of a project accepts commit statuses. */
+export function hasStatusApi({ git }: Pick<Project, "git">, provider: ProviderName): boolean {
+  const place = repositoryPlaceOf(git.url);
+  return place !== null && statusApiFor(place, provider) !== null;
 }
 
-/** Whether a call goes to the current server of the project's repository; otherwise it must not contain the token. */
-export function isStatusAddressOf(project: Pick<Project, "git">, callUrl: string): boolean {
-  const place = repositoryPlaceOf(project.git.url);
-  if (place === null || !URL.canParse(callUrl)) return false;
-  return statusOriginsOf(place.origin).includes(new URL(callUrl).origin);
+/** Whether a call goes to the server that takes the statuses of the repository now; otherwise it must not contain the token. */
+export function isStatusAddressOf(
+  { git }: Pick<Project, "git">,
+  { url, proof }: Pick<NewOutgoingCall, "url" | "proof">,
+): boolean {
+  const place = repositoryPlaceOf(git.url);
+  const api = statusApiOf(proof);
+  if (place === null || api === null || !URL.canParse(url)) return false;
+  return new URL(api.urlOf(place, "")).origin === new URL(url).origin;
 }
 
 function callOf(
@@ -86,12 +69,12 @@ function callOf(
   provider: ProviderName,
 ): NewOutgoingCall | null {
   const place = repositoryPlaceOf(project.git.url);
-  const proof = place && proofFor(place, provider);
+  const api = place && statusApiFor(place, provider);
   const { commit } = report;
   // The request carries a token, so only a commit id may become part of its URL.
-  if (!place || !proof || commit === null || !isCommit(commit)) return null;
-  const host = statusHosts[proof];
-  const whole = { ...report, commit, context: project.commitStatus.context };
+  if (!place || !api || commit === null || !isCommit(commit)) return null;
+  const description = report.description.slice(0, maxDescription);
+  const body = api.bodyOf({ ...report, description, commit, context: project.commitStatus.context });
   return {
     projectId: project.id,
     kind: "commit status",
@@ -99,13 +82,8 @@ function callOf(
     subject: `commit status ${project.id} ${commit}`,
     targetId: null,
     messageId: "",
-    url: host.urlOf(place, whole),
-    proof,
-    body: JSON.stringify(host.bodyOf(whole)),
+    url: api.urlOf(place, commit),
+    proof: api.proof,
+    body: JSON.stringify(body),
   };
-}
-
-function proofFor({ origin }: RepositoryPlace, provider: ProviderName): StatusProof | null {
-  if (origin === bitbucketOrigin) return "bitbucket";
-  return proofOfProvider[provider] ?? proofOfHostname.get(new URL(origin).hostname) ?? null;
 }

@@ -1,8 +1,9 @@
 import { messageOf } from "../../errors.ts";
-import type { NewOutgoingCall, OutgoingProof } from "../../model/outgoing-call.ts";
+import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { visibleText } from "../../visible-text.ts";
-import { type ChatFormat, chatAnswerFault } from "./chat-request.ts";
+import { isChatFormat } from "./chat-formats.ts";
+import { chatAnswerFault } from "./chat-request.ts";
 import { ForbiddenAddress, type GuardedRequest, type OutgoingAnswer } from "./guarded-request.ts";
 import { type PrepareCall, type PreparedCall, Withheld } from "./outgoing-request.ts";
 
@@ -57,24 +58,11 @@ export async function attemptCall(
   }
 }
 
-function answerFault(proof: OutgoingProof, answer: OutgoingAnswer): string | null {
+function answerFault(proof: string, answer: OutgoingAnswer): string | null {
   if (answer.status < 200 || answer.status >= 300)
     return reasonText("notify_status", { status: answer.status });
-  return isChat(proof) ? chatAnswerFault(proof, answer) : null;
+  return isChatFormat(proof) ? chatAnswerFault(proof, answer) : null;
 }
-
-function isChat(proof: OutgoingProof): proof is ChatFormat {
-  return (chatProofs as readonly OutgoingProof[]).includes(proof);
-}
-
-const chatProofs = [
-  "slack",
-  "discord",
-  "dingtalk",
-  "feishu",
-  "wecom",
-  "telegram",
-] as const satisfies ChatFormat[];
 
 function delivered({ status, body }: OutgoingAnswer, secrets: string[]): AttemptResult {
   return { isDelivered: true, status, fault: "", isFinal: false, response: excerpt(body, secrets) };

@@ -1,15 +1,16 @@
 import type { Clock } from "../../clock.ts";
+import { statusApiOf } from "../../git-host/recognise.ts";
 import { parseJson } from "../../json.ts";
-import type { OutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
+import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
+import { isChatFormat } from "./chat-formats.ts";
 import { chatRequest } from "./chat-request.ts";
 import { isSkippedStatus, isStatusAddressOf } from "./commit-status.ts";
 import type { GuardedRequest, OutgoingAnswer } from "./guarded-request.ts";
-import { checkRunId, statusHosts } from "./status-hosts.ts";
 import { openAddresses } from "./target-address.ts";
 
 export interface OutgoingRequestParts {
@@ -41,6 +42,8 @@ export interface PreparedCall {
   secrets: string[];
 }
 
+type StoredStatusApi = NonNullable<ReturnType<typeof statusApiOf>>;
+
 export type PrepareCall = (call: Sendable) => Promise<PreparedCall>;
 
 const commonHeaders = { "content-type": "application/json", "user-agent": "Slipway" };
@@ -59,22 +62,20 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
   }
 
   /** While the call waited, the repository may have moved to another server with its own token. */
-  async function tokenFor({ projectId, url }: Sendable): Promise<string> {
-    const token = await secretOf(projectId, reservedSecrets.status);
+  async function tokenFor(call: Sendable): Promise<string> {
+    const token = await secretOf(call.projectId, reservedSecrets.status);
     if (token === null) throw new Withheld(reasonText("notify_no_token"));
-    const project = await projects.byId(projectId);
-    if (project === null || !isStatusAddressOf(project, url)) throw new Withheld(reasonText("notify_moved"));
+    const project = await projects.byId(call.projectId);
+    if (project === null || !isStatusAddressOf(project, call)) throw new Withheld(reasonText("notify_moved"));
     return token;
   }
 
-  async function prepareStatus(call: Sendable, proof: StatusProof): Promise<PreparedCall> {
+  async function prepareStatus(call: Sendable, api: StoredStatusApi): Promise<PreparedCall> {
     const token = await tokenFor(call);
-    const request = {
-      url: call.url,
-      headers: { ...commonHeaders, ...tokenHeaders(proof, token) },
-      body: proof === "gitee-token" ? withToken(call.body, token) : call.body,
-    };
-    const lookUp = statusLookUp(call, proof, request, token);
+    const { parameter } = api.token;
+    const body = parameter === undefined ? call.body : withField(call.body, parameter, token);
+    const request = { url: call.url, headers: { ...commonHeaders, ...api.token.headersOf(token) }, body };
+    const lookUp = statusLookUp(call, api, request, token);
     return { request, ...(lookUp ? { lookUp } : {}), secrets: [token] };
   }
 
@@ -84,7 +85,7 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     const address = addresses.get(targetId ?? "");
     if (address === undefined) throw new Withheld(reasonText("notify_removed"));
     const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
-    if (proof !== "signature" && !isStatusProof(proof)) {
+    if (isChatFormat(proof)) {
       const { url, body } = chatRequest(proof, address, call.body, clock.now());
       return { request: { url, headers: commonHeaders, body }, secrets: hidden };
     }
@@ -94,54 +95,40 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     return { request, secrets: key === null ? hidden : [...hidden, key] };
   }
 
-  return (call) => (isStatusProof(call.proof) ? prepareStatus(call, call.proof) : prepareNotification(call));
+  return (call) => {
+    const api = statusApiOf(call.proof);
+    return api === null ? prepareNotification(call) : prepareStatus(call, api);
+  };
 }
 
-function isStatusProof(proof: OutgoingCall["proof"]): proof is StatusProof {
-  return proof in statusHosts;
-}
-
-function tokenHeaders(proof: StatusProof, token: string): Record<string, string> {
-  if (proof === "private-token") return { "private-token": token };
-  if (proof === "yunxiao-token") return { "x-yunxiao-token": token };
-  // Gitee expects the token as a parameter.
-  if (proof === "gitee-token") return {};
-  if (proof === "token") return { authorization: `token ${token}` };
-  // Bitbucket has access tokens, and tokens of a user, which are written as `user:token`.
-  if (proof === "bitbucket" && token.includes(":"))
-    return { authorization: `Basic ${Buffer.from(token).toString("base64")}` };
-  return { authorization: `Bearer ${token}` };
-}
-
-/** A skipped push must not replace a status, and Gitee has no call that creates or replaces a check run. */
+/** A skipped push must not replace a status, and at some hosts a status is changed by another call than it is created by. */
 function statusLookUp(
   call: Sendable,
-  proof: StatusProof,
+  api: StoredStatusApi,
   request: GuardedRequest,
   token: string,
 ): PreparedCall["lookUp"] {
   const isSkipped = isSkippedStatus(call);
-  if (!isSkipped && proof !== "gitee-token") return undefined;
-  const host = statusHosts[proof];
+  if (!isSkipped && api.changeUrl === undefined) return undefined;
   const body = JSON.parse(call.body) as Record<string, unknown>;
-  const url = host.lookUpUrl(call.url, body);
-  const lookUpUrl = proof === "gitee-token" ? `${url}&access_token=${encodeURIComponent(token)}` : url;
+  const url = new URL(api.lookUpUrl(call.url, body));
+  if (api.token.parameter !== undefined) url.searchParams.set(api.token.parameter, token);
   return {
-    request: { method: "GET", url: lookUpUrl, headers: request.headers, body: "" },
-    next(answer) {
-      const json = parseJson(answer.body);
-      const isListed = host.isListed({ status: answer.status, json }, body);
+    request: { method: "GET", url: url.href, headers: request.headers, body: "" },
+    next({ status, body: text }) {
+      const answer = { status, json: parseJson(text) };
+      const isListed = api.isListed(answer, body);
       if (isListed === "unknown") return "unknown";
       if (!isListed) return request;
       if (isSkipped) return "done";
-      const id = checkRunId(json, body.name);
-      return id === null ? "unknown" : { ...request, method: "PATCH", url: `${request.url}/${id}` };
+      const changed = api.changeUrl?.(request.url, answer, body) ?? null;
+      return changed === null ? "unknown" : { ...request, method: "PATCH", url: changed };
     },
   };
 }
 
-function withToken(body: string, token: string): string {
-  return JSON.stringify({ access_token: token, ...(JSON.parse(body) as object) });
+function withField(body: string, name: string, value: string): string {
+  return JSON.stringify({ [name]: value, ...(JSON.parse(body) as object) });
 }
 
 const minHiddenLength = 6;

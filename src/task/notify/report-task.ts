@@ -1,3 +1,4 @@
+import type { StatusState } from "../../git-host/status/status-api.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project, TaskEvent } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
@@ -5,7 +6,6 @@ import type { OperationKeepers } from "../../model/store.ts";
 import type { Task, TaskState } from "../../model/task.ts";
 import { commitStatusCall } from "./commit-status.ts";
 import { taskNotifications } from "./notifications.ts";
-import type { StatusState } from "./status-hosts.ts";
 import { storeCalls } from "./store-calls.ts";
 
 /*
