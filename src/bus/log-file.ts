@@ -51,6 +51,8 @@ interface Header {
 const endLine = "end\n";
 /** Each attempt after a fault costs system calls. */
 const retryMs = 200;
+/** Without a new record the next attempt is made after this time. */
+const idleRetryMs = 1_000;
 
 /**
  * The last minutes of a log of one instance, so that the log continues after a restart of the process. Nothing is synced:
@@ -68,6 +70,7 @@ export class LogFile {
   /** Lines that wait for the next attempt. */
   #unwritten = "";
   #isIncomplete = false;
+  #retry: ReturnType<typeof setTimeout> | undefined;
   #hasReportedCut = false;
 
   constructor(options: LogFileOptions) {
@@ -118,6 +121,7 @@ export class LogFile {
 
   /** Writes the new records in one call. Call before they are delivered. */
   write(): void {
+    if (this.#unwritten === "") return;
     const { steady, maxBytes, windowMs } = this.#options;
     const nowMs = steady.now();
     if (this.#handle === null && nowMs - this.#failedAtMs < retryMs) return;
@@ -131,12 +135,14 @@ export class LogFile {
 
   /** Call when no more records follow. */
   close(): void {
-    if (this.#handle === null && this.#unwritten === "") return;
-    this.#try(() => {
-      this.#unwritten += endLine;
-      this.#writeAll();
-    });
-    this.#closeHandle();
+    if (this.#handle !== null || this.#unwritten !== "") {
+      this.#try(() => {
+        this.#unwritten += endLine;
+        this.#writeAll();
+      });
+      this.#closeHandle();
+    }
+    clearTimeout(this.#retry);
   }
 
   get #boot(): string {
@@ -217,6 +223,9 @@ export class LogFile {
       this.#closeHandle();
       this.#setAside();
       if (this.#unwritten.length > maxBytes) this.#remove();
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.write(), idleRetryMs);
+      this.#retry.unref();
     }
   }
 

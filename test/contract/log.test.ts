@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Bus } from "../../src/bus/bus.ts";
 import { Fault } from "../../src/errors.ts";
 import {
@@ -8,6 +11,7 @@ import {
   kafkaUnderTest,
   localUnderTest,
   rabbitmqUnderTest,
+  workersUnderTest,
 } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, readBus, readyBus } from "../support/log-reader.ts";
@@ -15,14 +19,26 @@ import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
 const kafkaUrl = await serviceUrl("kafka");
+const folder = mkdtempSync(join(tmpdir(), "slipway-log-"));
+const workers = workersUnderTest(folder);
 const opened: Bus[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((bus) => bus.close()));
 });
 
-function open({ bus }: BusUnderTest, prefix = freshPrefix(), instanceId = "one", isDurable = true): Bus {
-  const made = bus({ prefix, instanceId, isDurable });
+afterAll(() => {
+  workers.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function open(
+  { bus }: BusUnderTest,
+  prefix = freshPrefix(),
+  instanceId = "one",
+  isDurable = true,
+): Promise<Bus> {
+  const made = await bus({ prefix, instanceId, isDurable });
   opened.push(made);
   return made;
 }
@@ -37,7 +53,7 @@ async function appendAll(bus: Bus, names: string[]): Promise<void> {
 function everyLog(implementation: BusUnderTest) {
   describe(`a log of the ${implementation.name} bus`, () => {
     test("passes on records in the order of the calls, with rising offsets", async () => {
-      const { bus, events, offsets, control } = await readyBus(open(implementation));
+      const { bus, events, offsets, control } = await readyBus(await open(implementation));
       await appendAll(bus, ids("m", 2_000));
       await bus.control.append({ id: "away" });
       await eventually("all arrived", () => events.length === 2_001 && control.length === 2);
@@ -48,7 +64,7 @@ function everyLog(implementation: BusUnderTest) {
     });
 
     test("carries Unicode text and records of a megabyte", async () => {
-      const { bus, records } = await readyBus(open(implementation));
+      const { bus, records } = await readyBus(await open(implementation));
       const texts = ['ключ 钥匙 🗝 \u0000 "quoted"', "x".repeat(1024 * 1024), "\u0001".repeat(1024 * 1024)];
       for (const text of texts) {
         const value = { id: crypto.randomUUID(), text };
@@ -61,7 +77,7 @@ function everyLog(implementation: BusUnderTest) {
     test("passes on one batch at a time, and those together that arrived together", async () => {
       let handling = 0;
       const batches: number[] = [];
-      const { bus, records } = await readyBus(open(implementation), async (batch) => {
+      const { bus, records } = await readyBus(await open(implementation), async (batch) => {
         handling += 1;
         batches.push(handling);
         await Bun.sleep(batch.length > 1 ? 1 : 50);
@@ -78,7 +94,7 @@ function everyLog(implementation: BusUnderTest) {
 
     test("a batch whose handling fails is a loss, and reading continues", async () => {
       let hasFailed = false;
-      const { bus, events } = await readyBus(open(implementation), () => {
+      const { bus, events } = await readyBus(await open(implementation), () => {
         if (hasFailed) return;
         hasFailed = true;
         throw new Error("on purpose");
@@ -88,11 +104,11 @@ function everyLog(implementation: BusUnderTest) {
       await eventually("the first arrived", () => events.includes("first"));
       await bus.broadcast.append({ id: "second" });
       await eventually("the second arrived", () => events.includes("second"));
-      if (bus.isCluster) expect(events).toEqual(["caught up", "first", "lost", "second"]);
+      if (bus.name !== "local") expect(events).toEqual(["caught up", "first", "lost", "second"]);
     });
 
     test("confirms messages for other services, and finishes what is in flight before it closes", async () => {
-      const { bus } = await readyBus(open(implementation));
+      const { bus } = await readyBus(await open(implementation));
       for (const topic of ["client", "events"] as const)
         await eventually(`a message of ${topic} is confirmed`, () =>
           isTaken(bus.publish(topic, "user:1", { id: topic })),
@@ -114,12 +130,12 @@ async function expectUnavailable(sending: Promise<unknown>): Promise<void> {
   expect((error as Fault).code).toBe("unavailable");
 }
 
-function sharedLog(broker: BrokerUnderTest) {
-  describe(`a log that instances share over ${broker.name}`, () => {
+function sharedLog(broker: BusUnderTest) {
+  describe(`a log that processes share over ${broker.name}`, () => {
     test("three readers get the same records at the same offsets", async () => {
       const prefix = freshPrefix();
       const readers = await Promise.all(
-        ["one", "two", "three"].map((instanceId) => readyBus(open(broker, prefix, instanceId))),
+        ["one", "two", "three"].map(async (instanceId) => readyBus(await open(broker, prefix, instanceId))),
       );
       await Promise.all(readers.map(({ bus }, number) => appendAll(bus, ids(`of-${number}`, 300))));
       for (const { records } of readers) await eventually("all arrived", () => records.length === 900);
@@ -131,9 +147,9 @@ function sharedLog(broker: BrokerUnderTest) {
 
     test("a reader that starts later has all earlier records of the window before it has caught up", async () => {
       const prefix = freshPrefix();
-      const early = await readyBus(open(broker, prefix, "early"));
+      const early = await readyBus(await open(broker, prefix, "early"));
       for (let part = 0; part < 5; part++) await appendAll(early.bus, ids(`before-${part}`, 1_000));
-      const late = readBus(open(broker, prefix, "late"));
+      const late = readBus(await open(broker, prefix, "late"));
       let caughtUpAt = -1;
       late.bus.onStateChange(({ ready }) => {
         if (ready && caughtUpAt < 0) caughtUpAt = late.events.indexOf("caught up");
@@ -147,14 +163,18 @@ function sharedLog(broker: BrokerUnderTest) {
       expect(late.records.map(({ offset }) => offset)).toEqual(early.records.map(({ offset }) => offset));
       expect(late.bus.broadcast.figures().startingReadSeconds).toBeGreaterThan(0);
     });
+  });
+}
 
+function brokerLog(broker: BrokerUnderTest) {
+  describe(`a log of ${broker.name}`, () => {
     test("a reader whose window has no record gets what follows", async () => {
       const prefix = freshPrefix();
-      const early = await readyBus(open(broker, prefix, "early"));
+      const early = await readyBus(await open(broker, prefix, "early"));
       await early.bus.broadcast.append({ id: "before" });
       await early.bus.close();
       await Bun.sleep(2_500);
-      const late = await readyBus(open(broker, prefix, "late"), undefined, 1_000);
+      const late = await readyBus(await open(broker, prefix, "late"), undefined, 1_000);
       await late.bus.broadcast.append({ id: "after" });
       await eventually("it arrived", () => late.events.at(-1) === "after");
       expect(late.events.filter((event) => event !== "before")).toEqual(["caught up", "after"]);
@@ -162,12 +182,12 @@ function sharedLog(broker: BrokerUnderTest) {
 
     test("records of other services have the same id for every reader, and invalid JSON is text", async () => {
       const prefix = freshPrefix();
-      const one = await readyBus(open(broker, prefix, "one"));
-      const two = await readyBus(open(broker, prefix, "two"));
+      const one = await readyBus(await open(broker, prefix, "one"));
+      const two = await readyBus(await open(broker, prefix, "two"));
       const bare = { targetType: "user", target: "7", data: "bare" };
       const texts = [JSON.stringify(bare), JSON.stringify(bare), "not JSON", "42", '{"id":7}'];
       for (const text of texts) await broker.write(prefix, "broadcast", "user:7", [text]);
-      const late = await readyBus(open(broker, prefix, "late"));
+      const late = await readyBus(await open(broker, prefix, "late"));
       for (const { records } of [one, two, late]) {
         await eventually("all arrived", () => records.length === texts.length);
         expect(records.map(({ value }) => value)).toEqual([bare, bare, "not JSON", 42, { id: 7 }]);
@@ -180,7 +200,7 @@ function sharedLog(broker: BrokerUnderTest) {
     });
 
     test("records are refused at once before the start and after the end", async () => {
-      const bus = open(broker);
+      const bus = await open(broker);
       await expectUnavailable(bus.broadcast.append({ id: "too early" }));
       await readyBus(bus);
       await bus.close();
@@ -189,14 +209,14 @@ function sharedLog(broker: BrokerUnderTest) {
     });
 
     test("works in its transient form", async () => {
-      const { bus, events } = await readyBus(open(broker, freshPrefix(), "one", false));
+      const { bus, events } = await readyBus(await open(broker, freshPrefix(), "one", false));
       await bus.broadcast.append({ id: "light" });
       await eventually("it arrived", () => events.at(-1) === "light");
     });
 
     test("a bus that reads no log is ready, and creates none", async () => {
       const prefix = freshPrefix();
-      const bus = open(broker, prefix);
+      const bus = await open(broker, prefix);
       bus.start();
       await eventually("it is ready", () => bus.state().ready);
       await eventually("a message is confirmed", () => isTaken(bus.publish("client", "user:1", { id: "1" })));
@@ -206,8 +226,8 @@ function sharedLog(broker: BrokerUnderTest) {
   });
 }
 
-everyLog(localUnderTest);
-if (amqpUrl) everyLog(rabbitmqUnderTest(amqpUrl));
-if (kafkaUrl) everyLog(kafkaUnderTest(kafkaUrl));
-if (amqpUrl) sharedLog(rabbitmqUnderTest(amqpUrl));
-if (kafkaUrl) sharedLog(kafkaUnderTest(kafkaUrl));
+const brokers = [amqpUrl && rabbitmqUnderTest(amqpUrl), kafkaUrl && kafkaUnderTest(kafkaUrl)];
+const found = brokers.filter((broker) => typeof broker === "object");
+for (const implementation of [localUnderTest, workers, ...found]) everyLog(implementation);
+for (const implementation of [workers, ...found]) sharedLog(implementation);
+for (const broker of found) brokerLog(broker);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
 import pino from "pino";
 import { Connection } from "rabbitmq-client";
@@ -8,6 +9,11 @@ import { localBus } from "../../src/bus/local.ts";
 import type { LogName } from "../../src/bus/log.ts";
 import { rabbitmqBroker } from "../../src/bus/rabbitmq/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
+import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts";
+import { SharedLog } from "../../src/workers/supervisor/shared-log.ts";
+import { Switchboard } from "../../src/workers/supervisor/switchboard.ts";
+import { WorkerBus } from "../../src/workers/worker/worker-bus.ts";
+import { WorkerLink } from "../../src/workers/worker/worker-link.ts";
 
 export const silentLog = pino({ level: "silent" });
 
@@ -21,7 +27,7 @@ export interface BusSettings {
 /** An implementation of the bus. */
 export interface BusUnderTest {
   name: string;
-  bus(settings: BusSettings): Bus;
+  bus(settings: BusSettings): Bus | Promise<Bus>;
 }
 
 export const localUnderTest: BusUnderTest = {
@@ -29,10 +35,49 @@ export const localUnderTest: BusUnderTest = {
   bus: () => localBus(systemClock, { broadcast: null, control: null }),
 };
 
+/** Workers of one supervisor for each prefix, with their sockets in this folder. */
+export function workersUnderTest(folder: string): BusUnderTest & { stop(): void } {
+  const supervisors = new Map<string, { switchboard: Switchboard; path: string; workers: number }>();
+  const supervise = (prefix: string) => {
+    const clock = systemClock;
+    const windowsMs = { broadcast: 300_000, control: 300_000 };
+    const files = { broadcast: null, control: null };
+    const switchboard = new Switchboard({
+      logs: new SharedLog({ windowsMs, maxBytes: 64 * 1024 * 1024, files, clock, steady: clock }),
+      limits: new InstanceLimits({ maxConnections: 1, maxConnectionsPerUser: 1, connectRate: 0 }, clock),
+      metrics: () => Promise.reject(new Error("not used")),
+      workers: 3,
+      isDraining: () => false,
+      onServing() {},
+      onDrained() {},
+      clock,
+      log: silentLog,
+    });
+    const supervisor = { switchboard, path: join(folder, `${prefix}.sock`), workers: 0 };
+    switchboard.listen(supervisor.path);
+    supervisors.set(prefix, supervisor);
+    return supervisor;
+  };
+  return {
+    name: "workers",
+    async bus({ prefix }) {
+      const supervisor = supervisors.get(prefix) ?? supervise(prefix);
+      const secret = crypto.randomUUID();
+      supervisor.switchboard.expect(++supervisor.workers, secret);
+      const link = await WorkerLink.connect(supervisor.path, secret, () => {});
+      return new WorkerBus(link, common);
+    },
+    stop() {
+      for (const { switchboard } of supervisors.values()) switchboard.close();
+    },
+  };
+}
+
 /** A broker in a test: buses that use it, and another service that writes to it directly. */
 export interface BrokerUnderTest extends BusUnderTest {
   name: "rabbitmq" | "kafka";
   url: string;
+  bus(settings: BusSettings): Bus;
   /** Writes text as another service would; resolves once the broker has confirmed it. */
   write(prefix: string, topic: LogName | ExternalTopic, key: string, texts: string[]): Promise<void>;
   /** Reads a topic as another service would, from now on. */

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasDocker, inDocker } from "./docker.ts";
 import { freePort } from "./free-port.ts";
@@ -13,6 +13,8 @@ const protocolHeader = new Uint8Array([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 export interface RunningRabbitmq extends RunningService {
   /** Runs `rabbitmqctl`. */
   control(...command: string[]): Promise<void>;
+  /** The same; returns its output. */
+  ask(...command: string[]): Promise<string>;
 }
 
 /** Above what the broker uses and below it: the second raises the alarm that blocks publishers. */
@@ -24,7 +26,10 @@ export async function startRabbitmq(...settings: string[]): Promise<RunningRabbi
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const isReady = () => answers(port, protocolHeader);
   const server = findServer() ?? ((await installPackages("rabbitmq-server")) ? findServer() : undefined);
-  if (server) return startInstalled(server, port, url, isReady, settings);
+  if (server) {
+    const erlang = startErlang(serviceFolder("rabbitmq-home"));
+    return startNode(server, port, erlang, settings, erlang.stop);
+  }
   if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
   const name = `slipway-rabbitmq-${port}`;
   const options = ["--hostname", name, "-v", `${name}:/var/lib/rabbitmq`, "-p", `127.0.0.1:${port}:5672`];
@@ -35,12 +40,23 @@ export async function startRabbitmq(...settings: string[]): Promise<RunningRabbi
     isReady,
     ...inDocker({ name, image: "rabbitmq:4", options }),
   });
-  return Object.assign(service, { control: controlWith(["docker", "exec", name, "rabbitmqctl"]) });
+  return Object.assign(service, controlWith(["docker", "exec", name, "rabbitmqctl"]));
 }
 
 function controlWith(program: string[], env: Record<string, string> = {}) {
-  return async (...command: string[]) => {
-    if (!(await run([...program, ...command], { env }))) throw new Error(`rabbitmqctl ${command[0]} failed.`);
+  return {
+    async control(...command: string[]) {
+      if (!(await run([...program, ...command], { env })))
+        throw new Error(`rabbitmqctl ${command[0]} failed.`);
+    },
+    async ask(...command: string[]) {
+      const { stdout, exitCode } = await Bun.$`${[...program, ...command]}`
+        .env({ ...process.env, ...env })
+        .quiet()
+        .nothrow();
+      if (exitCode !== 0) throw new Error(`rabbitmqctl ${command.join(" ")} failed.`);
+      return stdout.toString();
+    },
   };
 }
 
@@ -50,15 +66,81 @@ function findServer(): string | undefined {
   return existsSync(debian) ? debian : (Bun.which("rabbitmq-server") ?? undefined);
 }
 
-async function startInstalled(
+/** Three nodes as one cluster, and what an operator sees of a stream. */
+export interface RabbitmqCluster {
+  /** With the addresses of all nodes. */
+  url: string;
+  nodes: RunningRabbitmq[];
+  /** Places in `nodes`: of the leader, and of all replicas. */
+  streamNodes(queue: string): Promise<{ leader: number; members: number[] }>;
+  stop(): Promise<void>;
+}
+
+export async function startRabbitmqCluster(): Promise<RabbitmqCluster> {
+  const server = findServer();
+  if (!server) throw new ServiceUnavailable("A cluster needs the package `rabbitmq-server`.");
+  const ports = Array.from({ length: 3 }, () => freePort());
+  const names = ports.map(nodeName);
+  const peers = names.map((name, index) => `cluster_formation.classic_config.nodes.${index + 1} = ${name}`);
+  const settings = ["cluster_formation.peer_discovery_backend = classic_config", ...peers];
+  const erlang = startErlang(serviceFolder("rabbitmq-cluster"));
+  const nodes: RunningRabbitmq[] = [];
+  // One after the other: the first founds the cluster.
+  for (const port of ports) nodes.push(await startNode(server, port, erlang, settings));
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(",");
+  return {
+    url: `amqp://guest:guest@${hosts}`,
+    nodes,
+    async streamNodes(queue) {
+      const query = ["-q", "--formatter", "json", "list_queues", "name", "leader", "members"];
+      // A node that was killed does not answer.
+      const listed = await Promise.any(nodes.map(({ ask }) => ask(...query)));
+      const found = (JSON.parse(listed) as { name: string; leader: string; members: string[] }[]).find(
+        ({ name }) => name === queue,
+      );
+      return {
+        leader: names.indexOf(found?.leader ?? ""),
+        members: (found?.members ?? []).map((name) => names.indexOf(name)).sort(),
+      };
+    },
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()));
+      erlang.stop();
+    },
+  };
+}
+
+/** The name server and the cookie of the nodes that may know each other. */
+function startErlang(home: string) {
+  const epmdPort = freePort();
+  writeFileSync(join(home, ".erlang.cookie"), "slipway-test", { mode: 0o400 });
+  // A separate name server: the shared one would remain as a daemon.
+  const epmd = Bun.spawn([...endWithUs(), "epmd", "-address", "127.0.0.1", "-port", String(epmdPort)], {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "ignore",
+    detached: true,
+  });
+  epmd.unref();
+  return {
+    env: { HOME: home, ERL_EPMD_PORT: String(epmdPort) },
+    stop() {
+      epmd.kill("SIGKILL");
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+const nodeName = (port: number) => `slipway-${port}@localhost`;
+
+async function startNode(
   server: string,
   port: number,
-  url: string,
-  isReady: () => Promise<boolean>,
+  erlang: ReturnType<typeof startErlang>,
   settings: string[],
+  onStop = () => {},
 ): Promise<RunningRabbitmq> {
   const folder = serviceFolder("rabbitmq");
-  const [epmdPort, distributionPort] = [freePort(), freePort()];
   await Bun.write(
     join(folder, "rabbitmq.conf"),
     [
@@ -73,31 +155,21 @@ async function startInstalled(
     ].join("\n"),
   );
   await Bun.write(join(folder, "enabled_plugins"), "[].\n");
-  // A separate name server of Erlang: the shared one would remain as a daemon.
-  const epmd = Bun.spawn([...endWithUs(), "epmd", "-address", "127.0.0.1", "-port", String(epmdPort)], {
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "ignore",
-    detached: true,
-  });
-  epmd.unref();
   const env = {
-    // Erlang creates its cookie there.
-    HOME: folder,
-    ERL_EPMD_PORT: String(epmdPort),
-    RABBITMQ_NODENAME: `slipway-${port}@localhost`,
+    ...erlang.env,
+    RABBITMQ_NODENAME: nodeName(port),
     RABBITMQ_CONF_ENV_FILE: join(folder, "none"),
   };
   const service = await launch({
     name: "RabbitMQ",
-    url,
+    url: `amqp://guest:guest@127.0.0.1:${port}`,
     folder,
     command: [server],
-    isReady,
-    onStop: () => epmd.kill("SIGKILL"),
+    isReady: () => answers(port, protocolHeader),
+    onStop,
     env: {
       ...env,
-      RABBITMQ_DIST_PORT: String(distributionPort),
+      RABBITMQ_DIST_PORT: String(freePort()),
       RABBITMQ_NODE_PORT: String(port),
       RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq.conf"),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
@@ -110,5 +182,5 @@ async function startInstalled(
       RABBITMQ_SERVER_START_ARGS: "-noinput",
     },
   });
-  return Object.assign(service, { control: controlWith([join(dirname(server), "rabbitmqctl")], env) });
+  return Object.assign(service, controlWith([join(dirname(server), "rabbitmqctl")], env));
 }

@@ -1,9 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LogFile } from "../../src/bus/log-file.ts";
 import { manualClock } from "../../src/clock.ts";
+import { eventually } from "../support/eventually.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "slipway-log-file-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -90,7 +91,7 @@ test("a window that the size cuts is reported once", () => {
   expect(cuts[0]).toBeLessThan(60_000);
 });
 
-test("records that could not be written are written later; a process that starts before that begins anew", () => {
+test("records that could not be written are written later, also without a new one; a process that starts before that begins anew", async () => {
   const { file, clock, faults, open, write } = newFile();
   const log = open();
   const other = newFile();
@@ -111,6 +112,7 @@ test("records that could not be written are written later; a process that starts
   expect(other.offsetsOf(other.open())).toEqual([]);
   write(log, 3);
   clock.advance(1_000);
+  await eventually("both are written", () => !existsSync(`${file}.incomplete`));
   write(log, 4, 5);
   expect(open().load()).toEqual(
     [1_000, 1_000, 0, 0].map((ageMs, index) => ({

@@ -22,7 +22,6 @@ export class KeptRecords {
   /** Index of the oldest kept record. */
   #from = 0;
   #bytes = 0;
-  #hasUnwritten = false;
 
   constructor(options: KeptRecordsOptions) {
     this.#options = options;
@@ -47,13 +46,11 @@ export class KeptRecords {
     // A copy, because the body is part of a larger piece of memory.
     this.#keep({ offset, atMs: steady.now(), body: Uint8Array.from(body) });
     file?.add(offset, `[${Buffer.from(body).toString()}]`);
-    this.#hasUnwritten = true;
   }
 
   /** Call before records are delivered: writes all new ones together. */
   write(): void {
-    if (this.#hasUnwritten) this.#options.file?.write();
-    this.#hasUnwritten = false;
+    this.#options.file?.write();
   }
 
   /** Keeps the newest record over the maximum age: a client may resume from it. */

@@ -1,0 +1,196 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
+import { startKafkaNodes } from "../fault-suite/setups/kafka-brokers.ts";
+import { freshPrefix } from "../support/buses.ts";
+import { eventually } from "../support/eventually.ts";
+import { pick } from "../support/length.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+import { startRabbitmqCluster } from "../support/rabbitmq.ts";
+import type { RunningService } from "../support/service-process.ts";
+
+/** A broker of three nodes. */
+interface Nodes {
+  url: string;
+  services: RunningService[];
+  /** Places in `services`: of the leader of the log, and of the replicas that have all of its records. */
+  placesOf(log: string): Promise<{ leader: number; replicas: number[] }>;
+  stop(): Promise<void>;
+}
+
+const limitMs = 120_000;
+const stops: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+}, limitMs);
+
+async function rabbitmqNodes(): Promise<Nodes> {
+  const { url, nodes, streamNodes, stop } = await startRabbitmqCluster();
+  const placesOf = async (log: string) => {
+    const { leader, members } = await streamNodes(log);
+    return { leader, replicas: members };
+  };
+  return { url, services: nodes, placesOf, stop };
+}
+
+async function kafkaNodes(): Promise<Nodes> {
+  const nodes = await startKafkaNodes({ brokers: 3, gateways: 1, announce: async (_, __, port) => port });
+  const addresses = nodes.map(({ gatewayPorts }) => `127.0.0.1:${gatewayPorts[0]}`);
+  return {
+    url: `kafka://${addresses.join(",")}`,
+    services: nodes.map(({ service }) => service),
+    async placesOf(log) {
+      const { topics } = await asAdmin(addresses, (admin) =>
+        admin.metadata({ topics: [log], forceUpdate: true }),
+      );
+      const { leader = 0, isr = [] } = topics.get(log)?.partitions[0] ?? {};
+      return { leader: leader - 1, replicas: isr.map((node) => node - 1).sort() };
+    },
+    stop: () => Promise.all(nodes.map(({ service }) => service.stop())).then(() => {}),
+  };
+}
+
+async function asAdmin<T>(bootstrapBrokers: string[], work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = new Admin({ clientId: "operator", bootstrapBrokers, retries: 5 });
+  try {
+    return await work(admin);
+  } finally {
+    await admin.close().catch(() => {});
+  }
+}
+
+async function topicSettings(url: string, topic: string): Promise<Record<string, unknown>> {
+  const resource = { resourceType: ConfigResourceTypes.TOPIC, resourceName: topic };
+  const [described] = await asAdmin(url.slice("kafka://".length).split(","), (admin) =>
+    admin.describeConfigs({ resources: [resource] }),
+  );
+  return Object.fromEntries((described?.configs ?? []).map(({ name, value }) => [name, value]));
+}
+
+async function startInstance(url: string, prefix: string, instanceId: string): Promise<PushApp> {
+  const app = await startPushApp({
+    "push.cluster-enabled": true,
+    "push.queue.url": url,
+    "push.queue.prefix": prefix,
+    "push.queue.instance-id": instanceId,
+  });
+  stops.push(() => app.stop());
+  await eventually(`${instanceId} is ready`, () => isReady(app), limitMs);
+  return app;
+}
+
+const isReady = async (app: PushApp) => (await app.get("/readyz")).status === 200;
+
+/** A client that moves to another instance on demand. */
+class Mover {
+  readonly received: number[] = [];
+  #client: PushClient | undefined;
+
+  /** Returns whether nothing is missing. */
+  async moveTo(app: PushApp): Promise<boolean> {
+    const before = this.#client;
+    before?.close();
+    await before?.ended();
+    this.collect();
+    const last = before?.parsed.findLast(({ position, lastId }) => position ?? lastId);
+    const resume = last ? `&resume=${last.position ?? last.lastId}` : "";
+    this.#client = await PushClient.open(`${app.wsUrl}?code=anna${resume}`, ["slipway.v1"]);
+    const [welcome] = await this.#client.receivedType("welcome");
+    return welcome?.recovered === true;
+  }
+
+  collect(): void {
+    for (const data of this.#client?.messages.slice(this.#collected) ?? []) this.received.push(Number(data));
+    this.#collected = this.#client?.messages.length ?? 0;
+  }
+  #collected = 0;
+}
+
+// Three nodes take a minute to start.
+const brokers = pick(
+  [],
+  [
+    { name: "rabbitmq", start: rabbitmqNodes },
+    { name: "kafka", start: kafkaNodes },
+  ],
+);
+
+describe.each(brokers)("three nodes of $name", ({ name, start }) => {
+  test("the leader is killed and moved under load: nothing acknowledged is lost, clients resume recovered", async () => {
+    const nodes = await start();
+    stops.push(nodes.stop);
+    const prefix = freshPrefix();
+    const log = `${prefix}.broadcast`;
+    const apps = [
+      await startInstance(nodes.url, prefix, "one"),
+      await startInstance(nodes.url, prefix, "two"),
+    ];
+    await eventually(
+      "three replicas",
+      async () => (await nodes.placesOf(log)).replicas.length === 3,
+      limitMs,
+    );
+    if (name === "kafka")
+      expect(await topicSettings(nodes.url, log)).toMatchObject({
+        "min.insync.replicas": "2",
+        "unclean.leader.election.enable": "false",
+        "message.timestamp.type": "LogAppendTime",
+      });
+    const mover = new Mover();
+    await mover.moveTo(apps[0] as PushApp);
+    let number = 0;
+    let isOver = false;
+    stops.push(() => {
+      isOver = true;
+    });
+    const load = (async () => {
+      for (; !isOver; number++) {
+        const app = apps[number % 2] as PushApp;
+        const message = { targetType: "user", target: "anna", data: String(number) };
+        // A publish that was answered 503 may have been stored.
+        await eventually(
+          `message ${number} is published`,
+          async () =>
+            (await app.publish(message, { "idempotency-key": `${prefix}-${number}` })).status === 200,
+          limitMs,
+        );
+      }
+    })();
+    const leaders: number[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      const { leader } = await nodes.placesOf(log);
+      leaders.push(leader);
+      const before = number;
+      await nodes.services[leader]?.kill();
+      await eventually(
+        "the leader has moved",
+        async () => {
+          const now = (await nodes.placesOf(log)).leader;
+          return now >= 0 && now !== leader;
+        },
+        limitMs,
+      );
+      await eventually("publishing continues", () => number > before + 20, limitMs);
+      for (const app of apps) await eventually("it is ready", () => isReady(app), limitMs);
+      expect(await mover.moveTo(apps[(turn + 1) % 2] as PushApp)).toBe(true);
+      await nodes.services[leader]?.restart();
+      await eventually(
+        "three replicas",
+        async () => (await nodes.placesOf(log)).replicas.length === 3,
+        limitMs,
+      );
+    }
+    isOver = true;
+    await load;
+    await eventually(
+      "everything arrived",
+      () => {
+        mover.collect();
+        return mover.received.length >= number;
+      },
+      limitMs,
+    );
+    expect(mover.received).toEqual(Array.from({ length: number }, (_, each) => each));
+    expect(leaders).toHaveLength(3);
+  }, 600_000);
+});
