@@ -9,22 +9,20 @@ type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"
   mutate: (input: Input, after?: { onSuccess?: (output: Output) => void }) => void;
 };
 
+export interface Outcome<Output> {
+  done?: string | ((output: Output) => string) | undefined;
+  /** Names what failed: "Couldn't save the stages". */
+  failed?: string | undefined;
+  refresh?: string[] | undefined;
+}
+
 /**
  * A change that the user asked for. On success it shows `done` and refetches the queries whose keys begin with a word of
  * `refresh`. `mutate` shows an error as a notification; a caller of `mutateAsync` shows it in the form.
  */
 export function useAct<Input, Output>(
   act: (input: Input) => Promise<Output>,
-  {
-    done,
-    failed,
-    refresh = [],
-  }: {
-    done?: string | ((output: Output) => string);
-    /** Names what failed: "Couldn't save the stages". */
-    failed?: string;
-    refresh?: string[];
-  },
+  { done, failed, refresh = [] }: Outcome<Output>,
 ): Act<Input, Output> {
   const mutation = useMutation({
     mutationFn: async (input: Input) => {

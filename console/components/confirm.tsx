@@ -1,6 +1,7 @@
 import { Button, type ButtonProps, Group, Modal, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
+import { type Outcome, useAct } from "../act.ts";
 import { messageOf } from "../api.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -16,6 +17,9 @@ export function ConfirmButton({
   isDanger = false,
   isWide = false,
   typed,
+  done,
+  failed,
+  refresh,
   "aria-label": name,
   ...button
 }: {
@@ -31,7 +35,8 @@ export function ConfirmButton({
   /** Text that the user types to confirm. */
   typed?: string;
   "aria-label"?: string;
-} & Omit<ButtonProps, "children">) {
+} & Outcome<unknown> &
+  Omit<ButtonProps, "children">) {
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>
@@ -50,7 +55,7 @@ export function ConfirmButton({
         title={<Text fw={620}>{visible(title)}</Text>}
         size={isWide ? "xl" : "md"}
       >
-        <Question {...{ confirm, onConfirm, isDanger, typed }} onClose={close}>
+        <Question {...{ confirm, onConfirm, isDanger, typed, done, failed, refresh }} onClose={close}>
           {children}
         </Question>
       </Modal>
@@ -66,6 +71,7 @@ function Question({
   isDanger,
   typed,
   onClose,
+  ...outcome
 }: {
   children: ReactNode;
   confirm: string;
@@ -73,28 +79,15 @@ function Question({
   isDanger: boolean;
   typed: string | undefined;
   onClose: () => void;
-}) {
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+} & Outcome<unknown>) {
+  const act = useAct(onConfirm, outcome);
   const [text, setText] = useState("");
   const isConfirmed = typed === undefined || [typed, visible(typed)].includes(text.trim());
-  const act = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (thrown) {
-      setProblem(messageOf(thrown));
-    } finally {
-      setBusy(false);
-    }
-  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // The dialog may be opened from within a form.
     event.stopPropagation();
-    if (isConfirmed && !isBusy) void act();
+    if (isConfirmed && !act.isPending) act.mutateAsync(undefined).then(onClose, () => {});
   };
   return (
     <form onSubmit={submit}>
@@ -112,7 +105,9 @@ function Question({
           onChange={(event) => setText(event.currentTarget.value)}
         />
       )}
-      {problem !== null && <Problem title={t("form.actionFailed", { action: confirm })} problem={problem} />}
+      {act.error !== null && (
+        <Problem title={t("form.actionFailed", { action: confirm })} problem={messageOf(act.error)} />
+      )}
       <Group justify="flex-end" mt="lg">
         <Button
           variant="default"
@@ -125,7 +120,7 @@ function Question({
           type="submit"
           disabled={!isConfirmed}
           {...(isDanger ? { color: "red.8" } : {})}
-          loading={isBusy}
+          loading={act.isPending}
         >
           {confirm}
         </Button>

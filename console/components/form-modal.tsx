@@ -1,6 +1,7 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useLayoutEffect, useState } from "react";
+import { type Outcome, useAct } from "../act.ts";
 import { ApiProblem, isChangedMeanwhile, queryClient } from "../api.ts";
 import type { TextName, TextProps } from "../draft.ts";
 import { t } from "../text/text.ts";
@@ -17,23 +18,23 @@ interface Fields<T> {
   errorOf: (path: string) => string | undefined;
 }
 
-interface Form<T> {
+interface Form<T, Output> extends Outcome<Output> {
   title: string;
   /** Words of the button: "Add the user". */
   submit: string;
   /** What the fields hold at first. */
   initial: T;
   /** Throws what the server refused. */
-  onSubmit: (value: T, isOverwriting: boolean) => Promise<unknown>;
+  onSubmit: (value: T, isOverwriting: boolean) => Promise<Output>;
   children: (fields: Fields<T>) => ReactNode;
 }
 
 /** A small form over the page. What was typed is forgotten when it closes: it may be a password. */
-export function FormModal<T extends object>({
+export function FormModal<T extends object, Output>({
   isOpen,
   onClose,
   ...form
-}: Form<T> & { isOpen: boolean; onClose: () => void }) {
+}: Form<T, Output> & { isOpen: boolean; onClose: () => void }) {
   const [isTyped, setTyped] = useState(false);
   return (
     <Modal
@@ -50,21 +51,22 @@ export function FormModal<T extends object>({
 }
 
 /** Holds what is typed into its fields and says at each what the server refused. The modal mounts it while it is open. */
-function ModalForm<T extends object>({
+function ModalForm<T extends object, Output>({
   submit,
   initial,
   onSubmit,
   children,
   onClose,
   onTyped,
-}: Form<T> & { onClose: () => void; onTyped: (isTyped: boolean) => void }) {
+  ...outcome
+}: Form<T, Output> & { onClose: () => void; onTyped: (isTyped: boolean) => void }) {
   const [value, setValue] = useState(initial);
   const [start, setStart] = useState(initial);
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
+  const act = useAct((isOverwriting: boolean) => onSubmit(value, isOverwriting), outcome);
+  const { isPending, error: problem } = act;
   const isTyped = JSON.stringify(value) !== JSON.stringify(start);
   // A successful submit may navigate to another page.
-  useUnsaved(isTyped && !isBusy);
+  useUnsaved(isTyped && !isPending && !act.isSuccess);
   // A layout effect runs before the next key press can close the dialog.
   useLayoutEffect(() => {
     onTyped(isTyped);
@@ -76,20 +78,11 @@ function ModalForm<T extends object>({
     event.stopPropagation();
     void send(false);
   };
-  const send = async (isOverwriting: boolean) => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      await onSubmit(value, isOverwriting);
-      onClose();
-    } catch (thrown) {
-      setProblem(thrown);
+  const send = (isOverwriting: boolean) =>
+    act.mutateAsync(isOverwriting).then(onClose, (thrown: unknown) => {
       // The page shows outdated values.
       if (isChangedMeanwhile(thrown)) void queryClient.invalidateQueries();
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   const refused = problem instanceof ApiProblem ? problem : null;
   const shownPaths = new Set<string>();
   const errorOf = (path: string) => {
@@ -111,7 +104,7 @@ function ModalForm<T extends object>({
   const reload = () => {
     setValue(initial);
     setStart(initial);
-    setProblem(null);
+    act.reset();
   };
   // What stands at its field is not said once more below.
   const isSaidThere = refused?.isAbout(shownPaths) ?? false;
@@ -119,7 +112,9 @@ function ModalForm<T extends object>({
     <form onSubmit={submitForm}>
       <Stack gap="md">
         {fields}
-        {isConflict && <Conflict isPending={isBusy} onReload={reload} onOverwrite={() => void send(true)} />}
+        {isConflict && (
+          <Conflict isPending={isPending} onReload={reload} onOverwrite={() => void send(true)} />
+        )}
         {problem !== null && !isConflict && !isSaidThere && (
           <Problem title={t("form.actionFailed", { action: submit })} problem={problem} />
         )}
@@ -127,7 +122,7 @@ function ModalForm<T extends object>({
           <Button variant="default" onClick={onClose}>
             {t("form.cancel")}
           </Button>
-          <Button type="submit" loading={isBusy}>
+          <Button type="submit" loading={isPending}>
             {submit}
           </Button>
         </Group>
@@ -137,11 +132,11 @@ function ModalForm<T extends object>({
 }
 
 /** A button that opens a form. It bears the form's title, unless it is given other words. */
-export function FormButton<T extends object>({
+export function FormButton<T extends object, Output>({
   label,
   button,
   ...form
-}: Form<T> & { label?: string; button: ButtonProps }) {
+}: Form<T, Output> & { label?: string; button: ButtonProps }) {
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>

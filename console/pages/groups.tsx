@@ -1,7 +1,6 @@
 import { Button, Checkbox, Group as Row, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useAct } from "../act.ts";
 import { useTurnPage } from "../address.ts";
 import { answerOf, api, ifMatch } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
@@ -50,11 +49,6 @@ export default function Groups() {
 }
 
 function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
-  const remove = useAct(() => answerOf(api.groups[":id"].$delete({ param: { id: group.id } })), {
-    done: t("groups.deleted", { name: group.name }),
-    failed: t("groups.deleteFailed", { name: group.name }),
-    refresh: ["groups", "projects"],
-  });
   return (
     <Panel
       title={<span className="foreign">{visible(group.name)}</span>}
@@ -72,7 +66,10 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
               title={t("groups.deleteTitle", { name: group.name })}
               confirm={t("groups.deleteConfirm")}
               isDanger
-              onConfirm={() => remove.mutateAsync(undefined)}
+              onConfirm={() => answerOf(api.groups[":id"].$delete({ param: { id: group.id } }))}
+              done={t("groups.deleted", { name: group.name })}
+              failed={t("groups.deleteFailed", { name: group.name })}
+              refresh={["groups", "projects"]}
             >
               {t("groups.deleteText")}
             </ConfirmButton>
@@ -89,21 +86,6 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
 
 /** The labels that the group's projects may request. */
 function GroupLabels({ group }: { group: Group }) {
-  const save = useAct(
-    ({ labels, revision }: { labels: string[] | null; revision: string | null }) =>
-      answerOf(
-        api.groups[":id"].$patch({
-          param: { id: group.id },
-          header: ifMatch(revision),
-          json: { labels },
-        }),
-      ),
-    {
-      done: t("groups.labelsSaved", { name: group.name }),
-      failed: t("groups.labelsFailed", { name: group.name }),
-      refresh: ["groups"],
-    },
-  );
   return (
     <FormButton
       title={t("groups.labelsTitle", { name: group.name })}
@@ -111,9 +93,14 @@ function GroupLabels({ group }: { group: Group }) {
       label={t("groups.labels")}
       button={{ size: "compact-sm", variant: "default" }}
       initial={{ isAny: group.labels === null, labels: group.labels ?? [], revision: group.revision }}
-      onSubmit={({ isAny, labels, revision }, isOverwriting) =>
-        save.mutateAsync({ labels: isAny ? null : labels, revision: isOverwriting ? null : revision })
-      }
+      onSubmit={({ isAny, labels, revision }, isOverwriting) => {
+        const header = ifMatch(isOverwriting ? null : revision);
+        const json = { labels: isAny ? null : labels };
+        return answerOf(api.groups[":id"].$patch({ param: { id: group.id }, header, json }));
+      }}
+      done={t("groups.labelsSaved", { name: group.name })}
+      failed={t("groups.labelsFailed", { name: group.name })}
+      refresh={["groups"]}
     >
       {({ value, set, errorOf }) => (
         <>
@@ -137,18 +124,16 @@ function GroupLabels({ group }: { group: Group }) {
 }
 
 function AddGroup() {
-  const add = useAct((json: { name: string }) => answerOf(api.groups.$post({ json })), {
-    done: ({ name }) => t("groups.added", { name }),
-    failed: t("groups.addFailed"),
-    refresh: ["groups"],
-  });
   return (
     <FormButton
       title={t("groups.add")}
       submit={t("groups.addSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={{ name: "" }}
-      onSubmit={(group) => add.mutateAsync(group)}
+      onSubmit={(json) => answerOf(api.groups.$post({ json }))}
+      done={({ name }) => t("groups.added", { name })}
+      failed={t("groups.addFailed")}
+      refresh={["groups"]}
     >
       {({ text }) => <TextInput label={t("words.name")} required data-autofocus {...text("name")} />}
     </FormButton>

@@ -110,15 +110,6 @@ function Isolation({ runner: { isolated, isolation, projectUsers, containers } }
 
 function EditRunner({ runner }: { runner: Runner }) {
   const groups = useGroups();
-  const save = useAct(
-    ({ revision, ...json }: Pick<Runner, "labels" | "groupIds"> & { revision: string | null }) =>
-      answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header: ifMatch(revision), json })),
-    {
-      done: t("runners.changed", { name: runner.name }),
-      failed: t("runners.changeFailed", { name: runner.name }),
-      refresh: ["runners"],
-    },
-  );
   return (
     <FormButton
       title={t("runners.editTitle", { name: runner.name })}
@@ -126,9 +117,13 @@ function EditRunner({ runner }: { runner: Runner }) {
       label={t("runners.edit")}
       button={{ size: "compact-sm", variant: "default" }}
       initial={{ labels: runner.labels, groupIds: runner.groupIds, revision: runner.revision }}
-      onSubmit={(value, isOverwriting) =>
-        save.mutateAsync({ ...value, revision: isOverwriting ? null : value.revision })
-      }
+      onSubmit={({ revision, ...json }, isOverwriting) => {
+        const header = ifMatch(isOverwriting ? null : revision);
+        return answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header, json }));
+      }}
+      done={t("runners.changed", { name: runner.name })}
+      failed={t("runners.changeFailed", { name: runner.name })}
+      refresh={["runners"]}
     >
       {({ value, set, errorOf }) => (
         <>
@@ -188,15 +183,6 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
       refresh: ["runners"],
     },
   );
-  const reset = useAct(() => answerOf(api.runners[":id"]["reset-token"].$post({ param })), {
-    failed: t("runners.newTokenFailed", { name }),
-    refresh: ["runners"],
-  });
-  const remove = useAct(() => answerOf(api.runners[":id"].$delete({ param })), {
-    done: t("runners.deleted", { name }),
-    failed: t("runners.deleteFailed", { name }),
-    refresh: ["runners"],
-  });
   return (
     <Group gap={6} className="row-actions">
       <Button
@@ -217,7 +203,11 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
             size="compact-sm"
             title={t("runners.newTokenTitle", { name })}
             confirm={t("runners.newTokenConfirm")}
-            onConfirm={async () => onToken((await reset.mutateAsync(undefined)).token)}
+            onConfirm={async () =>
+              onToken((await answerOf(api.runners[":id"]["reset-token"].$post({ param }))).token)
+            }
+            failed={t("runners.newTokenFailed", { name })}
+            refresh={["runners"]}
           >
             {t("runners.newTokenText")}
           </ConfirmButton>
@@ -228,7 +218,10 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
             title={t("runners.deleteTitle", { name })}
             confirm={t("runners.deleteConfirm")}
             isDanger
-            onConfirm={() => remove.mutateAsync(undefined)}
+            onConfirm={() => answerOf(api.runners[":id"].$delete({ param }))}
+            done={t("runners.deleted", { name })}
+            failed={t("runners.deleteFailed", { name })}
+            refresh={["runners"]}
           >
             {t("runners.deleteText")}
           </ConfirmButton>
@@ -241,17 +234,15 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
 const newRunner = { name: "", labels: [] as string[], concurrency: 2 };
 
 function AddRunner({ onToken }: { onToken: (token: string) => void }) {
-  const add = useAct((json: typeof newRunner) => answerOf(api.runners.$post({ json })), {
-    failed: t("runners.registerFailed"),
-    refresh: ["runners"],
-  });
   return (
     <FormButton
       title={t("runners.register")}
       submit={t("runners.registerSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newRunner}
-      onSubmit={async (runner) => onToken((await add.mutateAsync(runner)).token)}
+      onSubmit={async (json) => onToken((await answerOf(api.runners.$post({ json }))).token)}
+      failed={t("runners.registerFailed")}
+      refresh={["runners"]}
     >
       {({ value, set, text, errorOf }) => (
         <>

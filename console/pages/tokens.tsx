@@ -1,6 +1,5 @@
 import { Checkbox, Select, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
@@ -66,11 +65,6 @@ export default function Tokens() {
 }
 
 function Revoke({ token }: { token: ApiToken }) {
-  const revoke = useAct(() => answerOf(api.tokens[":id"].$delete({ param: { id: token.id } })), {
-    done: t("tokens.revoked", { name: token.name }),
-    failed: t("tokens.revokeFailed", { name: token.name }),
-    refresh: ["tokens"],
-  });
   return (
     <ConfirmButton
       label={t("tokens.revoke")}
@@ -79,7 +73,10 @@ function Revoke({ token }: { token: ApiToken }) {
       title={t("tokens.revokeTitle", { name: token.name })}
       confirm={t("tokens.revokeConfirm")}
       isDanger
-      onConfirm={() => revoke.mutateAsync(undefined)}
+      onConfirm={() => answerOf(api.tokens[":id"].$delete({ param: { id: token.id } }))}
+      done={t("tokens.revoked", { name: token.name })}
+      failed={t("tokens.revokeFailed", { name: token.name })}
+      refresh={["tokens"]}
     >
       {t("tokens.revokeText")}
     </ConfirmButton>
@@ -89,21 +86,20 @@ function Revoke({ token }: { token: ApiToken }) {
 const newToken = { name: "", chosen: ["read"], days: "90" };
 
 function MakeToken({ onMade }: { onMade: (token: string) => void }) {
-  const make = useAct(
-    ({ name, chosen, days }: typeof newToken) => {
-      const expiresAt = days === "0" ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
-      const wanted = scopes.filter((scope) => chosen.includes(scope));
-      return answerOf(api.tokens.$post({ json: { name, scopes: wanted, expiresAt } }));
-    },
-    { failed: t("tokens.createFailed"), refresh: ["tokens"] },
-  );
   return (
     <FormButton
       title={t("tokens.create")}
       submit={t("tokens.createSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newToken}
-      onSubmit={async (token) => onMade((await make.mutateAsync(token)).token)}
+      onSubmit={async ({ name, chosen, days }) => {
+        const expiresAt =
+          days === "0" ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
+        const wanted = scopes.filter((scope) => chosen.includes(scope));
+        onMade((await answerOf(api.tokens.$post({ json: { name, scopes: wanted, expiresAt } }))).token);
+      }}
+      failed={t("tokens.createFailed")}
+      refresh={["tokens"]}
     >
       {({ value, set, text, errorOf }) => (
         <>

@@ -53,18 +53,16 @@ export default function Users() {
 const newUser = { username: "", password: "", role: "user" as User["role"] };
 
 function AddUser() {
-  const add = useAct((json: typeof newUser) => answerOf(api.users.$post({ json })), {
-    done: ({ username }) => t("users.added", { username }),
-    failed: t("users.addFailed"),
-    refresh: ["users"],
-  });
   return (
     <FormButton
       title={t("users.add")}
       submit={t("users.addSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newUser}
-      onSubmit={(user) => add.mutateAsync(user)}
+      onSubmit={(json) => answerOf(api.users.$post({ json }))}
+      done={({ username }) => t("users.added", { username })}
+      failed={t("users.addFailed")}
+      refresh={["users"]}
     >
       {({ value, set, text }) => (
         <>
@@ -117,11 +115,6 @@ function UserMenu({ user }: { user: User }) {
     done: t("users.signedOut", { username }),
     failed: t("users.signOutFailed", { username }),
   });
-  const remove = useAct(() => answerOf(api.users[":id"].$delete({ param })), {
-    done: t("users.deleted", { username }),
-    failed: t("users.deleteFailed", { username }),
-    refresh: ["users"],
-  });
   const isMe = me?.id === user.id;
   return (
     <>
@@ -159,7 +152,10 @@ function UserMenu({ user }: { user: User }) {
             title={t("users.deleteTitle", { username })}
             confirm={t("users.deleteConfirm")}
             isDanger
-            onConfirm={() => remove.mutateAsync(undefined)}
+            onConfirm={() => answerOf(api.users[":id"].$delete({ param }))}
+            done={t("users.deleted", { username })}
+            failed={t("users.deleteFailed", { username })}
+            refresh={["users"]}
           >
             {t("users.deleteText")}
           </ConfirmButton>
@@ -171,14 +167,6 @@ function UserMenu({ user }: { user: User }) {
 }
 
 function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; onClose: () => void }) {
-  const set = useAct(
-    (json: { password: string; keepTokens: boolean }) =>
-      answerOf(api.users[":id"].$patch({ param: { id: user.id }, header: {}, json })),
-    {
-      done: t("users.newPasswordSet", { username: user.username }),
-      failed: t("users.newPasswordFailed", { username: user.username }),
-    },
-  );
   return (
     <FormModal
       title={t("users.newPasswordTitle", { username: user.username })}
@@ -186,7 +174,9 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
       isOpen={isOpen}
       onClose={onClose}
       initial={{ password: "", keepTokens: false }}
-      onSubmit={(fields) => set.mutateAsync(fields)}
+      onSubmit={(json) => answerOf(api.users[":id"].$patch({ param: { id: user.id }, header: {}, json }))}
+      done={t("users.newPasswordSet", { username: user.username })}
+      failed={t("users.newPasswordFailed", { username: user.username })}
     >
       {({ value, set, text }) => (
         <>

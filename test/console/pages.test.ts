@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { violations } from "../support/axe.ts";
-import { becomesLive, openConsole, wide } from "../support/console-page.ts";
+import { becomesLive, inScheme, openConsole, wide } from "../support/console-page.ts";
 import { type ConsoleScene, hostile } from "../support/console-scene.ts";
 import { setUpScene } from "../support/console-setup.ts";
 import { pick } from "../support/length.ts";
@@ -40,11 +40,6 @@ function crowded(page: Page): Promise<string[]> {
       .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
       .map((box) => `${innerWidth}: ${box.outerHTML.slice(0, 160)}`);
   });
-}
-
-async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
-  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-  await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
 }
 
 const pages: [string, (s: ConsoleScene) => string, string][] = [

@@ -5,8 +5,6 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { becomesLive, openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
-import { startDeployServer } from "../support/deploy-server.ts";
-import { freePort } from "../support/free-port.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
 import { pageTasks } from "../support/page-tasks.ts";
@@ -55,36 +53,6 @@ test("the log of a running task appears line by line, and a run by hand leads to
   await page.getByRole("button", { name: "Run again" }).waitFor();
   expect(faults).toEqual([]);
   await close();
-});
-
-test("after a restart of the server an open page recovers and misses nothing", async () => {
-  const listen = { "server.listen": { host: "127.0.0.1", port: freePort() } };
-  const restarted = await startDeployServer(listen);
-  const projectId = await restarted.project(repository.url, { build: gated("restart", 5) });
-  const task = await restarted.run(projectId);
-  const { page, go, close } = await openConsole(browser, restarted.url);
-  await go(`/tasks/${task.id}`);
-  await becomesLive(page);
-  open("restart", 0);
-  await line(page, "line 0").waitFor();
-  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
-
-  await restarted.stop();
-  await page.locator('.side .live-state[data-state="waiting"]').waitFor();
-  open("restart", 1);
-  open("restart", 2);
-  const again = await startDeployServer(listen, restarted.dataDir);
-  await becomesLive(page);
-  open("restart", 3);
-  open("restart", 4);
-  await line(page, "line 4").waitFor();
-  await page.locator('.task-facts .state[data-state="success"]').waitFor();
-  const numbers = await page.locator(".log-text").allInnerTexts();
-  expect(numbers.filter((text) => text.startsWith("line "))).toEqual([0, 1, 2, 3, 4].map((n) => `line ${n}`));
-  expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
-  await close();
-  await again.stop();
-  again.remove();
 });
 
 test("the log shows the stage of its lines, and a stage links to its first line", async () => {

@@ -14,22 +14,24 @@ export interface Violation {
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** Violations found by axe-core, which is evaluated directly: the page's policy forbids script elements. `only`: rules. */
-export async function violations(page: Page, only: string[] = []): Promise<Violation[]> {
+export async function violations(page: Page, only: string[] = [], within = "html"): Promise<Violation[]> {
   await page.evaluate(axe);
   const found = await page.evaluate(
-    async (run) => {
+    async ({ within, ...run }) => {
       type Found = Omit<Violation, "nodes"> & { nodes: { html: string; failureSummary: string }[] };
       const tool = (
-        globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Found[] }> } }
+        globalThis as unknown as {
+          axe: { run(within: string, options: object): Promise<{ violations: Found[] }> };
+        }
       ).axe;
-      return (await tool.run(run)).violations.map((rule) => ({
+      return (await tool.run(within, run)).violations.map((rule) => ({
         id: rule.id,
         impact: rule.impact,
         help: rule.help,
         nodes: rule.nodes.map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`),
       }));
     },
-    { runOnly: only.length > 0 ? { type: "rule", values: only } : { type: "tag", values: tags } },
+    { within, runOnly: only.length > 0 ? { type: "rule", values: only } : { type: "tag", values: tags } },
   );
   return found
     .map((rule) => ({ ...rule, nodes: rule.nodes.filter((node) => !isExempt(rule.id, node)).slice(0, 4) }))

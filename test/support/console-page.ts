@@ -73,3 +73,8 @@ export async function saveForms(page: Page): Promise<void> {
   await saveBar(page).getByRole("button", { name: "Save", exact: true }).click();
   await saveBar(page).waitFor({ state: "detached" });
 }
+
+export async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
+}

@@ -2,7 +2,7 @@ import type { Answer } from "./api-server.ts";
 
 /**
  * The expected callers of each endpoint of the management API, independent of the code that decides. An endpoint that
- * is missing here fails test/api/permissions.test.ts and test/security/matrix.test.ts. A scope after the comma is what an API token needs where it is not the usual one (read for GET, admin for
+ * is missing here fails test/api/permissions.test.ts. A scope after the comma is what an API token needs where it is not the usual one (read for GET, admin for
  * "admin", write for the rest).
  */
 export const apiAccess: Record<string, string> = {

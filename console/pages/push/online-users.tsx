@@ -1,7 +1,6 @@
 import { Button, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Moment } from "../../components/moment.tsx";
@@ -66,11 +65,6 @@ function UserRow({
   isOpened: boolean;
   onToggle: () => void;
 }) {
-  const kick = useAct(() => answerOf(api.push.disconnect.$post({ json: { userId } })), {
-    done: t("push.disconnected", { userId }),
-    failed: t("push.disconnectFailed", { userId }),
-    refresh: ["push-online", "push-connections"],
-  });
   return (
     <>
       <Table.Tr>
@@ -86,7 +80,10 @@ function UserRow({
             title={t("push.disconnectTitle", { userId })}
             confirm={t("push.disconnect")}
             isDanger
-            onConfirm={() => kick.mutateAsync(undefined)}
+            onConfirm={() => answerOf(api.push.disconnect.$post({ json: { userId } }))}
+            done={t("push.disconnected", { userId })}
+            failed={t("push.disconnectFailed", { userId })}
+            refresh={["push-online", "push-connections"]}
           >
             {t("push.disconnectText")}
           </ConfirmButton>

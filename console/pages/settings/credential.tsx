@@ -1,5 +1,4 @@
 import { Group, PasswordInput, SegmentedControl, Text, Textarea, TextInput } from "@mantine/core";
-import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { FormButton } from "../../components/form-modal.tsx";
@@ -10,10 +9,6 @@ import { t } from "../../text/text.ts";
 /** What a private repository is cloned with. It can be replaced and deleted, but not read. */
 export function Credential({ project }: { project: Project }) {
   const param = { id: project.id };
-  const forget = useAct(() => answerOf(api.projects[":id"].credential.$delete({ param })), {
-    done: t("settings.credentialDeleted"),
-    refresh: ["project"],
-  });
   return (
     <div>
       <Text size="sm" fw={600}>
@@ -35,7 +30,9 @@ export function Credential({ project }: { project: Project }) {
               title={t("settings.credentialDeleteQuestion")}
               confirm={t("settings.credentialDelete")}
               isDanger
-              onConfirm={() => forget.mutateAsync(undefined)}
+              onConfirm={() => answerOf(api.projects[":id"].credential.$delete({ param }))}
+              done={t("settings.credentialDeleted")}
+              refresh={["project"]}
             >
               {t("settings.credentialDeleteHint")}
             </ConfirmButton>
@@ -51,16 +48,6 @@ const keyExample = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const newCredential = { kind: "token", username: "git", token: "", privateKey: "" };
 
 function CredentialForm({ projectId, label }: { projectId: number; label: string }) {
-  const store = useAct(
-    ({ kind, username, token, privateKey }: typeof newCredential) =>
-      answerOf(
-        api.projects[":id"].credential.$put({
-          param: { id: projectId },
-          json: kind === "ssh" ? { type: "ssh", privateKey } : { type: "token", username, token },
-        }),
-      ),
-    { done: t("settings.credentialStored"), refresh: ["project"] },
-  );
   return (
     <FormButton
       label={label}
@@ -68,7 +55,16 @@ function CredentialForm({ projectId, label }: { projectId: number; label: string
       submit={t("settings.credentialStore")}
       button={{ variant: "default", size: "compact-sm" }}
       initial={newCredential}
-      onSubmit={(credential) => store.mutateAsync(credential)}
+      onSubmit={({ kind, username, token, privateKey }) =>
+        answerOf(
+          api.projects[":id"].credential.$put({
+            param: { id: projectId },
+            json: kind === "ssh" ? { type: "ssh", privateKey } : { type: "token", username, token },
+          }),
+        )
+      }
+      done={t("settings.credentialStored")}
+      refresh={["project"]}
     >
       {({ value, set, text }) => (
         <>

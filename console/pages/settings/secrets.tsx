@@ -110,10 +110,6 @@ function scopeChoices(): { value: Scope; label: string }[] {
 
 function SecretRow({ projectId, secret }: { projectId: number; secret: Secret }) {
   const { name, scope, isScopeChosen } = secret;
-  const remove = useAct(
-    () => answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } })),
-    { done: t("variables.secretDeleted", { name }), refresh: ["project"] },
-  );
   const choose = useAct(
     (chosen: Scope) =>
       answerOf(
@@ -154,7 +150,11 @@ function SecretRow({ projectId, secret }: { projectId: number; secret: Secret })
             title={t("variables.deleteQuestion", { name })}
             confirm={t("variables.deleteSecret")}
             isDanger
-            onConfirm={() => remove.mutateAsync(undefined)}
+            onConfirm={() =>
+              answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } }))
+            }
+            done={t("variables.secretDeleted", { name })}
+            refresh={["project"]}
           >
             {t("variables.deleteHint")}
           </ConfirmButton>

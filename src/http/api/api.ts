@@ -47,7 +47,6 @@ import { samplesApi } from "./samples.ts";
 import { searchApi } from "./search.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
-import { unsignedWebhooksApi } from "./unsigned-webhooks.ts";
 import { usersApi } from "./users.ts";
 import { webhookApi } from "./webhook.ts";
 
@@ -70,7 +69,6 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectSecretsApi(deps))
     .route("/api", notificationsApi(deps))
     .route("/api", webhookApi(deps))
-    .route("/api", unsignedWebhooksApi(deps))
     .route("/api", deliveriesApi(deps))
     .route("/api", replaysApi(deps))
     .route("/api", samplesApi(deps))

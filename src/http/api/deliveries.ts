@@ -4,16 +4,16 @@ import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 import {
+  countsShape,
   deliveryFilter,
   deliveryJson,
   deliveryList,
   deliveryShape,
-  statusShape,
   summaryJson,
 } from "./delivery-shape.ts";
 import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { maxId, queryId, time } from "./scalars.ts";
+import { maxId, queryId } from "./scalars.ts";
 import { json, listJson, onlyGiven, pageQuery, z } from "./shape.ts";
 
 const route = routesOf("deliveries");
@@ -53,15 +53,7 @@ const deliveryStats = route("get", "/webhooks/stats", {
   description:
     "Deliveries by status in steps of a quarter of an hour, of the projects that the caller may view.",
   access: "signed-in",
-  ok: json(
-    "Counts, oldest first; steps without a delivery are left out.",
-    z.object({
-      from: time,
-      to: time,
-      bucketSeconds: z.number().int(),
-      items: z.array(z.object({ at: time, status: statusShape, count: z.number().int() })),
-    }),
-  ),
+  ok: json("Counts, oldest first; steps without a delivery are left out.", countsShape),
 });
 
 export function deliveriesApi({ store: { deliveries }, clock }: ApiDeps) {

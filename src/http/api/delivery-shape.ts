@@ -13,6 +13,22 @@ import { listOf, z } from "./shape.ts";
 export const statusShape = z.enum(deliveryStatuses);
 export const codeShape = z.enum(deliveryCodes);
 
+/** What a configuration makes of a delivery. */
+export const judgementShape = z.object({
+  status: statusShape,
+  code: codeShape,
+  reason: z.string(),
+  reasonParts: reasonPartsShape,
+});
+
+/** Deliveries by outcome. */
+export const countsShape = z.object({
+  from: time,
+  to: time,
+  bucketSeconds: z.number().int(),
+  items: z.array(z.object({ at: time, status: statusShape, count: z.number().int() })),
+});
+
 /** Filters of lists, in addition to project and group. */
 export const deliveryFilter = {
   status: statusShape.optional(),

@@ -10,15 +10,16 @@ import { json, onlyGiven, z } from "./shape.ts";
 
 const route = routesOf("overview");
 const maxNamed = 5;
+const maxUnsigned = 20;
+
+const unsignedShape = z.object({
+  items: z.array(z.object({ projectId: id, projectName: z.string() })),
+  total: z.number().int(),
+});
 
 export const noticesShape = z
   .object({
-    unsignedWebhooks: z
-      .object({
-        items: z.array(z.object({ projectId: id, projectName: z.string() })),
-        total: z.number().int(),
-      })
-      .openapi({ description: "Enabled webhooks without a secret." }),
+    unsignedWebhooks: unsignedShape.openapi({ description: "Enabled webhooks without a secret." }),
     approvals: z
       .object({
         items: z.array(z.object({ taskId: id, projectId: id, projectName: z.string() })),
@@ -37,6 +38,15 @@ const getNotices = route("get", "/notices", {
   description: `Of projects that the caller may view; each list names at most ${maxNamed}.`,
   access: "signed-in",
   ok: json("The notices.", noticesShape),
+});
+
+const listUnsigned = routesOf("webhook")("get", "/webhooks/unsigned", {
+  summary: "Webhooks without a secret",
+  description:
+    `Projects whose webhook is enabled without a secret: anyone who knows the address can start builds. Lists at most ${maxUnsigned} ` +
+    `projects that the caller may view, by name.`,
+  access: "signed-in",
+  ok: json("The projects and their total number.", unsignedShape.openapi("UnsignedWebhooks")),
 });
 
 export type NoticeKeepers = Pick<Keepers, "webhookConfigs" | "tasks" | "search" | "runners" | "permissions">;
@@ -64,5 +74,10 @@ export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
 }
 
 export function noticesApi({ store }: ApiDeps) {
-  return newApi().openapi(getNotices, async (c) => c.json(await noticesFor(c, store), 200));
+  return newApi()
+    .openapi(getNotices, async (c) => c.json(await noticesFor(c, store), 200))
+    .openapi(listUnsigned, async (c) => {
+      const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
+      return c.json(await store.webhookConfigs.unsigned(visibleProjectIds, maxUnsigned), 200);
+    });
 }

@@ -1,5 +1,5 @@
 import { meShape } from "./auth.ts";
-import { statusShape } from "./delivery-shape.ts";
+import { countsShape } from "./delivery-shape.ts";
 import { noticesShape } from "./notices.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { id, ownPermission, time } from "./scalars.ts";
@@ -80,14 +80,7 @@ export const overviewShape = z
         z.object({ ...briefTask, projectId: id, projectName: z.string(), at: time, ms: count.nullable() }),
       )
       .openapi({ description: "The last successful deploys of all projects, newest first." }),
-    deliveries: z
-      .object({
-        from: time,
-        to: time,
-        bucketSeconds: count,
-        items: z.array(z.object({ at: time, status: statusShape, count })),
-      })
-      .openapi({ description: "Deliveries by outcome in the last day." }),
+    deliveries: countsShape.openapi({ description: "Deliveries by outcome in the last day." }),
     gateway: z
       .object({
         at: time.openapi({ description: "The end of both series." }),

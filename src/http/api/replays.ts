@@ -5,9 +5,8 @@ import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-rep
 import { type ApiContext, audit, callerOf } from "./context.ts";
 import {
   answerShape,
-  codeShape,
   deliveryFilter,
-  statusShape,
+  judgementShape,
   summaryJson,
   summaryShape,
   triggered,
@@ -87,18 +86,10 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
           .array(
             z.object({
               delivery: summaryShape,
-              expected: z
-                .object({
-                  status: statusShape,
-                  code: codeShape,
-                  reason: z.string(),
-                  reasonParts: reasonPartsShape,
-                })
-                .nullable()
-                .openapi({
-                  description:
-                    "In a preview: the outcome by the current rules, each delivery on its own. Null after a replay.",
-                }),
+              expected: judgementShape.nullable().openapi({
+                description:
+                  "In a preview: the outcome by the current rules, each delivery on its own. Null after a replay.",
+              }),
               response: answerShape.nullable(),
               problem: z.string().nullable().openapi({
                 description: "Why it was not replayed; a refusal has its record in `response`.",

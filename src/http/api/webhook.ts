@@ -8,9 +8,8 @@ import { whatIf } from "../../webhook/what-if.ts";
 import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import {
   answerShape,
-  codeShape,
+  judgementShape,
   normalizedShape,
-  statusShape,
   summaryJson,
   summaryShape,
   traceShape,
@@ -18,7 +17,7 @@ import {
   triggerFaults,
 } from "./delivery-shape.ts";
 import type { ApiDeps } from "./deps.ts";
-import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
+import { traceJson, withReasonParts } from "./reason-shape.ts";
 import { tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
@@ -66,14 +65,6 @@ const resetKey = route("post", "/projects/{id}/webhook/reset-key", {
   ),
 });
 
-const decisionShape = z.object({
-  status: statusShape,
-  code: codeShape,
-  reason: z.string(),
-  reasonParts: reasonPartsShape,
-  httpStatus: z.number().int(),
-});
-
 const testWebhook = route("post", "/projects/{id}/webhook/test", {
   summary: "Send a test delivery",
   description:
@@ -103,7 +94,7 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
     z.union([
       z.object({
         dryRun: z.literal(true),
-        decision: decisionShape,
+        decision: judgementShape.extend({ httpStatus: z.number().int() }),
         normalized: normalizedShape,
         trace: traceShape,
       }),
@@ -111,13 +102,6 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
     ]),
   ),
   accepted: json("A task was created.", answerShape),
-});
-
-const judgementShape = z.object({
-  status: statusShape,
-  code: codeShape,
-  reason: z.string(),
-  reasonParts: reasonPartsShape,
 });
 
 const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
