@@ -1,7 +1,7 @@
 import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
 import type { AppContext, AppRole, Part, WorkerContext } from "./app/part.ts";
 import { buildPushPart } from "./app/push-part.ts";
-import { workerOperations } from "./app/worker-operations.ts";
+import { workerHealth } from "./app/worker-health.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
 import { messageOf } from "./errors.ts";
@@ -72,7 +72,7 @@ export async function buildApp(
       operationRoutes({
         metricsToken: config["metrics.token"],
         keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
-        ...(worker && push ? workerOperations(worker, push, metrics, checks) : { metrics, checks }),
+        ...(worker && push ? workerHealth(worker, push, metrics, checks) : { metrics, checks }),
       }),
     );
     for (const part of parts) await part.prepare?.();

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
+import { buildExpiry } from "../expiry.ts";
 import { consolePages } from "../http/console.ts";
 import { GatewayHistory } from "../http/gateway-history.ts";
 import {
@@ -13,7 +14,6 @@ import {
 import type { Store } from "../model/store.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
-import { buildRetention } from "../retention.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishLive, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
@@ -82,7 +82,7 @@ export async function buildDeployPart(
   const history =
     operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, store, log });
   const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
-  const expiredSessions = buildRetention({
+  const expiredSessions = buildExpiry({
     what: "sessions and attempts",
     retentionDays: 0,
     async *batches(before) {

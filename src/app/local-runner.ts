@@ -12,12 +12,12 @@ import {
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { newToken } from "../account/credential.ts";
+import { buildBackoff } from "../clock.ts";
 import { startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
-import { buildBackoff } from "../runner/backoff.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Credentials } from "../account/credential.ts";
+import { buildExpiry } from "../expiry.ts";
 import { runnerRoutes } from "../http/runner-routes.ts";
 import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
-import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildApprovals } from "../task/approval/approvals.ts";
 import type { Live } from "../task/events/live.ts";
@@ -11,6 +11,7 @@ import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
 import { buildWaitingNote } from "../task/events/waiting-note.ts";
 import { buildWakeups } from "../task/events/wakeups.ts";
+import { expiredTasks } from "../task/expired-tasks.ts";
 import { buildDispatch } from "../task/hand-out/dispatch.ts";
 import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
@@ -24,7 +25,6 @@ import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildRecentWait } from "../task/queue/recent-wait.ts";
 import { buildWatchedTime } from "../task/queue/watched-time.ts";
-import { expiredTasks } from "../task/retention.ts";
 import type { AppContext } from "./part.ts";
 
 export interface TaskPartOptions {
@@ -88,7 +88,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const approvals = buildApprovals({ store, events, log });
   const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
-  const retention = buildRetention({
+  const expiry = buildExpiry({
     what: "tasks",
     retentionDays: config["tasks.retentionDays"],
     batches: (before) => expiredTasks(store.expiredTasks, before),
@@ -108,7 +108,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
       reaper.start();
       approvals.start();
       outbox.start();
-      if (config["tasks.retentionDays"] > 0) retention.start();
+      if (config["tasks.retentionDays"] > 0) expiry.start();
     },
     /** Hands out no more tasks; running tasks stay with their runners. */
     drain: () => dispatch.close(),
@@ -119,7 +119,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
       reaper.stop();
       approvals.stop();
       runnerWatch.stop();
-      await retention.close();
+      await expiry.close();
       wakeups.close();
       await events.flushed();
       await outbox.close(closeWithinMs);

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { messageOf } from "../errors.ts";
+import { buildExpiry } from "../expiry.ts";
 import { networksOf } from "../http/client-address.ts";
 import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
-import { buildRetention } from "../retention.ts";
 import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
@@ -14,11 +14,11 @@ import { version } from "../version.ts";
 import { buildHookDirectory } from "../webhook/decide/locate.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
+import { expiredDeliveries } from "../webhook/expired-deliveries.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";
 import { buildPoller } from "../webhook/poll/poller.ts";
 import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays } from "../webhook/replay.ts";
-import { expiredDeliveries } from "../webhook/retention.ts";
 import { buildTestDeliveries } from "../webhook/test-delivery.ts";
 import type { AppContext } from "./part.ts";
 import { runnerFolders } from "./runner-folder.ts";
@@ -83,7 +83,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     onFloodWriteFailed: (error) =>
       log.error({ error: messageOf(error) }, "refused deliveries could not be counted"),
   });
-  const retention = buildRetention({
+  const expiry = buildExpiry({
     what: "deliveries",
     retentionDays: config["webhook.deliveryRetentionDays"],
     batches: (before) => expiredDeliveries(store.deliveries, before),
@@ -115,14 +115,14 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     pollNow: poller.pollNow,
     /** Starts the deletion of old records and the polls. */
     async start(): Promise<void> {
-      retention.start();
+      expiry.start();
       await poller.start();
     },
     /** Resolves when no deletion is in progress. */
-    cleaned: () => retention.settled(),
+    cleaned: () => expiry.settled(),
     async close(): Promise<void> {
       await poller.close();
-      await retention.close();
+      await expiry.close();
       await receiver.close();
     },
   };

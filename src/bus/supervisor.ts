@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { buildBackoff, type Clock, pause } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { BusState } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
@@ -50,13 +50,15 @@ export class Supervisor<Session extends Closeable> {
   #session: Session | undefined;
   #current: AbortController | undefined;
   #pauses = new Map<string, Pause>();
-  #wake: (() => void) | undefined;
+  readonly #backoff: ReturnType<typeof buildBackoff>;
+  readonly #closing = new AbortController();
   #isClosed = false;
   #loop: Promise<void> | undefined;
   #loggedFailureAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SupervisorOptions<Session>) {
     this.#options = options;
+    this.#backoff = buildBackoff(options.minDelayMs, options.maxDelayMs, options.random);
   }
 
   start(): void {
@@ -94,18 +96,17 @@ export class Supervisor<Session extends Closeable> {
     this.#session = undefined;
     await session?.close();
     this.#current?.abort(new Error("closed"));
-    this.#wake?.();
+    this.#closing.abort();
     await this.#loop;
   }
 
   async #run(): Promise<void> {
-    let failures = 0;
     while (!this.#isClosed) {
       const openedAt = this.#options.clock.now();
       const reason = await this.#runSession();
       if (this.#isClosed) return;
-      failures = this.#options.clock.now() - openedAt >= stableMs ? 0 : failures + 1;
-      await this.#backOff(reason, failures);
+      if (this.#options.clock.now() - openedAt >= stableMs) this.#backoff.reset();
+      await this.#backOff(reason);
     }
   }
 
@@ -158,22 +159,13 @@ export class Supervisor<Session extends Closeable> {
     return reason;
   }
 
-  async #backOff(reason: unknown, failures: number): Promise<void> {
-    const { minDelayMs, maxDelayMs, random } = this.#options;
-    const ceiling = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(failures, 16));
-    const delayMs = Math.round(ceiling * (0.5 + random() / 2));
+  async #backOff(reason: unknown): Promise<void> {
+    const delayMs = Math.round(this.#backoff.nextMs());
     const wasReady = this.#state.ready;
     const detail = `${reasonOf(reason)}, next try in ${(delayMs / 1000).toFixed(1)} s`;
     this.#setState({ ready: false, detail });
     this.#logFailure(detail, wasReady);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, delayMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    await pause(delayMs, this.#closing.signal);
   }
 
   /** Logs an outage once at its start and then once a minute, not per attempt. */

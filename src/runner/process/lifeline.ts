@@ -1,7 +1,6 @@
-import { pause, steadyClock } from "../../clock.ts";
+import { buildBackoff, pause, steadyClock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { ownCommand } from "../../own-command.ts";
-import { buildBackoff } from "../backoff.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
 import { engineEnvironment } from "./container.ts";
 import { type GuardMessage, guardCommand } from "./guard.ts";

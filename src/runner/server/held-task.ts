@@ -1,7 +1,6 @@
-import { type Clock, pause } from "../../clock.ts";
+import { buildBackoff, type Clock, pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { buildBackoff } from "../backoff.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
 import type { KillAt } from "../process/process-tree.ts";
 import {

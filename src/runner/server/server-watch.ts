@@ -1,7 +1,6 @@
-import type { Clock } from "../../clock.ts";
+import { buildBackoff, type Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { buildBackoff } from "../backoff.ts";
 import { isTokenRefused } from "./server-client.ts";
 
 export interface ServerWatchOptions {

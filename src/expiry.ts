@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
-export interface RetentionOptions {
+export interface ExpiryOptions {
   /** For the log: "deliveries". */
   what: string;
   retentionDays: number;
@@ -22,7 +22,7 @@ const pauseMs = 20;
  * Deletes expired records in small batches: at start, then every hour, or four times per retention time if that is shorter
  * than four hours.
  */
-export function buildRetention(options: RetentionOptions) {
+export function buildExpiry(options: ExpiryOptions) {
   const { what, retentionDays, log } = options;
   let timer: ReturnType<typeof setInterval> | undefined;
   let running: Promise<void> | null = null;

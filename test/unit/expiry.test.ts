@@ -1,12 +1,12 @@
 import { test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
-import { buildRetention } from "../../src/retention.ts";
+import { buildExpiry } from "../../src/expiry.ts";
 import { eventually } from "../support/eventually.ts";
 
 test("a retention time shorter than an hour is checked four times within itself", async () => {
   let rounds = 0;
-  const retention = buildRetention({
+  const retention = buildExpiry({
     what: "records",
     retentionDays: 40 / 86_400_000,
     async *batches() {

@@ -9,7 +9,7 @@ import type { PushPart } from "./push-part.ts";
 type Operations = Pick<OperationsOptions, "metrics" | "checks">;
 
 /** /metrics and /readyz of a worker answer for all workers. Its own part of these answers goes to the supervisor. */
-export function workerOperations(
+export function workerHealth(
   { link, bootTag, worker }: WorkerContext,
   { gateway }: PushPart,
   metrics: Metrics,
