@@ -101,10 +101,10 @@ export const runTask = z.object({
   repo: z.object({
     url: z.string(),
     submodules: z.boolean(),
-    /** Whether the files of Git LFS are fetched. Absent: no. */
-    lfs: z.boolean().optional(),
-    /** The code of a fork: its submodules are fetched without the credential. Absent: no. */
-    isFork: z.boolean().optional(),
+    /** Whether the files of Git LFS are fetched. */
+    lfs: z.boolean(),
+    /** The code of a fork: its submodules are fetched without the credential. */
+    isFork: z.boolean(),
     credential: z
       .discriminatedUnion("type", [
         z.object({ type: z.literal("token"), username: z.string(), token: z.string() }),
@@ -113,28 +113,23 @@ export const runTask = z.object({
       .nullable(),
     /** The server permits a local path (samples, or tasks.allowLocalRepositories). */
     allowLocal: z.boolean(),
-    /** Origins of Git servers that may be used over http too; earlier servers do not send it. */
-    trusted: z.array(z.string()).default([]),
+    /** Origins of Git servers that may be used over http too. */
+    trusted: z.array(z.string()),
   }),
   ref: z.string(),
   commit: z.string().nullable(),
   stages: z.array(taskStage),
-  /** Limits for each stage; null or missing: none. */
-  resources: z
-    .object({
-      memoryBytes: z.number().int().nullable(),
-      cpus: z.number().nullable(),
-      processes: z.number().int().nullable(),
-      nice: z.number().int().min(0).max(19),
-    })
-    .optional(),
+  /** Limits for each stage; null: none. */
+  resources: z.object({
+    memoryBytes: z.number().int().nullable(),
+    cpus: z.number().nullable(),
+    processes: z.number().int().nullable(),
+    nice: z.number().int().min(0).max(19),
+  }),
   /** Folders of the workspace that are kept for the next task of the project. */
-  cache: z.array(z.string()).optional(),
+  cache: z.array(z.string()),
   /** Tasks with another scope do not share these folders. It becomes part of a path. */
-  cacheScope: z
-    .string()
-    .regex(/^(protected|other|fork-[0-9a-f]{12})$/)
-    .optional(),
+  cacheScope: z.string().regex(/^(protected|other|fork-[0-9a-f]{12})$/),
   /** Plain environment, CI_* included. */
   env: z.record(z.string(), z.string()),
   /** Passed as environment too, and masked in the log. */
@@ -162,8 +157,8 @@ export const runTask = z.object({
       z.object({ step: z.literal("deploy"), workspace: keptRelease }),
     ])
     .optional(),
-  /** Tasks of the project whose built workspaces still wait. The runner removes those of other tasks. Absent: none. */
-  waitingTasks: z.array(z.number().int()).optional(),
+  /** Tasks of the project whose built workspaces still wait. The runner removes those of other tasks. */
+  waitingTasks: z.array(z.number().int()),
   /** Absent: a project of an earlier version, of which one workspace is kept. */
   release: z
     .object({

@@ -82,7 +82,10 @@ export function sampleInstruction(
     attempt: 1,
     lease: "a-lease",
     projectId: 1,
-    repo: { url, submodules: false, credential: null, allowLocal: true, trusted: [] },
+    repo: {
+      ...{ url, submodules: false, lfs: false, isFork: false },
+      ...{ credential: null, allowLocal: true, trusted: [] },
+    },
     ref: "refs/heads/main",
     commit: null,
     stages: Object.entries(scripts).map(([name, script]) => ({
@@ -92,6 +95,10 @@ export function sampleInstruction(
       directory: "",
       healthCheck: null,
     })),
+    resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
+    cache: [],
+    cacheScope: "other",
+    waitingTasks: [],
     env: {},
     secrets: {},
     limits: sampleLimits(leaseMs),

@@ -109,7 +109,7 @@ async function runPrevious(
     const end = await runStage(stage, context, { replacing: async () => true, started, proven });
     if (end.state !== "success") return end.reason;
   }
-  const waitingTasks = instruction.waitingTasks ?? [];
+  const { waitingTasks } = instruction;
   // It serves, and is kept already: only its place among the releases is not recorded.
   await workspace
     .close({ state: "kept", keep: Number.POSITIVE_INFINITY, waitingTasks })

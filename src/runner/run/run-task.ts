@@ -183,7 +183,7 @@ async function closeWorkspace(
       : isSuccess && release?.isKept !== false
         ? { state: "kept", keep: release ? releases : 1 }
         : { state: "gone" };
-  await opened?.workspace.close({ ...becomes, ...(waitingTasks ? { waitingTasks } : {}) });
+  await opened?.workspace.close({ ...becomes, waitingTasks });
 }
 
 /** The releases of the project on this runner, with their disk use. */
@@ -242,7 +242,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return stoppedEnd("checkout", held);
 
   const isBuilding = !release && instruction.stages.some(({ name }) => name === "build");
-  const cachePaths = isBuilding ? (instruction.cache ?? []) : [];
+  const cachePaths = isBuilding ? instruction.cache : [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, user);
   if (cachePaths.length > 0)
     for (const line of await cache.link(workspace.source, cachePaths)) stream.writeLine("checkout", line);

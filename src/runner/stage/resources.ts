@@ -1,7 +1,7 @@
 import type { RunTask } from "../protocol.ts";
 
 /** Limits of one stage; null: none. */
-export type Resources = NonNullable<RunTask["resources"]>;
+export type Resources = RunTask["resources"];
 
 /** The most that this runner lets a stage use; null: no limit. */
 export interface ResourceBounds {
@@ -9,15 +9,12 @@ export interface ResourceBounds {
   cpus: number | null;
 }
 
-const unbounded: Resources = { memoryBytes: null, cpus: null, processes: null, nice: 0 };
-
 /** The project's limits, within those of the runner. */
-export function resourcesFor(asked: RunTask["resources"], bounds: ResourceBounds): Resources {
-  const resources = asked ?? unbounded;
+export function resourcesFor(asked: Resources, bounds: ResourceBounds): Resources {
   return {
-    ...resources,
-    memoryBytes: smaller(resources.memoryBytes, bounds.memoryBytes),
-    cpus: smaller(resources.cpus, bounds.cpus),
+    ...asked,
+    memoryBytes: smaller(asked.memoryBytes, bounds.memoryBytes),
+    cpus: smaller(asked.cpus, bounds.cpus),
   };
 }
 

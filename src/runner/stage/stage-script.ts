@@ -217,7 +217,7 @@ export function endOf(
 function containerFault(exitCode: number | null, { resources }: RunTask): string {
   if (exitCode === 125) return reasonText("container_not_started");
   if (exitCode === 127) return reasonText("command_not_found");
-  const memory = resources?.memoryBytes ?? null;
+  const memory = resources.memoryBytes;
   if (exitCode !== 137 || memory === null) return "";
   return reasonText("memory_limit", { limit: Math.round(memory / 1024 ** 2) });
 }

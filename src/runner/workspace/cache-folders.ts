@@ -16,7 +16,6 @@ import type { Logger } from "../../logger.ts";
 import type { RunTask } from "../protocol.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { removeFolder } from "./remove-folder.ts";
-import { cacheScopeOf } from "./trust.ts";
 
 /** A cache that no task used for this long is removed at the start of a runner. */
 const unusedMs = 90 * 24 * 3_600_000;
@@ -36,7 +35,7 @@ export interface LinkedFolder {
 /** Folders of a project that survive its tasks, in one folder of the runner for each trust level. */
 export function openCacheFolders(
   root: string,
-  instruction: Pick<RunTask, "projectId" | "ref" | "cacheScope">,
+  instruction: Pick<RunTask, "projectId" | "cacheScope">,
   /** The account that runs the scripts, if it is not the runner's own. */
   owner: Owner | null,
 ) {
@@ -119,11 +118,9 @@ export async function sweepCacheFolders(root: string, now: number, log: Logger):
   }
 }
 
-function nameOf(instruction: Pick<RunTask, "projectId" | "ref" | "cacheScope">): string {
-  const { projectId } = instruction;
-  const scope = cacheScopeOf(instruction);
-  if (scope === "protected") return `protected-${projectId}`;
-  return scope === "other" ? `project-${projectId}` : scope.replace("-", `-${projectId}-`);
+function nameOf({ projectId, cacheScope }: Pick<RunTask, "projectId" | "cacheScope">): string {
+  if (cacheScope === "protected") return `protected-${projectId}`;
+  return cacheScope === "other" ? `project-${projectId}` : cacheScope.replace("-", `-${projectId}-`);
 }
 
 function partsOf(path: string): string[] {

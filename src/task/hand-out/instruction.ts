@@ -73,7 +73,6 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
   // The author of a fork can read all that the scripts can.
   const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened, parts.features);
-  const waitingTasks = await waitingTasksOf(task, keepers);
   return {
     type: "run_task",
     taskId: task.id,
@@ -92,7 +91,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     commit: task.commit,
     ...run,
     ...approvalOf(task, parts.now),
-    ...(waitingTasks.length > 0 ? { waitingTasks } : {}),
+    waitingTasks: await waitingTasksOf(task, keepers),
     resources: resourcesOf(project),
     cache: project.cache,
     cacheScope: cacheScopeOf(task, project),
