@@ -1,3 +1,4 @@
+import type { HostApi } from "./api/host-api.ts";
 import type { EventKind, PayloadParser } from "./delivery/payloads.ts";
 import type { HostPages } from "./pages.ts";
 import type { ConfiguredProof, Proof } from "./proof/proof.ts";
@@ -24,6 +25,8 @@ export interface GitHost {
   token?: TokenPlace;
   /** The first that fits a repository counts. */
   statuses?: readonly StatusApi[];
+  /** By which webhooks and deploy keys are created. */
+  api?: HostApi;
 }
 
 export interface TokenPlace {

@@ -1,8 +1,9 @@
 import { isSameSecret } from "../secrets.ts";
+import { allEventFields, type HostApi, missingEventFields, otherAddress } from "./api/host-api.ts";
 import { gitlabEvents } from "./delivery/event-names.ts";
 import { firstHeader } from "./delivery/headers.ts";
 import { inUrl } from "./delivery/in-url.ts";
-import { at, listAt } from "./delivery/json-reader.ts";
+import { at, isTrueAt, listAt, textAt } from "./delivery/json-reader.ts";
 import type { GitHost } from "./git-host.ts";
 import { githubPages } from "./pages.ts";
 import { hmacOf, type Proof, type SignedRequest, tokenProof } from "./proof/proof.ts";
@@ -38,6 +39,40 @@ const words = statusWords<object>({
 
 const checkRunsIn = (json: unknown) => (Array.isArray(json) ? json : listAt(json, "check_runs"));
 
+/** https://gitee.com/api/v5/swagger: postV5ReposOwnerRepoHooks, patchV5ReposOwnerRepoHooksId, postV5ReposOwnerRepoKeys */
+const api: HostApi = {
+  baseOf: (origin) => `${origin}/api/v5`,
+  headers: { accept: "application/json" },
+  // Gitee names neither the permissions of a token nor its end.
+  tokenFacts: async (_, answer) => ({
+    ...{ login: textAt(answer.json, "login"), scopes: null, missing: [], expiresAt: null },
+  }),
+  minSearchLength: 1,
+  repositories: ({ search }) => ({
+    path: "/user/repos",
+    query: { affiliation: "owner, admin", sort: "pushed", ...(search === "" ? {} : { q: search }) },
+  }),
+  repositoriesIn: (json) => listAt(json),
+  readRepository: (json) => ({
+    path: textAt(json, "full_name"),
+    httpsUrl: textAt(json, "html_url"),
+    sshUrl: textAt(json, "ssh_url"),
+    isPrivate: isTrueAt(json, "private"),
+  }),
+  pathOf: (path) => `/repos/${inUrl(path)}`,
+  largestPage: { per_page: "100" },
+  hookUrl: (json) => textAt(json, "url"),
+  // 0: the password is sent as it is, in X-Gitee-Token.
+  hookBody: ({ url, secret }) => ({ url, encryption_type: 0, password: secret, ...allEventFields }),
+  newHookFields: {},
+  updateMethod: "PATCH",
+  differences: (hook, url) => [otherAddress(textAt(hook, "url") !== url), missingEventFields(hook)],
+  keys: "keys",
+  readOnlyKeyFields: {},
+  // Deploy keys of Gitee can never push.
+  isReadOnlyKey: () => true,
+};
+
 export const gitee = {
   title: "Gitee",
   servers: ["gitee.com"],
@@ -69,4 +104,5 @@ export const gitee = {
       },
     },
   ],
+  api,
 } satisfies GitHost;

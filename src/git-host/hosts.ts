@@ -35,7 +35,14 @@ export const gitHosts = {
 
 export type ProviderName = keyof typeof gitHosts;
 
+/** Hosts whose API creates webhooks and deploy keys. */
+export type HostKind = {
+  [Name in ProviderName]: (typeof gitHosts)[Name] extends { api: object } ? Name : never;
+}[ProviderName];
+
 export const providerNames = Object.keys(gitHosts) as [ProviderName, ...ProviderName[]];
+
+export const hostKinds = providerNames.filter((name) => "api" in gitHosts[name]) as [HostKind, ...HostKind[]];
 
 export function gitHostOf(name: ProviderName): GitHost {
   return gitHosts[name];

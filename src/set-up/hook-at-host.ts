@@ -1,9 +1,9 @@
 import { Fault, messageOf } from "../errors.ts";
+import { compareHook, type HostRequest, requestsOf, type WantedHook } from "../git-host/api/host-api.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
 import { reasonText } from "../reason/reason.ts";
-import { createdId, hasNextPage, idOf, rateLimitSeconds, reasonOf, succeeded } from "./host/host-answer.ts";
-import type { HostAccess, HostRequest, WantedHook } from "./host/host-api.ts";
-import { hostApis } from "./host/host-client.ts";
+import { createdId, hasNextPage, idOf, rateLimitSeconds, reasonOf, succeeded } from "./host-answer.ts";
+import type { HostAccess } from "./host-client.ts";
 
 /** What a check found. */
 export type Examined = Pick<HostHook, "state" | "note"> & {
@@ -15,10 +15,10 @@ export type Examined = Pick<HostHook, "state" | "note"> & {
 const maxHookPages = 3;
 
 /** The id of the hook with this address; null: the repository has none. */
-async function hookWithUrl({ kind, origin, call }: HostAccess, path: string, url: string) {
-  const api = hostApis[kind];
+async function hookWithUrl({ api, origin, call }: HostAccess, path: string, url: string) {
+  const { listHooks } = requestsOf(api, path);
   for (let page = 1; page <= maxHookPages; page++) {
-    const answer = await call(api.listHooks(path, page));
+    const answer = await call(listHooks(page));
     const listed = succeeded(answer, origin, "list the webhooks");
     const hooks = Array.isArray(listed) ? listed : [];
     const found = hooks.find((json) => api.hookUrl(json) === url);
@@ -38,10 +38,10 @@ export async function putHook(
   formerId: string | null,
   wanted: WantedHook,
 ): Promise<{ hookId: string; isNew: boolean }> {
-  const { kind, origin, call } = access;
-  const api = hostApis[kind];
+  const { api, origin, call } = access;
+  const { createHook, updateHook } = requestsOf(api, path);
   const update = async (id: string) => {
-    const updated = await call(api.updateHook(path, id, wanted));
+    const updated = await call(updateHook(id, wanted));
     if (updated.status === 404) return false;
     succeeded(updated, origin, "change the webhook");
     return true;
@@ -49,18 +49,17 @@ export async function putHook(
   if (formerId !== null && (await update(formerId))) return { hookId: formerId, isNew: false };
   const sameUrl = await hookWithUrl(access, path, wanted.url);
   if (sameUrl !== null && (await update(sameUrl))) return { hookId: sameUrl, isNew: false };
-  const created = await call(api.createHook(path, wanted));
+  const created = await call(createHook(wanted));
   return { hookId: createdId(succeeded(created, origin, "create the webhook"), origin), isNew: true };
 }
 
 /** Reads hook and key at the host and compares them with what was created. */
 export async function examineHook(access: HostAccess, hook: HostHook, url: string): Promise<Examined> {
-  const { kind, origin, call } = access;
-  const api = hostApis[kind];
+  const { api, origin, call } = access;
   const unknown = (note: string, isTemporary = false) => ({ state: "unknown" as const, note, isTemporary });
   const definite = (found: Pick<HostHook, "state" | "note">) => ({ ...found, isTemporary: false });
   try {
-    const answer = await call(api.readHook(hook.path, hook.hookId));
+    const answer = await call(requestsOf(api, hook.path).readHook(hook.hookId));
     if (answer.status === 404) {
       // GitHub also answers 404 if the token may no longer see the repository: only the list shows that it is gone.
       const other = await hookWithUrl(access, hook.path, url);
@@ -73,7 +72,7 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
     if (answer.status !== 200)
       return unknown(reasonOf(answer), answer.status >= 500 || rateLimitSeconds(answer) !== null);
     if (idOf(answer.json) === null) return unknown(reasonText("note_no_hook", { origin }), true);
-    const compared = api.compareHook(answer.json, url);
+    const compared = compareHook(api, answer.json, url);
     if (compared.state !== "ok" || hook.keyId === null) return definite(compared);
     return definite(await examineKey(access, hook.path, hook.keyId));
   } catch (error) {
@@ -81,9 +80,8 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
   }
 }
 
-async function examineKey({ kind, origin, call }: HostAccess, path: string, keyId: string) {
-  const api = hostApis[kind];
-  const answer = await call(api.readKey(path, keyId));
+async function examineKey({ api, origin, call }: HostAccess, path: string, keyId: string) {
+  const answer = await call(requestsOf(api, path).readKey(keyId));
   if (answer.status === 404) return { state: "changed" as const, note: reasonText("note_key_deleted") };
   const key = succeeded(answer, origin, "show the deploy key");
   if (idOf(key) !== null && !api.isReadOnlyKey(key))
@@ -98,23 +96,23 @@ export async function hasGoodKey(access: HostAccess, path: string, keyId: string
 
 /** Creates a key that can only read, and reads it back. A key that the host does not confirm is deleted again. */
 export async function putKey(access: HostAccess, path: string, title: string, publicKey: string) {
-  const { kind, origin, call } = access;
-  const api = hostApis[kind];
-  const created = await call(api.createKey(path, title, publicKey));
+  const { api, origin, call } = access;
+  const { createKey, readKey, deleteKey } = requestsOf(api, path);
+  const created = await call(createKey(title, publicKey));
   const keyId = createdId(succeeded(created, origin, "create the deploy key"), origin);
   try {
-    const read = succeeded(await call(api.readKey(path, keyId)), origin, "show the deploy key");
+    const read = succeeded(await call(readKey(keyId)), origin, "show the deploy key");
     if (api.isReadOnlyKey(read)) return keyId;
     throw new Fault("conflict", reasonText("deploy_key_pushes", { origin }));
   } catch (error) {
-    await removeAt(access, path, api.deleteKey(path, keyId));
+    await removeAt(access, path, deleteKey(keyId));
     throw error;
   }
 }
 
 /** Null: it is gone now. Otherwise the reason why it may still be there. */
 export async function removeAt(
-  { kind, call }: HostAccess,
+  { api, call }: HostAccess,
   path: string,
   request: HostRequest,
 ): Promise<string | null> {
@@ -123,7 +121,7 @@ export async function removeAt(
     if (answer.status >= 200 && answer.status < 300) return null;
     if (answer.status !== 404) return reasonOf(answer);
     // GitHub also answers 404 if the token may no longer see the repository.
-    const listed = await call(hostApis[kind].listHooks(path, 1));
+    const listed = await call(requestsOf(api, path).listHooks(1));
     return listed.status === 200 ? null : reasonOf(listed);
   } catch (error) {
     return messageOf(error);

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { requestsOf, type WantedHook } from "../git-host/api/host-api.ts";
 import { type RepositoryPlace, repositoryPlaceOf } from "../model/git/repository-place.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
 import { includes } from "../model/permission.ts";
@@ -9,10 +10,9 @@ import type { Store } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
+import { newDeployKey } from "./deploy-key.ts";
 import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
-import { newDeployKey } from "./host/deploy-key.ts";
-import type { HostAccess, WantedHook } from "./host/host-api.ts";
-import { hostApis } from "./host/host-client.ts";
+import type { HostAccess } from "./host-client.ts";
 import type { HostTokens, OpenedToken } from "./host-tokens.ts";
 
 export interface HostHooksOptions {
@@ -77,14 +77,14 @@ export function buildHostHooks(options: HostHooksOptions) {
     // Gitea refuses a second key of the same name, and a key that is not known here may have it.
     const title = `Slipway: ${project.name} ${crypto.randomUUID().slice(0, 8)}`;
     const keyId = await putKey(access, hook.path, title, publicKey);
-    const { deleteKey } = hostApis[access.kind];
+    const { deleteKey } = requestsOf(access.api, hook.path);
     try {
       await storeCredential(project.id, privateKey);
     } catch (error) {
-      await removeAt(access, hook.path, deleteKey(hook.path, keyId));
+      await removeAt(access, hook.path, deleteKey(keyId));
       throw error;
     }
-    if (hook.keyId !== null) await removeAt(access, hook.path, deleteKey(hook.path, hook.keyId));
+    if (hook.keyId !== null) await removeAt(access, hook.path, deleteKey(hook.keyId));
     return keyId;
   }
 
@@ -151,7 +151,7 @@ export function buildHostHooks(options: HostHooksOptions) {
     };
     // Stored before the key is created: what exists at the host is known here even if a later step fails.
     await store.hostHooks.save(hook).catch(async (error: unknown) => {
-      if (put.isNew) await removeAt(token, path, hostApis[kind].deleteHook(path, put.hookId));
+      if (put.isNew) await removeAt(token, path, requestsOf(token.api, path).deleteHook(put.hookId));
       throw error;
     });
     if (atServer !== null && former === null) await removeBoth(token, atServer);
@@ -218,10 +218,10 @@ export function buildHostHooks(options: HostHooksOptions) {
 }
 export type HostHooks = ReturnType<typeof buildHostHooks>;
 
-async function removeBoth(access: HostAccess, { kind, path, hookId, keyId }: HostHook) {
-  const api = hostApis[kind];
-  const hookFault = await removeAt(access, path, api.deleteHook(path, hookId));
-  const keyFault = keyId === null ? null : await removeAt(access, path, api.deleteKey(path, keyId));
+async function removeBoth(access: HostAccess, { path, hookId, keyId }: HostHook) {
+  const { deleteHook, deleteKey } = requestsOf(access.api, path);
+  const hookFault = await removeAt(access, path, deleteHook(hookId));
+  const keyFault = keyId === null ? null : await removeAt(access, path, deleteKey(keyId));
   return { hookFault, keyFault };
 }
 

@@ -1,10 +1,10 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { type HostAnswer, type HostRepository, pageOf } from "../git-host/api/host-api.ts";
 import { reasonText } from "../reason/reason.ts";
-import { hasNextPage, idOf, succeeded } from "./host/host-answer.ts";
-import type { HostAccess, HostAnswer, HostRepository } from "./host/host-api.ts";
-import { hostApis } from "./host/host-client.ts";
+import { hasNextPage, idOf, succeeded } from "./host-answer.ts";
+import type { HostAccess } from "./host-client.ts";
 
 export interface FoundRepositories {
   items: HostRepository[];
@@ -36,13 +36,12 @@ export function buildHostRepositories(clock: Clock) {
 
   /** Reads pages until there are enough repositories. */
   async function readPages(access: HostAccess, search: string, enough: number): Promise<FoundRepositories> {
-    const { kind, origin, call } = access;
-    const api = hostApis[kind];
+    const { api, origin, call } = access;
     const userId = (await readHostUser(access)).id;
     const items: HostRepository[] = [];
     let isCut = false;
     for (let page = 1; page <= maxPages; page++) {
-      const answer = await call(api.listRepositories({ search, page, userId }));
+      const answer = await call(pageOf(api, api.repositories({ search, userId }), page));
       const listed = api.repositoriesIn(succeeded(answer, origin, "list the repositories"));
       if (listed === null) throw wrongKind(origin);
       items.push(...listed.flatMap((json) => api.readRepository(json) ?? []));
@@ -71,7 +70,7 @@ export function buildHostRepositories(clock: Clock) {
       if (wanted === "") return cut(await readPages(access, "", maxItems));
       // Hosts search the name; `group/` before it is compared here.
       const name = wanted.split("/").at(-1) ?? "";
-      const { minSearchLength } = hostApis[access.kind];
+      const { minSearchLength } = access.api;
       const isSearchedThere = minSearchLength !== null && name.length >= minSearchLength;
       const found = isSearchedThere
         ? await readPages(access, name, maxItems)

@@ -1,14 +1,14 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import type { HostKind } from "../git-host/hosts.ts";
 import { publicHostAt } from "../git-host/recognise.ts";
-import type { HostKind, HostToken } from "../model/host/host-token.ts";
+import type { HostToken } from "../model/host/host-token.ts";
 import type { GitCredential } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
-import type { HostAccess } from "./host/host-api.ts";
-import { type HostClientOptions, hostApis, hostCall } from "./host/host-client.ts";
+import { type HostAccess, type HostClientOptions, hostAccess } from "./host-client.ts";
 import { buildHostRepositories, type FoundRepositories, readHostUser } from "./host-repositories.ts";
 
 export interface HostTokensOptions extends HostClientOptions {
@@ -33,7 +33,7 @@ export function buildHostTokens(options: HostTokensOptions) {
   function open(token: HostToken): OpenedToken {
     const { userId, kind, origin, ciphertext } = token;
     const secret = secrets.open(sealedPurpose.hostToken(userId, origin), ciphertext);
-    return { ...token, call: hostCall(options, kind, origin, secret) };
+    return { ...token, ...hostAccess(options, kind, origin, secret) };
   }
 
   /** Of another user, a token does not exist. */
@@ -64,9 +64,9 @@ export function buildHostTokens(options: HostTokensOptions) {
       const stored = await store.hostTokens.ofUser(userId);
       if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))
         throw new Fault("conflict", reasonText("host_tokens_full", { count: maxTokensPerUser }));
-      const access = { kind, origin, call: hostCall(options, kind, origin, token) };
+      const access = hostAccess(options, kind, origin, token);
       const { answer } = await readHostUser(access);
-      const { login, scopes, missing, expiresAt } = await hostApis[kind].tokenFacts(access.call, answer);
+      const { login, scopes, missing, expiresAt } = await access.api.tokenFacts(access.call, answer);
       if (missing.length > 0) {
         const lacking = { login, missing: missing.join(", "), scopes: scopes?.join(", ") ?? "" };
         throw refused("token", reasonText(scopes?.length ? "scope_lacking" : "scope_none", lacking));

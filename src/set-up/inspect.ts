@@ -6,8 +6,8 @@ import { recognisedHost } from "../git-host/recognise.ts";
 import { type GitUrlRules, gitAccessOf, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
 import { reasonText } from "../reason/reason.ts";
-import { detectHost } from "./host/detect-host.ts";
-import type { HostClientOptions } from "./host/host-client.ts";
+import { detectHost } from "./detect-host.ts";
+import type { HostClientOptions } from "./host-client.ts";
 import { type Preset, presetsFor, readFiles } from "./presets.ts";
 
 export interface InspectedRepository {

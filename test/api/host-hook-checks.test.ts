@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { hostKinds } from "../../src/model/host/host-token.ts";
+import { hostKinds } from "../../src/git-host/hosts.ts";
 import type { HostService } from "../support/host-services.ts";
 import { type ShownHook, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hostKinds } from "../../src/model/host/host-token.ts";
+import { hostKinds } from "../../src/git-host/hosts.ts";
 import { type ApiServer, signInAt, startApiServer } from "../support/api-server.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { startDeployServer } from "../support/deploy-server.ts";

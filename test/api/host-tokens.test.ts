@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type HostKind, hostKinds } from "../../src/model/host/host-token.ts";
+import { type HostKind, hostKinds } from "../../src/git-host/hosts.ts";
 import { startApiServer } from "../support/api-server.ts";
 import { freePort } from "../support/free-port.ts";
 import type { HostService } from "../support/host-services.ts";

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hostKinds } from "../../src/git-host/hosts.ts";
 import { parseJson } from "../../src/json.ts";
-import { hostKinds } from "../../src/model/host/host-token.ts";
 import { chatAnswerFault } from "../../src/task/notify/chat-request.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";

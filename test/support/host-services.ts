@@ -1,4 +1,4 @@
-import type { HostKind } from "../../src/model/host/host-token.ts";
+import type { HostKind } from "../../src/git-host/hosts.ts";
 import { gitee } from "./git-hosts/gitee-answers.ts";
 import { github } from "./git-hosts/github-answers.ts";
 import { gitlab } from "./git-hosts/gitlab-answers.ts";

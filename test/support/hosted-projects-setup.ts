@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect } from "bun:test";
-import type { HostKind } from "../../src/model/host/host-token.ts";
+import type { HostKind } from "../../src/git-host/hosts.ts";
 import { type ApiClient, startApiServer } from "./api-server.ts";
 import { type HostService, startHostService } from "./host-services.ts";
 

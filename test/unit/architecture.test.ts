@@ -124,7 +124,7 @@ const parts: Part[] = [
 const layers: Readonly<Record<string, readonly string[]>> = {
   "src/push": [".", "admission", "publish", "presence", "fanout", "connection", "message"],
   "src/webhook": [".", "receive", "poll", "decide"],
-  "src/git-host": [".", "status", "proof", "delivery"],
+  "src/git-host": [".", "api", "status", "proof", "delivery"],
   "src/task": [".", "hand-out", "approval", "events", "notify", "release", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],

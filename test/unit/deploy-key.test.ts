@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sshKeyFault } from "../../src/model/git/ssh-key.ts";
-import { newDeployKey } from "../../src/set-up/host/deploy-key.ts";
+import { newDeployKey } from "../../src/set-up/deploy-key.ts";
 
 test("ssh-keygen reads a generated deploy key and derives the same public key from it", () => {
   const folder = mkdtempSync(join(tmpdir(), "slipway-key-"));

@@ -1,5 +1,5 @@
 import { type ButtonProps, NativeSelect, TextInput } from "@mantine/core";
-import type { HostKind } from "../../../src/model/host/host-token.ts";
+import type { HostKind } from "../../../src/git-host/hosts.ts";
 import { tell } from "../../act.ts";
 import { answerOf, api, queryClient } from "../../api.ts";
 import { FormButton } from "../../components/form-modal.tsx";

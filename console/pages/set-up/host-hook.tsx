@@ -2,7 +2,7 @@ import { Alert, Button, Checkbox, Group, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
 import { useEffect, useRef, useState } from "react";
-import type { HostKind } from "../../../src/model/host/host-token.ts";
+import type { HostKind } from "../../../src/git-host/hosts.ts";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";

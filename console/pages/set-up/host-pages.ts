@@ -1,5 +1,4 @@
-import type { ProviderName } from "../../../src/git-host/hosts.ts";
-import type { HostKind } from "../../../src/model/host/host-token.ts";
+import type { HostKind, ProviderName } from "../../../src/git-host/hosts.ts";
 
 interface Place {
   /** The web address of the server. */

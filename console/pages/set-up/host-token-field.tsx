@@ -1,5 +1,5 @@
 import { Anchor, PasswordInput, type PasswordInputProps, Text } from "@mantine/core";
-import type { HostKind } from "../../../src/model/host/host-token.ts";
+import type { HostKind } from "../../../src/git-host/hosts.ts";
 import { t } from "../../text/text.ts";
 
 /** The field for a token of a Git host: the rights that it needs, and the host's page where it is created. */

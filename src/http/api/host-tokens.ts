@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
-import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
+import { hostKinds } from "../../git-host/hosts.ts";
+import type { HostToken } from "../../model/host/host-token.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";

@@ -1,4 +1,4 @@
-import type { HostKind } from "./host-token.ts";
+import type { HostKind } from "../../git-host/hosts.ts";
 
 /**
  * `ok`: as created. `missing`, `disabled`, `changed`: differs at the host. `unknown`: the host did not tell, for example

@@ -1,6 +1,4 @@
-/** Git hosts whose API creates webhooks and deploy keys. */
-export const hostKinds = ["github", "gitlab", "gitea", "gitee"] as const;
-export type HostKind = (typeof hostKinds)[number];
+import type { HostKind } from "../../git-host/hosts.ts";
 
 /** A token of a user for the API of a Git host. It is used for this user and this server only. */
 export interface HostToken {

@@ -1,15 +1,18 @@
-import { Fault, messageOf } from "../../errors.ts";
-import { parseJson } from "../../json.ts";
-import type { HostKind } from "../../model/host/host-token.ts";
-import { reasonText } from "../../reason/reason.ts";
-import { ForbiddenAddress, type GuardedAnswer, sendGuarded } from "../../task/notify/guarded-request.ts";
-import { gitea } from "./gitea.ts";
-import { gitee } from "./gitee.ts";
-import { github } from "./github.ts";
-import { gitlab } from "./gitlab.ts";
-import type { HostApi, HostCall } from "./host-api.ts";
+import { Fault, messageOf } from "../errors.ts";
+import type { HostApi, HostCall } from "../git-host/api/host-api.ts";
+import type { TokenPlace } from "../git-host/git-host.ts";
+import { gitHosts, type HostKind } from "../git-host/hosts.ts";
+import { parseJson } from "../json.ts";
+import { reasonText } from "../reason/reason.ts";
+import { ForbiddenAddress, type GuardedAnswer, sendGuarded } from "../task/notify/guarded-request.ts";
 
-export const hostApis: Record<HostKind, HostApi> = { github, gitlab, gitea, gitee };
+/** A server, and the right to call it. */
+export interface HostAccess {
+  kind: HostKind;
+  origin: string;
+  api: HostApi;
+  call: HostCall;
+}
 
 export interface HostClientOptions {
   /** As for notifications: tasks.allowInternalNotifications. */
@@ -24,27 +27,34 @@ const minRedactedLength = 8;
 /** A hundred repositories of GitHub are about 600 KB. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-export function hostCall(
+export function hostAccess(
   { allowInternal, trusted }: HostClientOptions,
   kind: HostKind,
   origin: string,
   token: string,
-): HostCall {
-  const api = hostApis[kind];
+): HostAccess {
+  const api: HostApi = gitHosts[kind].api;
+  const place: TokenPlace = gitHosts[kind].token;
   // The host may repeat the address or a header, and Gitee expects the token in the address.
   const redacted = (text: string) =>
     token.length < minRedactedLength
       ? text
       : text.replaceAll(token, "…").replaceAll(encodeURIComponent(token), "…");
-  return async (request) => {
-    const { method, path, query = {}, body, headers } = api.authorize(request, token);
+  const call: HostCall = async ({ method, path, query = {}, body }) => {
+    const parameter = place.parameter === undefined ? {} : { [place.parameter]: token };
     const url = new URL(`${api.baseOf(origin)}${path}`);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries({ ...query, ...(body === undefined ? parameter : {}) }))
+      url.searchParams.set(name, value);
     const sent = {
       ...(method === "POST" ? {} : { method }),
       url: url.href,
-      headers: { ...headers, "user-agent": "Slipway", "content-type": "application/json" },
-      body: body === undefined ? "" : JSON.stringify(body),
+      headers: {
+        ...api.headers,
+        ...place.headersOf(token),
+        "user-agent": "Slipway",
+        "content-type": "application/json",
+      },
+      body: body === undefined ? "" : JSON.stringify({ ...body, ...parameter }),
     };
     let answer: GuardedAnswer;
     try {
@@ -65,4 +75,5 @@ export function hostCall(
       header: (name) => redacted([received[name] ?? ""].flat().join(", ")),
     };
   };
+  return { kind, origin, api, call };
 }

@@ -1,6 +1,7 @@
-import { Fault } from "../../errors.ts";
-import { reasonText } from "../../reason/reason.ts";
-import { fieldOf, type HostAnswer, textOf } from "./host-api.ts";
+import { Fault } from "../errors.ts";
+import type { HostAnswer } from "../git-host/api/host-api.ts";
+import { at, textAt } from "../git-host/delivery/json-reader.ts";
+import { reasonText } from "../reason/reason.ts";
 
 /** Longer waits are not believed. */
 const maxWaitSeconds = 24 * 3600;
@@ -56,7 +57,7 @@ export function reasonOf(answer: HostAnswer): string {
     return reasonText("host_rate_limit", { until, status });
   }
   if (status === 401) return reasonText("host_token_invalid");
-  const message = fieldOf(json, "message") ?? fieldOf(json, "error_description") ?? fieldOf(json, "error");
+  const message = at(json, "message") ?? at(json, "error_description") ?? at(json, "error");
   const text = oneLine(typeof message === "string" ? message : JSON.stringify(message ?? ""));
   if (status === 403) {
     const needs = needed(answer);
@@ -73,7 +74,7 @@ export function reasonOf(answer: HostAnswer): string {
 /** The permission that the host names: headers of GitHub, the field `scope` of GitLab. */
 function needed({ json, header }: HostAnswer): string {
   const named =
-    header("x-accepted-github-permissions") || header("x-accepted-oauth-scopes") || textOf(json, "scope");
+    header("x-accepted-github-permissions") || header("x-accepted-oauth-scopes") || textAt(json, "scope");
   return oneLine(named);
 }
 
@@ -119,7 +120,7 @@ export function createdId(json: unknown, origin: string): string {
 
 /** Null: the answer has no id. */
 export function idOf(json: unknown): string | null {
-  const id = fieldOf(json, "id");
+  const id = at(json, "id");
   if (typeof id !== "number" && typeof id !== "string") return null;
   const text = String(id);
   return text.length <= maxIdLength && /^[\w-]+$/.test(text) ? text : null;
