@@ -18,8 +18,6 @@ import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishLive, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
-import { sealEarlierTargets } from "../task/notify/seal-targets.ts";
-import { earlierProjectWarnings } from "../task/release/earlier-projects.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
@@ -50,7 +48,6 @@ export async function buildDeployPart(
     { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
     store,
   );
-  await sealEarlierTargets(store, secrets, log);
   const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
   const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
   const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
@@ -123,7 +120,7 @@ export async function buildDeployPart(
       history?.start();
       await tasks.start();
       await localRunner?.start(ownUrl.current().url);
-      warnings.push(...isolationWarnings(await isolationOf(store)), ...(await earlierProjectWarnings(store)));
+      warnings.push(...isolationWarnings(await isolationOf(store)));
     },
     missing: () => store.check().catch(() => "the database does not answer"),
     facts,

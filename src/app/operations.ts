@@ -22,7 +22,6 @@ import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
-import { areTargetsSealed, finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
 import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
 import { recordRefusal } from "../webhook/decide/record.ts";
@@ -56,9 +55,6 @@ export const operations: readonly AnyOperation[] = [
   reportGone,
   createProject,
   changeProject,
-  areTargetsSealed,
-  sealTargets,
-  finishSealing,
   changeRunner,
   openSession,
   changePassword,

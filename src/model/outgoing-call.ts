@@ -69,10 +69,6 @@ export interface OutgoingCallKeeper {
   putOff(call: Pick<OutgoingCall, "id" | "attempts">, nextTryAt: Date): Promise<boolean>;
   /** Time of the next attempt; null if no call waits. */
   nextDue(): Promise<Date | null>;
-  /** Notifications of earlier versions name the address `url`: they name the target from now on. */
-  assign(projectId: number, url: string, targetId: string): Promise<void>;
-  /** Deletes notifications of earlier versions whose target is gone: their addresses are credentials. */
-  deleteUnassigned(): Promise<void>;
   delete(id: number): Promise<void>;
   count(): Promise<number>;
 }

@@ -102,23 +102,6 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
-    async assign(projectId, url, targetId) {
-      await db
-        .updateTable("outgoing_calls")
-        .set({ url: new URL(url).origin, target_id: targetId })
-        .where("project_id", "=", projectId)
-        .where("kind", "=", "notification")
-        .where("url", "=", url)
-        .where("target_id", "is", null)
-        .execute();
-    },
-    async deleteUnassigned() {
-      await db
-        .deleteFrom("outgoing_calls")
-        .where("kind", "=", "notification")
-        .where("target_id", "is", null)
-        .execute();
-    },
     async delete(id) {
       await db.deleteFrom("outgoing_calls").where("id", "=", id).execute();
     },
