@@ -16,8 +16,7 @@ export type Previous = "stop-first" | "stop-after-healthy" | "keep";
 
 /** Of the start stage. */
 export interface StartRules {
-  /** Absent in projects of earlier versions: `keep`, and the proofs of a start are warnings. */
-  previous?: Previous;
+  previous: Previous;
   /** Seconds; absent: `defaultSettleSeconds`. */
   settleSeconds?: number;
   /** A log file of the service, in the folder of the stage. */

@@ -54,11 +54,6 @@ export interface ReleaseKeeper {
   output(taskId: number): Promise<ServiceOutput | null>;
 }
 
-/** A project of an earlier version whose owner has not chosen yet: it behaves as it did. */
-export function hasReleases({ stages }: Pick<Project, "stages">): boolean {
-  return stages.start.previous !== undefined;
-}
-
 /**
  * What a runner must be able to do; an older one would start the service beside the previous one, or leave pointers in the
  * place of files.
@@ -68,7 +63,7 @@ export function needsOf({
   deploy,
   git,
 }: Pick<Project, "stages" | "deploy" | "git">): string[] {
-  const needsRules = start.previous !== undefined && start.previous !== "keep" && start.script.trim() !== "";
+  const needsRules = start.previous !== "keep" && start.script.trim() !== "";
   const { healthCheck: check } = start;
   const needsCheck =
     (check?.type === "http" && (check.expect !== undefined || check.url.includes("$"))) ||

@@ -192,8 +192,6 @@ export const answerTexts = {
     "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
   warn_secrets_all:
     "Builds need no approval, and they get these secrets: {names}. Choose for each whether all stages get it, or only deploy and start.",
-  warn_earlier_version:
-    "This project is from an earlier version: its start script must end the previous service itself, starts are not proven, and a failed deploy is not rolled back. Choose “Service of the previous release” and “If deploy, start or the health check fails” in its settings.",
   poll_first:
     "This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: {refs}.",
   poll_first_more:

@@ -57,7 +57,7 @@ const taskStage = z.object({
   image: z.string().optional(),
   /** `none`: the script has no network, which needs a container. */
   network: z.enum(["bridge", "none"]).optional(),
-  /** Of a start stage. Absent: a project of an earlier version, where the script handles the previous service. */
+  /** Of a start stage only. */
   start: z
     .object({
       previous: z.enum(previousChoices),
@@ -159,22 +159,19 @@ export const runTask = z.object({
     .optional(),
   /** Tasks of the project whose built workspaces still wait. The runner removes those of other tasks. */
   waitingTasks: z.array(z.number().int()),
-  /** Absent: a project of an earlier version, of which one workspace is kept. */
-  release: z
-    .object({
-      /** Whether the workspace of a success is kept: not that of a build alone in a project that deploys. */
-      isKept: z.boolean(),
-      /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
-      from: keptRelease.nullable(),
-      settings: releaseSettings,
-      /** Runs again if deploy, start or the health check fails. */
-      previous: restorable.nullable(),
-      /** Run again instead of `previous`, the first one first, if that has ended by itself meanwhile. Absent: none. */
-      earlier: z.array(restorable).optional(),
-      /** The release that served last has ended by itself, so that nothing serves. */
-      isDown: z.boolean().optional(),
-    })
-    .optional(),
+  release: z.object({
+    /** Whether the workspace of a success is kept: not that of a build alone in a project that deploys. */
+    isKept: z.boolean(),
+    /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
+    from: keptRelease.nullable(),
+    settings: releaseSettings,
+    /** Runs again if deploy, start or the health check fails. */
+    previous: restorable.nullable(),
+    /** Run again instead of `previous`, the first one first, if that has ended by itself meanwhile. Absent: none. */
+    earlier: z.array(restorable).optional(),
+    /** The release that served last has ended by itself, so that nothing serves. */
+    isDown: z.boolean().optional(),
+  }),
 });
 export type RunTask = z.infer<typeof runTask>;
 

@@ -70,6 +70,8 @@ export function startFakeServer(port = 0): FakeServer {
   return fake;
 }
 
+const plainStart = { previous: "keep" as const, settleSeconds: 0, log: null, switch: null };
+
 export function sampleInstruction(
   url: string,
   scripts: Partial<Record<"build" | "deploy" | "start", string>>,
@@ -94,6 +96,7 @@ export function sampleInstruction(
       timeoutMs: 60_000,
       directory: "",
       healthCheck: null,
+      ...(name === "start" ? { start: plainStart } : {}),
     })),
     resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
     cache: [],
@@ -103,6 +106,7 @@ export function sampleInstruction(
     secrets: {},
     limits: sampleLimits(leaseMs),
     logFrom: 0,
+    release: { isKept: true, from: null, previous: null },
     ...more,
   };
 }

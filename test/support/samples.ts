@@ -27,7 +27,7 @@ export function sampleProject(
     stages: {
       build: { script: "make", timeout: 60 },
       deploy: { script: "make deploy", timeout: null },
-      start: { script: "", timeout: null, healthCheck: null },
+      start: { script: "", timeout: null, healthCheck: null, previous: "stop-first" },
     },
     env: { NODE_ENV: "production" },
     notify: [

@@ -36,6 +36,10 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
   beforeAll(async () => {
     installation = await copyInstallation(name);
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
+    // As in projects that were made before this choice.
+    await installation.query(
+      `update projects set stages = replace(stages, '"previous":"stop-first"', '"log":""') where name = 'states'`,
+    );
     server = await startOn(installation);
     admin = callerWith(server.url, installation.facts.sessions.admin);
     // Nothing listened at the recorded address, so that calls waited.
@@ -69,6 +73,12 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
       reasons.tasks[id] = facts.reasons.tasks[id] ?? "";
     }
     expect(reasons).toEqual(facts.reasons);
+  });
+
+  test("completes a project without a choice for the previous service", async () => {
+    const { projectId } = await admin("GET", `/api/tasks/${installation.facts.tasks.failed}`);
+    const project = await admin("GET", `/api/projects/${projectId}`);
+    expect(project).toMatchObject({ name: "states", stages: { start: { previous: "keep", log: "" } } });
   });
 
   test("accepts recorded passwords, sessions and tokens", async () => {

@@ -177,8 +177,6 @@ export const answer: Translated<typeof answerTexts> = {
     "另一个项目以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
   warn_secrets_all:
     "构建不需要审批，但会获得这些密钥：{names}。请为每个密钥选择：所有阶段都能获得，还是只有 deploy 和 start。",
-  warn_earlier_version:
-    "此项目来自较早的版本：其 start 脚本必须自行结束先前的服务，启动不会得到验证，失败的部署也不会回滚。请在设置中选择“上一个版本的服务”和“如果部署、启动或健康检查失败”。",
   poll_first: "这是升级后的第一次轮询，不构建任何内容。自上次轮询以来推送的有：{refs}。",
   poll_first_more:
     "这是升级后的第一次轮询，不构建任何内容。自上次轮询以来推送的有：{refs}，以及另外 {more} 个。",

@@ -9,7 +9,6 @@ import {
   type StageName,
   secretScopes,
 } from "../../model/project.ts";
-import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import { reasonParts, reasonText } from "../../reason/reason.ts";
 import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
@@ -264,12 +263,6 @@ export const projectShape = z
   })
   .openapi("Project");
 
-/** A project of an earlier version behaves as before until its owner chooses. */
-function releaseWarnings(project: Project): string[] {
-  if (hasReleases(project) || project.stages.start.script.trim() === "") return [];
-  return [reasonText("warn_earlier_version")];
-}
-
 /** A secret for which nobody has chosen, as those of earlier versions. */
 function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphertext">[]): string[] {
   const names = secrets.filter(({ scope }) => scope === null).map(({ name }) => name);
@@ -319,7 +312,7 @@ export function projectJson(
     })),
     notify: project.notify.map(notifyTargetJson),
     liveNoteParts: reasonParts(project.liveNote),
-    ...withWarnings([...releaseWarnings(project), ...secretWarnings(project, forScripts)]),
+    ...withWarnings(secretWarnings(project, forScripts)),
     permission,
     revision: projectRevision(project),
   });

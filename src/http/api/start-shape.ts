@@ -36,12 +36,12 @@ export const startShape = { previous, settleSeconds, log: z.string(), switch: z.
 
 type StartBody = { [Field in keyof typeof startFields]?: z.infer<(typeof startFields)[Field]> };
 
-/** The rules after a change. A new project stops what ran before; one of an earlier version keeps its behaviour. */
+/** The rules after a change. A new project stops what ran before. */
 export function mergeStart(before: StartRules | null, sent: StartBody | undefined): StartRules {
   const held: StartRules = before ?? { previous: "stop-first" };
   const rules = { ...held, ...sent };
   return {
-    ...(rules.previous === undefined ? {} : { previous: rules.previous }),
+    previous: rules.previous ?? held.previous,
     ...(rules.settleSeconds === undefined ? {} : { settleSeconds: rules.settleSeconds }),
     ...(rules.log ? { log: rules.log } : {}),
     ...(rules.switch?.trim() ? { switch: rules.switch } : {}),
@@ -50,7 +50,7 @@ export function mergeStart(before: StartRules | null, sent: StartBody | undefine
 
 export function startJson(rules: StartRules) {
   return {
-    previous: rules.previous ?? ("keep" as const),
+    previous: rules.previous,
     settleSeconds: rules.settleSeconds ?? defaultSettleSeconds,
     log: rules.log ?? "",
     switch: rules.switch ?? "",

@@ -23,7 +23,7 @@ export async function rollBack(
   parts: RollbackParts,
 ): Promise<void> {
   const { held, log } = parts;
-  const { previous: served = null, earlier = [], isDown: wasDown = false } = instruction.release ?? {};
+  const { previous: served, earlier = [], isDown: wasDown = false } = instruction.release;
   if (served === null) return;
   const hasEndedBefore = (release: RestorableRelease) =>
     parts.hasEndedByItself(release.taskId) || serviceState(release, parts).hasEnded;

@@ -157,7 +157,7 @@ async function openWorkspace(
 ): Promise<OpenedWorkspace | null> {
   const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
-  const from = built ?? release?.from ?? null;
+  const from = built ?? release.from;
   const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
   if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source))
     return { workspace: kept, release: from };
@@ -180,8 +180,8 @@ async function closeWorkspace(
   const becomes: WorkspaceEnd =
     isSuccess && approval?.step === "build"
       ? { state: "waiting", until: approval.keepUntil }
-      : isSuccess && release?.isKept !== false
-        ? { state: "kept", keep: release ? releases : 1 }
+      : isSuccess && release.isKept
+        ? { state: "kept", keep: releases }
         : { state: "gone" };
   await opened?.workspace.close({ ...becomes, waitingTasks });
 }
@@ -231,11 +231,8 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return checkedOut;
   }
   if (release)
-    stream.writeLine(
-      "checkout",
-      `commit ${release.commit} from the kept workspace of task ${release.taskId}`,
-    );
-  const settings = instruction.release?.settings;
+    stream.writeLine("checkout", `commit ${release.commit} from the kept workspace of task ${release.taskId}`);
+  const { settings } = instruction.release;
   if (settings !== undefined) stream.writeLine("checkout", settings);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))

@@ -48,8 +48,7 @@ interface Start {
   context: StageContext;
   progress: StartProgress;
   script: StageCommand;
-  /** Null: a project of an earlier version. Its findings are warnings, and its script handles the previous service. */
-  rules: StartRules | null;
+  rules: StartRules;
   check: HealthCheck | null;
   port: number | null;
   earlier: StartedService[];
@@ -65,22 +64,23 @@ export async function runStart(
   context: StageContext,
   progress: StartProgress,
 ): Promise<StageEnd> {
-  const rules = stage.start ?? null;
-  const port = rules?.previous === "stop-after-healthy" ? await freePort() : null;
+  const { start: rules } = stage;
+  if (rules === undefined) throw new Error("The start stage has no rules.");
+  const port = rules.previous === "stop-after-healthy" ? await freePort() : null;
   const script = openScript(stage, context, port === null ? {} : { PORT: String(port) });
   if ("state" in script) return script;
   const check = stage.healthCheck && fillCheck(stage.healthCheck, script.variables);
   const earlier = context.services.living();
   const start: Start = { stage, context, progress, script, rules, check, port, earlier };
-  if (rules?.previous === "stop-first" && earlier.length > 0) {
+  if (rules.previous === "stop-first" && earlier.length > 0) {
     const unfit = await stopEarlier(start);
     if (unfit) return unfit;
   }
   const before = lookBeforeStart(check);
-  const capture = rules ? captureOutput(start, rules) : null;
-  const outputFile = capture ? { outputFile: outputFileOf(context) } : {};
-  const result = await runCommand(stage, context, { ...script, ...outputFile }).catch((error: unknown) => {
-    capture?.close();
+  const capture = captureOutput(start);
+  const command = { ...script, outputFile: outputFileOf(context) };
+  const result = await runCommand(stage, context, command).catch((error: unknown) => {
+    capture.close();
     throw error;
   });
   try {
@@ -89,7 +89,7 @@ export async function runStart(
     // Nobody would know of the service, so that no later start could end it.
     await endTree(result.tree, context.held.killAt);
     release(result.tree, context);
-    capture?.close();
+    capture.close();
     throw error;
   }
 }
@@ -98,7 +98,7 @@ async function proveAndSettle(
   start: Start,
   before: BeforeStart,
   result: RunResult,
-  capture: OutputCapture | null,
+  capture: OutputCapture,
 ): Promise<StageEnd> {
   const { stage, context, port, progress, check } = start;
   const left = findLeftProcesses(result.tree);
@@ -124,7 +124,7 @@ async function settle(
   { stage, context, port, progress }: Start,
   result: RunResult,
   end: StageEnd,
-  capture: OutputCapture | null,
+  capture: OutputCapture,
 ): Promise<StageEnd> {
   const isTried = end.state === "success" || result.survivors.length > 0;
   const survivors = isTried ? result.survivors : await endTree(result.tree, context.held.killAt);
@@ -135,9 +135,9 @@ async function settle(
   const service = describeService({ taskId, commit }, result.tree, port);
   if (isRunning) context.workspace.addService(service);
   release(result.tree, context);
-  capture?.leaveLog();
-  if (isRunning && capture) progress.started({ service, capture });
-  else capture?.close();
+  capture.leaveLog();
+  if (isRunning) progress.started({ service, capture });
+  else capture.close();
   return final;
 }
 
@@ -156,9 +156,9 @@ async function stopEarlier({ stage, context, progress, earlier }: Start): Promis
 /** The new service is healthy: the proxy is switched to it, and the earlier services end. */
 async function takeOver(start: Start): Promise<StageEnd | null> {
   const { stage, context, progress, script, rules, earlier } = start;
-  if (earlier.length === 0 && !rules?.switch) return null;
+  if (earlier.length === 0 && !rules.switch) return null;
   if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
-  if (rules?.switch) {
+  if (rules.switch) {
     const { script: text, timeoutMs } = rules.switch;
     const command = writeScript("switch", text, context);
     const result = await runCommand(stage, context, {
@@ -187,14 +187,14 @@ async function prove(
   start: Start,
   before: BeforeStart,
   left: LeftProcesses,
-  capture: OutputCapture | null,
+  capture: OutputCapture,
 ): Promise<StageEnd | null> {
   const { context, stage, rules, check } = start;
   if (check) context.log.writeLine(stage.name, `[waiting for ${describeCheck(check)}]`);
   const ill = check ? await checkStarted(start, check, left.haveExited) : null;
-  if (!check && rules && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
+  if (!check && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
   const unfit = findFault(start, before, left, capture, ill);
-  if (unfit === null && rules && !left.wereAny && !check)
+  if (unfit === null && !left.wereAny && !check)
     context.log.writeLine(
       stage.name,
       "[the script left no process in its session and there is no health check: whether the service runs is not known]",
@@ -207,7 +207,7 @@ async function proveAgain(
   start: Start,
   before: BeforeStart,
   left: LeftProcesses,
-  capture: OutputCapture | null,
+  capture: OutputCapture,
 ): Promise<StageEnd | null> {
   const { check } = start;
   const timeoutSeconds = Math.min(check?.timeoutSeconds ?? 0, recheckSeconds);
@@ -217,28 +217,23 @@ async function proveAgain(
 
 /** Why the service does not count as started; null: it does. */
 function findFault(
-  { context, stage, rules, earlier }: Start,
+  { context, stage, earlier }: Start,
   before: BeforeStart,
   left: LeftProcesses,
-  capture: OutputCapture | null,
+  capture: OutputCapture,
   ill: string | null,
 ): StageEnd | null {
   if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
-  capture?.read();
+  capture.read();
   const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
   const finding = left.haveExited() ? exitedText(held, capture) : held;
-  if (finding !== null && rules) return failed(finding);
-  if (finding !== null)
-    context.log.writeLine(
-      stage.name,
-      `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
-    );
+  if (finding !== null) return failed(finding);
   return ill === null ? null : failed(ill);
 }
 
 /** With the reason why a port is held, which is usually the cause. */
-function exitedText(why: string | null, capture: OutputCapture | null): string {
-  const output = capture?.lastLines() ?? "";
+function exitedText(why: string | null, capture: OutputCapture): string {
+  const output = capture.lastLines();
   if (why !== null)
     return output === ""
       ? reasonText("held_and_exited_silent", { why })
@@ -276,7 +271,7 @@ async function checkStarted(
 }
 
 /** A file, not a pipe: a service whose pipe is closed would end at its next line. */
-function captureOutput({ stage, context, script }: Start, rules: StartRules): OutputCapture {
+function captureOutput({ stage, context, script, rules }: Start): OutputCapture {
   const { workspace, log } = context;
   const output = outputFileOf(context);
   closeSync(openSync(output, constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY, 0o600));

@@ -88,7 +88,7 @@ const table: { [Noun in keyof Keepers]: Kept<Keepers[Noun]> } = {
   pushCodes: { build: buildPushCodeKeeper, write: ["create", "consume", "deleteOfUser", "deleteExpired"] },
   outgoingCalls: {
     build: buildOutgoingCallKeeper,
-    write: ["takeDue", "takeFirst", "putOff", "assign", "deleteUnassigned", "delete"],
+    write: ["takeDue", "takeFirst", "putOff", "delete"],
     change: ["add"],
   },
   outgoingAttempts: { build: buildOutgoingAttemptKeeper, change: ["add"] },

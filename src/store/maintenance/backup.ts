@@ -2,7 +2,13 @@ import { type SqlBool, sql } from "kysely";
 import { Fault } from "../../errors.ts";
 import { type Task, unfinishedStates } from "../../model/task.ts";
 import { taskShape } from "../keepers/task-shape.ts";
-import { knownSchema, lastMigration, migrate, migrationTables } from "../migrations/migrate.ts";
+import {
+  completeAdopted,
+  knownSchema,
+  lastMigration,
+  migrate,
+  migrationTables,
+} from "../migrations/migrate.ts";
 import { type BackupTable, backupTables, transientTables } from "../query/backup-tables.ts";
 import type { Database } from "../query/dialect.ts";
 import { databaseOver } from "../query/kysely-dialect.ts";
@@ -126,11 +132,13 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
     const db = databaseOver(connection.dialect, connection.execute);
     await refuseUnlessEmpty(db);
     let rows = 0;
+    let recorded = "";
     for await (const line of readBackupFile(path)) {
       if ("format" in line) {
         const schema = schemaOf(line, path);
         if (schema !== lastMigration) await returnToSchema(connection, schema);
         await onKey(line.key);
+        recorded = line.schema;
         continue;
       }
       await db
@@ -139,6 +147,7 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
         .execute();
       rows += line.rows.length;
     }
+    await completeAdopted(db, recorded);
     await migrate(db, connection.dialect);
     for (const table of backupTables)
       if (keysOf[table][0] === "id") await connection.dialect.numberOnFrom(db, table);

@@ -73,4 +73,12 @@ async function adoptOrRefuse<S>(db: Kysely<S>): Promise<void> {
     );
   await sql`delete from ${table} where name <> ${recorded}`.execute(db);
   await sql`update ${table} set name = ${known}`.execute(db);
+  await completeAdopted(db, recorded);
+}
+
+/** In rows of the adopted schema, a start stage may lack the choice of what happens to the previous service. */
+export async function completeAdopted<S>(db: Kysely<S>, recorded: string): Promise<void> {
+  if (recorded !== adoptedSchema) return;
+  await sql`update projects set stages = replace(stages, '"start":{', '"start":{"previous":"keep",')
+    where stages not like '%"previous":"%'`.execute(db);
 }

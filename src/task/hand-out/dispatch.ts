@@ -198,7 +198,7 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
 }
 
 function needsContainers({ stages, release }: RunTask): boolean {
-  return [...stages, ...(release?.previous?.stages ?? [])].some(
+  return [...stages, ...(release.previous?.stages ?? [])].some(
     ({ image, network }) => image !== undefined || network === "none",
   );
 }

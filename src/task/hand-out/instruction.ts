@@ -151,7 +151,7 @@ function stageFor(
   const { start } = stages;
   const timeoutMs = stageTimeoutMs(stages, name, limits);
   const stage = { name, script, timeoutMs, directory, healthCheck };
-  if (name !== "start" || start.previous === undefined) return stage;
+  if (name !== "start") return stage;
   const rules = {
     previous: start.previous,
     settleSeconds: start.settleSeconds ?? defaultSettleSeconds,

@@ -1,6 +1,6 @@
 import type { Project, Stage, StageName, Stages } from "../../model/project.ts";
 import { stageNames } from "../../model/project.ts";
-import { hasReleases, type Release } from "../../model/release.ts";
+import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { KeptRelease, RunTask } from "../../runner/protocol.ts";
@@ -10,11 +10,7 @@ import { changedSettings } from "./changed-settings.ts";
 type WireStage = RunTask["stages"][number];
 
 /** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
-export interface ReleaseInstruction {
-  stages: WireStage[];
-  env: Record<string, string>;
-  release?: NonNullable<RunTask["release"]>;
-}
+export type ReleaseInstruction = Pick<RunTask, "stages" | "env" | "release">;
 
 export interface ReleaseParts {
   keepers: Pick<Keepers, "releases" | "tasks">;
@@ -46,8 +42,6 @@ export async function releaseInstruction(
   function isInStep(name: StageName): boolean {
     return parts.step === null || (parts.step === "build") !== isSideEffect(name);
   }
-  const run = { stages: names.map((name) => parts.stageOf(stages, name)), env };
-  if (!hasReleases({ stages })) return run;
   const deploys = names.some(isSideEffect);
   const canDeploy = stages.deploy.script.trim() !== "" || stages.start.script.trim() !== "";
   if (deploys && !from && task.runnerId !== null)
@@ -69,7 +63,8 @@ export async function releaseInstruction(
     });
   const before = deploys ? await releasesBefore(task, project, from, parts) : { previous: null };
   return {
-    ...run,
+    stages: names.map((name) => parts.stageOf(stages, name)),
+    env,
     release: {
       isKept: deploys || !canDeploy,
       from: from && wireRelease(from),
@@ -102,7 +97,7 @@ async function releasesBefore(
   project: Project,
   from: Release | null,
   { keepers, stageOf }: ReleaseParts,
-): Promise<Pick<NonNullable<RunTask["release"]>, "previous" | "earlier" | "isDown">> {
+): Promise<Pick<RunTask["release"], "previous" | "earlier" | "isDown">> {
   if (project.rollback !== "automatic") return { previous: null };
   const kept = await keptOf(keepers, project.id);
   const live = await liveReleaseId(keepers, project);

@@ -1,5 +1,4 @@
 import type { Project } from "../../model/project.ts";
-import { hasReleases } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
@@ -21,7 +20,7 @@ export async function noteStage(
 ): Promise<void> {
   if (request.state !== "running" || !isSideEffect(request.stage)) return;
   const project = await projects.byId(task.projectId);
-  if (!project || !hasReleases(project)) return;
+  if (!project) return;
   if (!request.endsPrevious) {
     await projects.setLive(project.id, { liveNote: reasonText("live_deploying", nameOf(task)) });
     return;
@@ -87,9 +86,7 @@ async function noteSuccess(
   await releases.update(from.taskId, { deployedAt: now, endedAt: null });
 }
 
-/**
- * Without a rollback, the state after a partial deploy is unknown. Projects of earlier versions keep their live task.
- */
+/** Without a rollback, the state after a partial deploy is unknown. */
 async function noteFailure(
   { projects, releases }: ServingKeepers,
   project: Project,
@@ -97,7 +94,7 @@ async function noteFailure(
   isTouched: boolean,
 ): Promise<void> {
   await releases.delete(task.id);
-  if (!isTouched || task.rollback || !hasReleases(project)) return;
+  if (!isTouched || task.rollback) return;
   await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
 }
 
@@ -116,7 +113,7 @@ export async function noteLost({ projects, releases }: ServingKeepers, task: Tas
 
 /** The project stays with the runner of its first deploy, or with the runner that it was moved to meanwhile. */
 function homeOf(project: Project, { runnerId }: Task): Partial<Pick<Project, "homeRunnerId">> {
-  return hasReleases(project) ? { homeRunnerId: project.homeRunnerId ?? runnerId } : {};
+  return { homeRunnerId: project.homeRunnerId ?? runnerId };
 }
 
 function unknownText(task: Task, { liveTaskId }: Project): string {
