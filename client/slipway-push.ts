@@ -241,7 +241,7 @@ export class SlipwayPush {
 
   #deliver(frame: Frame): void {
     const { id, targetType, target, data, ts } = frame as unknown as PushMessage;
-    this.#position = textOf(frame.position ?? id); // Earlier gateways send no position and resume with the id.
+    this.#position = textOf(frame.position);
     const texts = { id: textOf(id), target: textOf(target), data: textOf(data) };
     this.#emit("message", { ...texts, targetType, ts: Number(ts) });
   }

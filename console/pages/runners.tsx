@@ -92,16 +92,15 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
   return <span className="foreign">{visible(text)}</span>;
 }
 
-/** A runner of an earlier version may report `isolated` alone. */
-function Isolation({ runner: { isolated, isolation, projectUsers, containers } }: { runner: Runner }) {
+function Isolation({ runner: { isolation, projectUsers, containers } }: { runner: Runner }) {
   const how = {
-    none: "runners.isolated",
+    none: "runners.notIsolated",
     user: projectUsers ? "runners.isolatedUsers" : "runners.isolatedUser",
     container: "runners.isolatedContainer",
   } as const;
-  const text = t(isolated ? how[isolation] : "runners.notIsolated");
+  const text = t(how[isolation]);
   return (
-    <span className="state" data-tone={isolated ? "success" : "warning"}>
+    <span className="state" data-tone={isolation === "none" ? "warning" : "success"}>
       <span className="state-dot" aria-hidden="true" />
       {containers && isolation !== "container" ? t("runners.hasContainers", { isolation: text }) : text}
     </span>

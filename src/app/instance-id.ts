@@ -13,16 +13,8 @@ export function stableInstanceId(dataDir: string, setting: string | undefined): 
   if (setting !== undefined) return setting;
   const file = join(dataDir, "instance-id");
   mkdirSync(dataDir, { recursive: true });
-  // An earlier version left an empty file when it was killed or the disk was full.
-  if (!existsSync(file) || textOf(file) === "") replaceFile(file, `${randomToken(6, "hex")}\n`);
-  return nameIn(file, textOf(file));
-}
-
-function textOf(file: string): string {
-  return readFileSync(file, "utf8").trim();
-}
-
-function nameIn(file: string, text: string): string {
+  if (!existsSync(file)) replaceFile(file, `${randomToken(6, "hex")}\n`);
+  const text = readFileSync(file, "utf8").trim();
   const reading = queueName.read(text);
   if ("value" in reading) return reading.value;
   throw new Fault("invalid", `${file} ${reading.wrong}; it is "${text}". Delete it to get a new name.`);

@@ -11,8 +11,7 @@ interface ReleaseItem {
   isKept: boolean;
   bytes: number | null;
   deployedAt: string;
-  /** Absent: a server of an earlier version. */
-  endedAt?: string | null;
+  endedAt: string | null;
 }
 
 function stateOf({ isLive, isKept, endedAt }: ReleaseItem): string {

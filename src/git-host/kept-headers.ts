@@ -1,6 +1,6 @@
 import type { HeaderValues } from "./delivery/headers.ts";
 import type { GitHost } from "./git-host.ts";
-import { gitHostOf, gitHosts, type ProviderName } from "./hosts.ts";
+import { gitHosts } from "./hosts.ts";
 
 const alwaysKept = ["content-type", "content-encoding", "user-agent"] as const;
 
@@ -19,14 +19,4 @@ export function keptHeaders(headers: HeaderValues, host?: GitHost): Record<strin
       if (value !== null) kept[name.toLowerCase()] = value.slice(0, 300);
     }
   return kept;
-}
-
-/** Hides the secret: a configuration of an earlier version may name a header that is recorded. */
-export function withoutSecret(
-  headers: HeaderValues,
-  { provider, secretHeader }: { provider: ProviderName; secretHeader: string },
-): HeaderValues {
-  const hidden = secretHeader.toLowerCase();
-  if (typeof gitHostOf(provider).proof !== "function" || !keptOfGeneric.includes(hidden)) return headers;
-  return { get: (name) => (name.toLowerCase() === hidden ? null : headers.get(name)) };
 }

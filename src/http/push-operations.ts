@@ -92,15 +92,9 @@ export function remotePushOperations(
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {
       const report = (await call("GET", "connections")).data as ConnectionsReport;
-      // Gateways of earlier versions do not report whether they belong to a cluster.
-      const { node, isCluster = false, total, published } = report as Partial<ConnectionsReport>;
-      return {
-        // Only in a cluster a gateway has the same name after a restart.
-        gateway: isCluster && node !== undefined ? node : base,
-        isCluster,
-        connections: total ?? 0,
-        published: published ?? 0,
-      };
+      const { node, isCluster, total, published } = report;
+      // Only in a cluster a gateway has the same name after a restart.
+      return { gateway: isCluster ? node : base, isCluster, connections: total, published };
     },
     async grant(userId, channels) {
       await call("POST", "channels/grant", { userId, channels });

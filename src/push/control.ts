@@ -66,7 +66,7 @@ export class Control implements LogReader {
   }
 
   async leave(userId: string, channel: string): Promise<number> {
-    return (await this.#append({ type: "leave", userId, channel, revoke: false })) ?? this.#count({ userId });
+    return (await this.#append({ type: "leave", userId, channel })) ?? this.#count({ userId });
   }
 
   /** Replaces the user's grants by these names and globs. */

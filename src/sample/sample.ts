@@ -31,7 +31,6 @@ export interface SamplesOptions {
 /** Keeps a script from filling the disk. */
 const maxSamples = 20;
 const deliveriesAtOnce = 500;
-const projectsAtOnce = 200;
 
 const stages: Project["stages"] = {
   build: {
@@ -84,15 +83,6 @@ export function buildSamples(options: SamplesOptions) {
     return { deliveryId: answer.deliveryId, taskId: answer.taskId ?? null };
   }
 
-  /** Version 0.1.0 allowed changing the address of a sample, also to the repository of another sample. */
-  async function isUsed(cloneUrl: string): Promise<boolean> {
-    for (let page = 1; ; page++) {
-      const { items } = await store.projects.list({}, { page, pageSize: projectsAtOnce });
-      if (items.some((project) => project.git.url === cloneUrl)) return true;
-      if (items.length < projectsAtOnce) return false;
-    }
-  }
-
   return {
     async create(): Promise<MadeSample> {
       const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
@@ -128,14 +118,14 @@ export function buildSamples(options: SamplesOptions) {
       await deleteProject(store.projects, project.id);
       while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
       const folder = sampleFolderOf(project.git.url, samplesDir);
-      const ownFolder = folder !== null && !(await isUsed(project.git.url)) ? [folder] : [];
       const kept = options.runnerDirs.flatMap((folder) => [
         join(folder, `cache/project-${project.id}.git`),
         join(folder, `work/project-${project.id}`),
         join(folder, `shared/project-${project.id}`),
         join(folder, `shared/fork-${project.id}`),
       ]);
-      for (const path of [...ownFolder, ...kept]) rmSync(path, { recursive: true, force: true });
+      for (const path of [...(folder === null ? [] : [folder]), ...kept])
+        rmSync(path, { recursive: true, force: true });
     },
   };
 }

@@ -29,8 +29,7 @@ export const storeSecret = operation(
     if (others.length >= maxSecrets)
       throw new Fault("conflict", reasonText("secrets_full", { count: others.length }));
     const bytes = bytesOf(others) + sealedBytes(ciphertext);
-    // A project of an earlier version may hold more: what makes it smaller is stored.
-    if (bytes > maxTotalBytes && bytes > bytesOf(held))
+    if (bytes > maxTotalBytes)
       throw new Fault(
         "conflict",
         reasonText("secrets_large", { kib: Math.ceil(bytes / 1024), limit: maxTotalBytes / 1024 }),

@@ -1,6 +1,5 @@
 import { parseGenericPayload } from "../git-host/generic.ts";
 import { gitHostOf } from "../git-host/hosts.ts";
-import { withoutSecret } from "../git-host/kept-headers.ts";
 import { readEvent } from "../git-host/read-event.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent, TraceStep } from "../model/delivery.ts";
@@ -64,7 +63,7 @@ export type TestDeliveries = ReturnType<typeof buildTestDeliveries>;
 function sampleOf(project: Project, config: WebhookConfig, input: TestInput, author: string) {
   const payload: JsonObject = input.payload ?? samplePayload(project, input, author);
   const event = isObject(input.payload)
-    ? readEvent(gitHostOf(config.provider), withoutSecret(new Headers(input.headers), config), payload)
+    ? readEvent(gitHostOf(config.provider), new Headers(input.headers), payload)
     : { ...parseGenericPayload(payload, "", null), rawEvent: String(payload.event) };
   return { event, payload, text: JSON.stringify(payload) };
 }

@@ -20,6 +20,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
     const approval: TaskApproval = {
       state: "waiting",
+      secretNames: [],
       notByPusher: false,
       expiresAfterMinutes: noApproval.expiresAfterMinutes,
       requestedAt: new Date(0).toISOString(),

@@ -13,11 +13,3 @@ test("an instance keeps its id in the data folder", () => {
   writeFileSync(join(folder, "instance-id"), "a b");
   expect(() => stableInstanceId(folder, undefined)).toThrow("instance-id must be 1 to 64 letters");
 });
-
-test("an empty file, which a kill or a full disk may have left, gets an id", () => {
-  const folder = mkdtempSync(join(tmpdir(), "slipway-instance-"));
-  writeFileSync(join(folder, "instance-id"), "");
-  const made = stableInstanceId(folder, undefined);
-  expect(made).toMatch(/^[0-9a-f]{12}$/);
-  expect(stableInstanceId(folder, undefined)).toBe(made);
-});

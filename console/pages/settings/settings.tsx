@@ -1,6 +1,6 @@
 import { Checkbox, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api, messageOf } from "../../api.ts";
@@ -17,12 +17,11 @@ import { ExecutionSettings } from "./execution.tsx";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
 import { SecretSettings } from "./secrets.tsx";
-import { isSettingsSection, type SettingsSection, settingsSections } from "./sections.ts";
+import { type SettingsSection, settingsSections } from "./sections.ts";
 import { StageSettings } from "./stages.tsx";
 import { EnvironmentSettings } from "./variables.tsx";
 
 export function ProjectSettings({ project, section }: { project: Project; section: SettingsSection }) {
-  useFormerAddress(project.id);
   const mayManage = useMayManage();
   const shown = settingsSections.filter((name) => mayManage || name !== "delete");
   const titles = sectionTitles();
@@ -89,15 +88,6 @@ function contentOf(section: SettingsSection, project: Project): ReactNode {
         </ForManagers>
       );
   }
-}
-
-/** Earlier versions had one page for all sections, with `#stages` in the address. */
-function useFormerAddress(projectId: number): void {
-  const [, go] = useLocation();
-  useEffect(() => {
-    const name = location.hash.slice(1);
-    if (isSettingsSection(name)) go(`/projects/${projectId}/settings/${name}`, { replace: true });
-  }, [go, projectId]);
 }
 
 function DeleteProject({ project }: { project: Project }) {

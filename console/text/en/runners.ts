@@ -15,7 +15,6 @@ export const runners = {
   groupNumber: "group {id}",
   alsoUnlabelled: "{labels}, and projects without labels",
   onlyFor: "{labels}; only for {groups}",
-  isolated: "isolated",
   isolatedUser: "isolated: one user for all projects",
   isolatedUsers: "isolated: a user for each project",
   isolatedContainer: "isolated: containers",

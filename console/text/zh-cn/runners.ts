@@ -17,7 +17,6 @@ export const runners: Translated<typeof english> = {
   groupNumber: "群组 {id}",
   alsoUnlabelled: "{labels}，以及没有标签的项目",
   onlyFor: "{labels}；仅用于 {groups}",
-  isolated: "已隔离",
   isolatedUser: "已隔离：所有项目共用一个用户",
   isolatedUsers: "已隔离：每个项目一个用户",
   isolatedContainer: "已隔离：容器",

@@ -26,7 +26,7 @@ export interface NormalizedEvent {
     sourceBranch: string;
     targetBranch: string;
     fromFork: boolean;
-    /** Absent in records of earlier versions, and where the host names none. */
+    /** Absent where the host names none. */
     number?: string;
     isMerged?: boolean;
   } | null;

@@ -263,7 +263,7 @@ export const projectShape = z
   })
   .openapi("Project");
 
-/** A secret for which nobody has chosen, as those of earlier versions. */
+/** A secret for which nobody has chosen. */
 function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphertext">[]): string[] {
   const names = secrets.filter(({ scope }) => scope === null).map(({ name }) => name);
   if (deploy.approval === "none" || names.length === 0) return [];

@@ -16,8 +16,8 @@ export interface TaskApproval {
   at: string | null;
   comment: string;
   pinned: Pinned;
-  /** Names of the secrets that the scripts got when it was requested. Absent: a request of an earlier version. */
-  secretNames?: string[];
+  /** Names of the secrets that the scripts got when it was requested. */
+  secretNames: string[];
   /** The workspace that is deployed, and the runner that has it; null: not built yet. */
   built: { taskId: number; attempt: number; runnerId: number } | null;
   /** Attempts of the task before its current step, build or deploy: each step has its own repeat. Absent: those up to `built`. */

@@ -11,7 +11,7 @@ export interface HostToken {
   ciphertext: string;
   /** Its last characters, so that people can tell tokens apart. */
   hint: string;
-  /** The account at the host that it belongs to; empty: stored by an earlier version, which did not ask. */
+  /** The account at the host that it belongs to; empty: the host does not name it. */
   login: string;
   /** Null: the host does not list them. */
   scopes: string[] | null;

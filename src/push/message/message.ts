@@ -59,8 +59,7 @@ export type ControlAction =
       reason: string;
     }
   | { type: "join"; userId: string; channel: string }
-  /** `revoke` has no effect; earlier versions require the field. */
-  | { type: "leave"; userId: string; channel: string; revoke: false }
+  | { type: "leave"; userId: string; channel: string }
   /** Replaces the user's grants by these names and globs. Connections leave the channels that are no longer granted. */
   | { type: "grant"; userId: string; channels: string[] }
   /** The other fields are defined in `presence/`. */

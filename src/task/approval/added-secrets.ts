@@ -21,10 +21,9 @@ export async function askedForSecrets(
   keepers: Pick<OperationKeepers, "projects" | "now">,
   { projectId, approval, attempt }: Task,
 ): Promise<Partial<Task> | null> {
-  const { secretNames: known } = approval ?? {};
-  if (!approval || known === undefined) return null;
+  if (!approval) return null;
   const secretNames = await secretNamesOf(keepers, projectId);
-  const added = secretNames.filter((name) => !known.includes(name));
+  const added = secretNames.filter((name) => !approval.secretNames.includes(name));
   if (added.length === 0) return null;
   const replacing = added.filter((name) => name in approval.pinned.env);
   const reason =

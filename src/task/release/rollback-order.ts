@@ -33,7 +33,7 @@ export async function rollbackOrder(
   }
   if (toTaskId === null)
     throw new Fault("conflict", reasonText("no_earlier_release", { project: project.name }));
-  return orderOfTask(await keepers.tasks.byId(toTaskId), project, toTaskId);
+  throw new Fault("conflict", reasonText("not_returnable", { id: toTaskId, project: project.name }));
 }
 
 async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<Release | null> {
@@ -58,12 +58,4 @@ function orderOf(release: Release, project: Project): Omit<RollbackOrder, "sourc
     isKept && stage.name === "build" ? { ...stage, state: "skipped" as const } : stage,
   );
   return { ref, commit, message, actions: null, rerunOf: null, rollbackTo: taskId, stages: planned };
-}
-
-/** A task of an earlier version: its commit is built with today's scripts. */
-function orderOfTask(task: Task | null, project: Project, id: number): RollbackOrder {
-  if (task?.projectId !== project.id || task.state !== "success" || task.commit === null)
-    throw new Fault("conflict", reasonText("not_returnable", { id, project: project.name }));
-  const { ref, commit, message, actions, source } = task;
-  return { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source };
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import { Fault } from "../../errors.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
-import { keptHeaders, withoutSecret } from "../../git-host/kept-headers.ts";
+import { keptHeaders } from "../../git-host/kept-headers.ts";
 import { hostDeliveryIdOf } from "../../git-host/read-event.ts";
 import type { Project } from "../../model/project.ts";
 import { sealedPurpose } from "../../model/sealed.ts";
@@ -111,7 +111,7 @@ function opened(secrets: Secrets, purpose: string, ciphertext: string | null): s
 /** Completes a delivery with the project that its address belongs to. */
 export function located(hook: Hook, request: DeliveryRequest, delivery: PendingDelivery): PendingDelivery {
   const host = gitHostOf(hook.config.provider);
-  const headers = withoutSecret(request.headers, hook.config);
+  const { headers } = request;
   return {
     ...delivery,
     ...projectOf(hook),

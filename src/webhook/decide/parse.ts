@@ -1,6 +1,5 @@
 import { decodeBody } from "../../git-host/delivery/body.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
-import { withoutSecret } from "../../git-host/kept-headers.ts";
 import { readEvent } from "../../git-host/read-event.ts";
 import type { DeliveryRequest, PendingDelivery } from "./delivery.ts";
 import type { Hook } from "./locate.ts";
@@ -13,7 +12,7 @@ export function parse(
   delivery: PendingDelivery,
   body: Uint8Array,
 ): PendingDelivery {
-  const headers = withoutSecret(request.headers, hook.config);
+  const { headers } = request;
   const { text, payload, problem } = decodeBody(
     body,
     headers.get("content-type") ?? "",
