@@ -231,7 +231,10 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return checkedOut;
   }
   if (release)
-    stream.writeLine("checkout", `commit ${release.commit} from the kept workspace of task ${release.taskId}`);
+    stream.writeLine(
+      "checkout",
+      `commit ${release.commit} from the kept workspace of task ${release.taskId}`,
+    );
   const { settings } = instruction.release;
   if (settings !== undefined) stream.writeLine("checkout", settings);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
