@@ -1,22 +1,13 @@
 import { type ButtonProps, NativeSelect, TextInput } from "@mantine/core";
-import type { HostKind } from "../../../src/git-host/hosts.ts";
 import { tell } from "../../act.ts";
 import { answerOf, api, queryClient } from "../../api.ts";
 import { FormButton } from "../../components/form-modal.tsx";
+import { hostKinds, hostName, isHostKind, serverOf } from "../../git-hosts.ts";
 import type { HostToken } from "../../host-token-query.ts";
 import { t } from "../../text/text.ts";
-import { hosts } from "../webhook/hosts.ts";
-import { isHostKind, tokenPageOf } from "./host-pages.ts";
+import { tokenPageOf } from "./host-pages.ts";
 import { HostTokenField } from "./host-token-field.tsx";
 
-const kinds = ["github", "gitlab", "gitea", "gitee"] as const satisfies HostKind[];
-/** Gitea has no main server. */
-const publicAddress: Record<HostKind, string> = {
-  github: "https://github.com",
-  gitlab: "https://gitlab.com",
-  gitea: "",
-  gitee: "https://gitee.com",
-};
 const example = "https://git.example.com";
 
 /** A form that stores a token for a Git host. The server verifies it first. */
@@ -32,7 +23,7 @@ export function ConnectHost({
       title={t("hostHook.connectHost")}
       submit={t("hostHook.connect")}
       button={button}
-      initial={{ kind: "github" as string, url: publicAddress.github, token: "" }}
+      initial={{ kind: "github" as string, url: serverOf("github"), token: "" }}
       onSubmit={async ({ kind, url, token }) => {
         if (!isHostKind(kind)) return;
         const saved = await answerOf(api["host-tokens"].$post({ json: { kind, url: url.trim(), token } }));
@@ -46,14 +37,14 @@ export function ConnectHost({
         const page = URL.canParse(value.url) ? tokenPageOf(kind, value.url, "manage") : null;
         const choose = (chosen: string) => {
           if (!isHostKind(chosen)) return;
-          const isTyped = value.url !== "" && !Object.values(publicAddress).includes(value.url);
-          set({ kind: chosen, ...(isTyped ? {} : { url: publicAddress[chosen] }) });
+          const isTyped = value.url !== "" && !hostKinds.map(serverOf).includes(value.url);
+          set({ kind: chosen, ...(isTyped ? {} : { url: serverOf(chosen) }) });
         };
         return (
           <>
             <NativeSelect
               label={t("setUp.host")}
-              data={kinds.map((each) => ({ value: each, label: hosts()[each].name }))}
+              data={hostKinds.map((each) => ({ value: each, label: hostName(each) }))}
               value={kind}
               onChange={(event) => choose(event.currentTarget.value)}
             />

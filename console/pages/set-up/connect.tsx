@@ -8,6 +8,7 @@ import { CopyBlock, CopyText } from "../../components/copy-text.tsx";
 import { PageHead, Panel, Problem, Rows } from "../../components/page.tsx";
 import { ForManagers, Permitted } from "../../components/permission.tsx";
 import { Loaded, LoadedPage } from "../../components/query.tsx";
+import { hostChoices, hostName, isHostKind, isHostName } from "../../git-hosts.ts";
 import { hostHookQuery } from "../../host-hook-query.ts";
 import { useLiveProjects, usePolling } from "../../live.ts";
 import { projectQuery } from "../../project-query.ts";
@@ -17,13 +18,12 @@ import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostSteps } from "../webhook/host-steps.tsx";
-import { hostChoices, hosts, isHostName } from "../webhook/hosts.ts";
 import { safeStart } from "../webhook/safe-start.ts";
 import { formatFor } from "../webhook/secret-format.ts";
 import { sendCommand } from "../webhook/send-command.ts";
 import { FirstPush } from "./first-push.tsx";
 import { HostHook } from "./host-hook.tsx";
-import { isHostKind, webhookPageOf } from "./host-pages.ts";
+import { webhookPageOf } from "./host-pages.ts";
 
 /** The second page of the guided set-up: connects the Git host and waits for the first push. */
 export default function Connect({ id }: { id: number }) {
@@ -119,7 +119,7 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
             />
             {hook === null && (
               <details className="by-hand">
-                <summary>{t("setUp.byHand", { host: hosts()[webhook.provider].name })}</summary>
+                <summary>{t("setUp.byHand", { host: hostName(webhook.provider) })}</summary>
                 {byHand}
               </details>
             )}
@@ -148,7 +148,6 @@ function ByHand({
   isPreparing: boolean;
   onNewSecret: (() => void) | null;
 }) {
-  const host = hosts()[webhook.provider];
   const page = webhookPageOf(webhook.provider, project.git.url);
   return (
     <div className="form wide-form">
@@ -189,10 +188,10 @@ function ByHand({
           </Group>
         )}
       </div>
-      <HostSteps host={host}>
+      <HostSteps provider={webhook.provider}>
         {page !== null && (
           <Anchor size="sm" href={page} target="_blank" rel="noreferrer">
-            {t("setUp.openHost", { host: host.name })}
+            {t("setUp.openHost", { host: hostName(webhook.provider) })}
           </Anchor>
         )}
       </HostSteps>

@@ -10,6 +10,7 @@ import { FormButton } from "../../components/form-modal.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
+import { isHostKind } from "../../git-hosts.ts";
 import { hostHookQuery } from "../../host-hook-query.ts";
 import { hostTokensQuery } from "../../host-token-query.ts";
 import type { Project, Webhook } from "../../shapes.ts";
@@ -18,7 +19,7 @@ import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { safeStart } from "../webhook/safe-start.ts";
-import { isHostKind, isSshUrl, originOf, repositoryPathOf, tokenPageOf } from "./host-pages.ts";
+import { isSshUrl, originOf, repositoryPathOf, tokenPageOf } from "./host-pages.ts";
 import { HostTokenField } from "./host-token-field.tsx";
 
 export type Hook = NonNullable<

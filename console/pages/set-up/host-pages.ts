@@ -1,4 +1,5 @@
-import type { HostKind, ProviderName } from "../../../src/git-host/hosts.ts";
+import type { ProviderName } from "../../../src/git-host/hosts.ts";
+import { isHostKind, tokenPathOf, webhookPathOf } from "../../git-hosts.ts";
 
 interface Place {
   /** The web address of the server. */
@@ -43,30 +44,11 @@ export function tokenPageOf(
   use: "read" | "manage",
 ): string | null {
   const origin = originOf(cloneUrl);
-  const pages: Record<HostKind, string> = {
-    github: "settings/tokens/new?description=Slipway&scopes=repo",
-    gitlab: `-/user_settings/personal_access_tokens?name=Slipway&scopes=${use === "read" ? "read_repository" : "api"}`,
-    gitea: "user/settings/applications",
-    gitee: "profile/personal_access_tokens/new",
-  };
-  return origin === "" || !isHostKind(provider) ? null : `${origin}/${pages[provider]}`;
+  return origin === "" || !isHostKind(provider) ? null : `${origin}/${tokenPathOf(provider, use)}`;
 }
 
 /** Where the repository's webhooks are at the host. Null: unknown. */
 export function webhookPageOf(provider: ProviderName, cloneUrl: string): string | null {
-  const pages: Partial<Record<ProviderName, string>> = {
-    github: "settings/hooks/new",
-    gitlab: "-/hooks",
-    gitea: "settings/hooks/gitea/new",
-    gogs: "settings/hooks/gogs/new",
-    gitee: "hooks",
-    bitbucket: "admin/webhooks",
-  };
-  const [place, page] = [placeOf(cloneUrl), pages[provider]];
-  return place === null || page === undefined ? null : `${place.origin}/${place.path}/${page}`;
-}
-
-/** Hosts at which Slipway can create a webhook. */
-export function isHostKind(provider: string | null): provider is HostKind {
-  return provider !== null && ["github", "gitlab", "gitea", "gitee"].includes(provider);
+  const [place, page] = [placeOf(cloneUrl), webhookPathOf(provider)];
+  return place === null || page === null ? null : `${place.origin}/${place.path}/${page}`;
 }

@@ -6,10 +6,10 @@ import { ItemTable } from "../../components/list.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
+import { hostName } from "../../git-hosts.ts";
 import { type HostToken, hostTokensQuery } from "../../host-token-query.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
-import { hosts } from "../webhook/hosts.ts";
 import { ConnectHost } from "./connect-host.tsx";
 
 /** The user's tokens for Git hosts: whose they are, what they may do, and how to forget them. */
@@ -35,7 +35,7 @@ export function HostTokensPanel() {
                   title: t("setUp.host"),
                   cell: (token) => (
                     <span className="foreign">
-                      <b>{hosts()[token.kind].name}</b> {visible(token.origin)}
+                      <b>{hostName(token.kind)}</b> {visible(token.origin)}
                     </span>
                   ),
                 },

@@ -6,11 +6,12 @@ import { complain, useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { PageHead, Panel, Problem } from "../../components/page.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
+import { isHostKind } from "../../git-hosts.ts";
 import { groupChoices, useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
-import { isHostKind, originOf } from "./host-pages.ts";
+import { originOf } from "./host-pages.ts";
 import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
   type CredentialFields,

@@ -16,10 +16,10 @@ import { type ReactNode, useEffect, useState } from "react";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
+import { hostName, isHostKind } from "../../git-hosts.ts";
 import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
-import { hosts } from "../webhook/hosts.ts";
-import { isHostKind, isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
+import { isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
 import { type ChosenRepository, RepositoryChooser } from "./repository-chooser.tsx";
 
 export type Inspected = InferResponseType<typeof api.repositories.inspect.$post, 200>;
@@ -201,7 +201,7 @@ function State({
     );
   return (
     <Alert color="tide" variant="light" role="note" className="found-repository">
-      {found.provider !== null && <strong>{hosts()[found.provider].name} · </strong>}
+      {found.provider !== null && <strong>{hostName(found.provider)} · </strong>}
       {t("setUp.found", { count: found.branches.length })}
     </Alert>
   );

@@ -3,17 +3,16 @@ import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import type { TextName, TextProps } from "../../draft.ts";
+import { hostChoices, isHostName } from "../../git-hosts.ts";
 import type { Webhook } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { useWebhookDraft } from "../../webhook-query.ts";
 import { HostSteps } from "./host-steps.tsx";
-import { hostChoices, hosts, isHostName } from "./hosts.ts";
 import { sendCommand } from "./send-command.ts";
 
 /** The Git host, the steps to take there, and how its deliveries are verified. */
 export function HostPanel({ webhook }: { webhook: Webhook }) {
   const draft = useWebhookDraft(webhook, proofOf);
-  const host = hosts()[draft.value.provider];
   return (
     <Panel id="host" title={t("webhook.host")} about={t("webhook.hostAbout")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
@@ -26,10 +25,10 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
           value={draft.value.provider}
           onChange={(name) => isHostName(name) && draft.set({ provider: name })}
         />
-        <HostSteps host={host}>
+        <HostSteps provider={draft.value.provider}>
           {draft.value.provider !== "generic" && (
             <Text size="sm" c="dimmed" mt={6}>
-              {t("webhook.hostProof", { proof: host.proof })}
+              {t("webhook.hostProof", { proof: t(`hosts.${draft.value.provider}Proof`) })}
             </Text>
           )}
         </HostSteps>
