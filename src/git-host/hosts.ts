@@ -1,25 +1,13 @@
 import { bitbucket } from "./bitbucket.ts";
 import { codeup } from "./codeup.ts";
-import { githubEvents } from "./delivery/event-names.ts";
 import { generic } from "./generic.ts";
 import type { GitHost } from "./git-host.ts";
 import { gitea } from "./gitea.ts";
 import { gitee } from "./gitee.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
+import { gogs } from "./gogs.ts";
 import { hosta, hostb, hostc, hostd } from "./neutral.ts";
-import { giteaPages } from "./pages.ts";
-import { hmacProof } from "./proof/proof.ts";
-
-const gogs = {
-  title: "Gogs",
-  serverWords: ["gogs"],
-  eventHeaders: ["X-Gogs-Event"],
-  events: githubEvents,
-  deliveryIdHeaders: ["X-Gogs-Delivery"],
-  proof: hmacProof(["X-Gogs-Signature"], { signsFormPayload: true }),
-  pages: giteaPages,
-} satisfies GitHost;
 
 /** The Git hosts. A host that also sends the headers of another one follows it. */
 export const gitHosts = {
