@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
-import { gitHosts } from "../../src/git-host/hosts.ts";
+import { gitHosts, providerNames } from "../../src/git-host/hosts.ts";
 import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { NormalizedEvent } from "../../src/model/delivery.ts";
@@ -13,6 +14,12 @@ describe("a payload is normalised as expected", () => {
       const { rawEvent: _rawEvent, ...event } = readEvent(gitHosts[provider], new Headers(headers), payload);
       expect(event).toEqual(expected);
     });
+});
+
+test("every host that has a name has a guide", () => {
+  const named = providerNames.filter((name) => !/^host[a-d]$/.test(name));
+  const guides = readdirSync(resolve(import.meta.dir, "../../docs/hosts"));
+  expect(guides.sort()).toEqual([...named.map((name) => `${name}.md`), "README.md"].sort());
 });
 
 test("a push with the maximum number of commits that GitHub lists may have more", () => {
