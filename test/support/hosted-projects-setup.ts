@@ -20,8 +20,9 @@ export interface ShownToken {
 export const baseUrl = "https://slipway.example.com";
 
 /** A server for the tests of one file, with Git hosts, tokens for them, and projects whose repository is there. */
-export async function setUpHostedProjects() {
+export async function setUpHostedProjects(settings: Parameters<typeof startApiServer>[0] = {}) {
   const server = await startApiServer({
+    ...settings,
     "server.baseUrl": baseUrl,
     "tasks.allowInternalNotifications": true,
     "tasks.allowLocalRepositories": true,

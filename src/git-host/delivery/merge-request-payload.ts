@@ -8,8 +8,8 @@ import { accountOf } from "./push-payload.ts";
 
 /** A merge request in one shape for all hosts. */
 interface MergeRequest {
-  /** As the host names it; null if it sends none. */
-  action: string | null;
+  /** As the host names it; "" if it sends none. */
+  action: string;
   /** Whether an update contains new commits; null: the host does not say. */
   bringsCommits: boolean | null;
   isMerged: boolean;
@@ -20,9 +20,9 @@ interface MergeRequest {
   headCommit: string;
   mergeCommit: string;
   fromFork: boolean;
-  /** Its number at the host; "" if there is none. */
+  /** Its number at the host. Other text counts as none: it could name a ref outside of the merge request. */
   number: string;
-  /** The host's ref for the head of a request from a fork; "" if there is none. */
+  /** The host's ref for the head of a request from a fork, with its number as `*`; "" if there is none. */
   headRef: string;
 }
 
@@ -47,13 +47,12 @@ export function readMergeRequest(payload: JsonObject, eventName: string): Normal
   if (request === null) return skipped("probe", reasonText("probe_no_request"), { author });
   const fields = fieldsOf(request, author);
   if (isBuilding(request)) return normalized(fields);
-  const what = updateActions.has(request.action ?? "") ? "an update without commits" : request.action;
-  return skipped("event_not_allowed", reasonText("merge_request_action", { action: String(what) }), fields);
+  const action = updateActions.has(request.action) ? "an update without commits" : request.action;
+  return skipped("event_not_allowed", reasonText("merge_request_action", { action }), fields);
 }
 
 function isBuilding(request: MergeRequest): boolean {
-  if (request.isMerged) return true;
-  if (request.action === null || buildingActions.has(request.action)) return true;
+  if (request.isMerged || request.action === "" || buildingActions.has(request.action)) return true;
   return updateActions.has(request.action) && request.bringsCommits !== false;
 }
 
@@ -62,10 +61,11 @@ function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEven
   const branch = request.isMerged ? request.targetBranch : request.sourceBranch;
   const commit = request.isMerged ? request.mergeCommit : request.headCommit;
   const ownRef = branch === "" ? "" : `refs/heads/${branch}`;
-  const isForeign = request.fromFork && !request.isMerged && request.headRef !== "";
+  const number = /^\d+$/.test(request.number) ? request.number : "";
+  const isForeign = request.fromFork && !request.isMerged && request.headRef !== "" && number !== "";
   return {
     event: "merge_request",
-    rawRef: isForeign ? request.headRef : ownRef,
+    rawRef: isForeign ? request.headRef.replace("*", number) : ownRef,
     ref: branch,
     refType: "branch",
     commit: commit === "" ? null : commit,
@@ -73,12 +73,12 @@ function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEven
     author,
     ...pathFieldsOf(unknownPaths(reasonText("paths_merge_request"))),
     mergeRequest: {
-      action: request.action,
+      action: request.action || null,
       title: request.title,
       sourceBranch: request.sourceBranch,
       targetBranch: request.targetBranch,
       fromFork: request.fromFork,
-      ...(isNumber(request.number) ? { number: request.number } : {}),
+      ...(number === "" ? {} : { number }),
       isMerged: request.isMerged,
     },
   };
@@ -99,9 +99,8 @@ function requestOf(payload: JsonObject, eventName: string): MergeRequest | null 
 function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
   const action = textAt(payload, "action");
   const described = textAt(payload, "action_desc");
-  const number = firstText(textAt(pull, "number"), textAt(payload, "number"));
   return {
-    action: action === "" ? null : action,
+    action,
     bringsCommits: described === "" ? null : described === "source_branch_changed",
     isMerged: mergedActions.has(action) || (action === "closed" && isTrueAt(pull, "merged")),
     title: textAt(pull, "title"),
@@ -121,8 +120,8 @@ function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
     fromFork:
       areDifferent(at(pull, "head", "repo"), at(pull, "base", "repo")) ||
       areDifferent(at(pull, "head_repo"), at(pull, "base_repo")),
-    number,
-    headRef: isNumber(number) ? `refs/pull/${number}/head` : "",
+    number: firstText(textAt(pull, "number"), textAt(payload, "number")),
+    headRef: "refs/pull/*/head",
   };
 }
 
@@ -130,9 +129,8 @@ function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
 function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
   const action = textAt(attributes, "action");
   const [source, target] = [textAt(attributes, "source_project_id"), textAt(attributes, "target_project_id")];
-  const number = textAt(attributes, "iid");
   return {
-    action: action === "" ? null : action,
+    action,
     // GitLab lists what an update changed and names the old commit; a body with neither does not say.
     bringsCommits:
       textAt(attributes, "oldrev") !== "" ? true : isObject(at(payload, "changes")) ? false : null,
@@ -144,8 +142,8 @@ function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
     headCommit: textAt(attributes, "last_commit", "id"),
     mergeCommit: textAt(attributes, "merge_commit_sha"),
     fromFork: source !== "" && target !== "" && source !== target,
-    number,
-    headRef: isNumber(number) ? `refs/merge-requests/${number}/head` : "",
+    number: textAt(attributes, "iid"),
+    headRef: "refs/merge-requests/*/head",
   };
 }
 
@@ -157,14 +155,12 @@ function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
     headCommit: textAt(pull, "source", "commit", "hash"),
     mergeCommit: textAt(pull, "merge_commit", "hash"),
     fromFork: areDifferent(at(pull, "source", "repository"), at(pull, "destination", "repository")),
-    number: textAt(pull, "id"),
     headRef: "",
   };
 }
 
 /** Bitbucket Data Center: `pr:opened`, `pr:from_ref_updated`, `pr:merged`. */
 function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
-  const number = textAt(pull, "id");
   return {
     ...bitbucketFields(pull, eventName, "pr:"),
     sourceBranch: textAt(pull, "fromRef", "displayId"),
@@ -172,19 +168,19 @@ function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
     headCommit: textAt(pull, "fromRef", "latestCommit"),
     mergeCommit: textAt(pull, "properties", "mergeCommit", "id"),
     fromFork: areDifferent(at(pull, "fromRef", "repository"), at(pull, "toRef", "repository")),
-    number,
-    headRef: isNumber(number) ? `refs/pull-requests/${number}/from` : "",
+    headRef: "refs/pull-requests/*/from",
   };
 }
 
 function bitbucketFields(pull: JsonObject, eventName: string, prefix: string) {
   const action = eventName.startsWith(prefix) ? eventName.slice(prefix.length) : "";
   return {
-    action: action === "" ? null : action,
+    action,
     bringsCommits: null,
     isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
     title: textAt(pull, "title"),
     message: "",
+    number: textAt(pull, "id"),
   };
 }
 
@@ -198,9 +194,4 @@ function areDifferent(source: unknown, target: unknown): boolean {
 
 function nameOf(repository: JsonObject): string {
   return firstText(textAt(repository, "full_name"), textAt(repository, "id"), textAt(repository, "name"));
-}
-
-/** Other text could name a ref outside of the merge request. */
-function isNumber(text: string): boolean {
-  return /^\d+$/.test(text);
 }
