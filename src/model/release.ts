@@ -1,4 +1,4 @@
-import type { Project, Stages } from "./project.ts";
+import type { Stages } from "./project.ts";
 
 /**
  * `candidate`: its task runs. `kept`: its workspace is on its runner, so that it can serve again without a build. `gone`:
@@ -52,25 +52,4 @@ export interface ReleaseKeeper {
   delete(taskId: number): Promise<void>;
   setOutput(taskId: number, output: ServiceOutput): Promise<void>;
   output(taskId: number): Promise<ServiceOutput | null>;
-}
-
-/**
- * What a runner must be able to do; an older one would start the service beside the previous one, or leave pointers in the
- * place of files.
- */
-export function needsOf({
-  stages: { start },
-  deploy,
-  git,
-}: Pick<Project, "stages" | "deploy" | "git">): string[] {
-  const needsRules = start.previous !== "keep" && start.script.trim() !== "";
-  const { healthCheck: check } = start;
-  const needsCheck =
-    (check?.type === "http" && (check.expect !== undefined || check.url.includes("$"))) ||
-    (check?.type === "tcp" && check.port === "$PORT");
-  return [
-    ...(needsRules || needsCheck ? ["releases"] : []),
-    ...(deploy.approval === "required" ? ["approvals"] : []),
-    ...(git.lfs ? ["lfs"] : []),
-  ];
 }

@@ -199,8 +199,6 @@ export const reasonTexts = {
   git_url_changed:
     "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
   git_url_refused: "The project's clone URL {why}.",
-  runner_old_secrets:
-    "The runner is of an older version that would give these secrets to the build too, although only deploy and start may get them: {names}. Update that runner.",
   secret_unreadable: "The project's secret {name} cannot be opened: {message}",
   ref_missing: "{ref} does not exist in {url}.",
   branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",
@@ -253,10 +251,6 @@ export const reasonTexts = {
     "it was deployed on the runner {runner}, which may not or cannot take its tasks any more; change that, or move the project to another runner, which builds it again",
   wait_home_away:
     "it was deployed on the runner {runner}, which is not connected; start it, or move the project to another runner, which builds it again",
-  wait_old_runners:
-    "{runners} are of an older version that cannot do what {setting} of this project asks for; update one of them",
-  wait_old_runner:
-    "{runners} is of an older version that cannot do what {setting} of this project asks for; update that runner",
   live_deploying: "Task {task} ({commit}) is being deployed.",
   live_replacing: "Task {task} ({commit}) takes the place of {previous}.",
   live_replacing_service: "Task {task} ({commit}) takes the place of the previous service.",

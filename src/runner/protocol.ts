@@ -41,7 +41,7 @@ export const healthCheck = z.discriminatedUnion("type", [
 /** What happens to the service of the previous release. */
 export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
 
-/** Capabilities that a runner of this version has and earlier ones lack. */
+/** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
 export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs"];
 /** Scripts of different projects run as different users. */
 export const projectUsersFeature = "project-users";
@@ -185,13 +185,12 @@ export const claimRequest = z.object({
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
   /** Whether a runner with labels also takes projects without labels. */
   alsoUnlabelled: z.boolean().default(false),
-  /** Whether scripts run as a different user than the runner. Older runners do not send it. */
+  /** Whether scripts run as a different user than the runner. */
   isolated: z.boolean().default(false),
-  /** Older runners do not send these: they run every script as their own user, without a container. */
   isolation: z.enum(isolations).default("none"),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),
-  /** Older runners do not send it. */
+  /** The list itself may be absent, so that a runner without any is refused with a sentence. */
   features: z
     .array(z.string().regex(/^[a-z-]{1,32}$/))
     .max(32)
@@ -261,7 +260,7 @@ export const rollbackRequest = z.object({
   toTaskId: z.number().int().positive(),
   state: z.enum(["running", "success", "failed", "unneeded"]),
   reason: saidText(2000),
-  /** Of a success: whether a check or a living process shows that it serves. Older runners do not send it. */
+  /** Of a success: whether a check or a living process shows that it serves. */
   isProven: z.boolean().optional(),
 });
 
@@ -286,7 +285,7 @@ export const finishRequest = z.object({
   ...held,
   state: z.enum(["success", "failed", "canceled", "timeout"]),
   reason: saidText(2000),
-  /** The releases of the project that this runner keeps now. Older runners do not send it. */
+  /** The releases of the project that this runner keeps now. */
   kept: z.array(keptWorkspace).max(1000).optional(),
   /** The built workspace of an approved deploy is gone, and nothing was deployed. */
   isWorkspaceLost: z.boolean().optional(),

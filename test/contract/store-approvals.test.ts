@@ -63,8 +63,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const one = await store.runners.create(sampleRunner("one"));
     const two = await store.runners.create(sampleRunner("two"));
     const now = await store.now();
-    const features = ["releases", "approvals"];
-    for (const { id } of [one, two]) await store.runners.update(id, { lastSeenAt: now, features });
+    for (const { id } of [one, two]) await store.runners.update(id, { lastSeenAt: now });
     const project = await store.projects.create({
       ...sampleProject({ name: "bound" }),
       deploy: { ...noApproval, approval: "required" },
@@ -87,19 +86,6 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
       task: { state: "dispatched", approval: { state: "building", by: null, built: null } },
       line: { text: expect.stringContaining("its approval is requested again") },
     });
-  });
-
-  test("a runner of an earlier version gets no task of a project with the rule", async () => {
-    const old = await store.runners.create(sampleRunner("old"));
-    await store.runners.update(old.id, { lastSeenAt: sampleTime });
-    const project = await store.projects.create(sampleProject({ name: "guarded" }));
-    const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
-    await store.projects.update(project.id, { deploy: { ...noApproval, approval: "required" } });
-    const claim = async () =>
-      store.tasks.claim({ runnerId: old.id, leaseHash: "old", leaseUntil: later, now: store.now() });
-    expect(await claim()).toBeNull();
-    await store.projects.update(project.id, { deploy: noApproval });
-    expect((await claim())?.id).toBe(id);
   });
 
   /** Hands the task out, as its next attempt. */

@@ -7,6 +7,7 @@ import {
   finishRequest,
   logRequest,
   type RunTask,
+  runnerFeatures,
   stageRequest,
 } from "../../src/runner/protocol.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
@@ -31,7 +32,7 @@ const schemas = {
 type CallName = keyof typeof schemas;
 
 const samples: Record<CallName, object> = {
-  hello: { labels: ["linux"], concurrency: 1, version: "0.1.0" },
+  hello: { labels: ["linux"], concurrency: 1, version: "0.1.0", features: runnerFeatures },
   beat: { taskId: 1, attempt: 1, lease: "LEASE", waitMs: 0 },
   log: {
     taskId: 1,

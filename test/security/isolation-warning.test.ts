@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { banner } from "../../src/cli/banner.ts";
+import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 
@@ -23,13 +24,12 @@ async function started(work: (server: ApiServer) => Promise<unknown> = async () 
   }
 }
 
+const asked = { labels: [], concurrency: 1, version: "test", features: runnerFeatures };
 const warning = /! scripts are not isolated on north: /;
 
 const hello = async (server: ApiServer, token: string, isolated: boolean) =>
   expect(
-    await server
-      .as(token)
-      .expect(200, "POST", "/api/runner/hello", { labels: [], concurrency: 1, version: "test", isolated }),
+    await server.as(token).expect(200, "POST", "/api/runner/hello", { ...asked, isolated }),
   ).toBeDefined();
 
 test("the start warns while scripts of users who are not admins run as the runner's user", async () => {

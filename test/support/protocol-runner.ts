@@ -1,4 +1,4 @@
-import type { RunTask } from "../../src/runner/protocol.ts";
+import { type RunTask, runnerFeatures } from "../../src/runner/protocol.ts";
 import type { ApiClient } from "./api-server.ts";
 
 /** A runner for tests of the protocol: it makes only the calls of the test. */
@@ -20,7 +20,7 @@ export interface RegisterOptions {
   concurrency?: number;
   alsoUnlabelled?: boolean;
   groupIds?: number[];
-  /** Those of a runner of an earlier version unless given. */
+  /** Those of every runner unless given. */
   features?: string[];
 }
 
@@ -29,7 +29,8 @@ export async function registerRunner(
   admin: ApiClient,
   options: RegisterOptions,
 ): Promise<ProtocolRunner> {
-  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [], features } = options;
+  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [] } = options;
+  const { features = runnerFeatures } = options;
   const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
     name,
     labels,
@@ -49,9 +50,8 @@ export async function registerRunner(
       const response = await post(
         "claim",
         {
-          ...{ labels, concurrency, version: "test" },
+          ...{ labels, concurrency, version: "test", features },
           ...(alsoUnlabelled ? { alsoUnlabelled } : {}),
-          ...(features ? { features } : {}),
         },
         signal,
       );

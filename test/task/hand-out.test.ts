@@ -5,6 +5,7 @@ import { messageOf } from "../../src/errors.ts";
 import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
+import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
@@ -31,7 +32,7 @@ const request = {
   isolated: false,
   isolation: "none" as const,
   containers: false,
-  features: [],
+  features: runnerFeatures,
 };
 
 function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elapsed)) {

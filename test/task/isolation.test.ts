@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -17,7 +18,13 @@ async function runner(name: string, says: Record<string, unknown>) {
     fetch(`${server.url}/api/runner/${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ labels: [], concurrency: 1, version: "9.9.9", ...says }),
+      body: JSON.stringify({
+        labels: [],
+        concurrency: 1,
+        version: "9.9.9",
+        features: runnerFeatures,
+        ...says,
+      }),
       ...(signal ? { signal } : {}),
     });
   await ask("hello");
@@ -60,7 +67,7 @@ describe("a project that requires isolation", () => {
 });
 
 describe("a project with an image", () => {
-  test("is never given to a runner without containers, such as one of an earlier version", async () => {
+  test("is never given to a runner without containers", async () => {
     const older = await runner("older", { isolated: false });
     const projectId = await server.project(repository.url, { build: "true" }, { image: "node:22" });
     const { id } = await server.run(projectId);
@@ -113,7 +120,7 @@ describe("a project with approvals", () => {
     const expected = (name: string) =>
       expect.stringContaining(`Approvals do not protect this project from other scripts: on ${name}, `);
     const safe = await runner("a user each", {
-      ...{ isolated: true, isolation: "user", features: ["releases", "approvals", "project-users"] },
+      ...{ isolated: true, isolation: "user", features: [...runnerFeatures, "project-users"] },
     });
     const contained = await runner("contained", { isolated: true, isolation: "container" });
     expect(await warnings()).toEqual([]);

@@ -223,6 +223,20 @@ describe("a runner's calls", () => {
     }
   });
 
+  test("of a runner that is too old are refused with a sentence", async () => {
+    for (const path of ["hello", "claim"]) {
+      const response = await fetch(`${scene.server.url}/api/runner/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${scene.runner.token}` },
+        body: JSON.stringify({ labels: [], concurrency: 1, version: "0.0.9", features: ["releases"] }),
+      });
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({
+        error: { message: "This runner, version 0.0.9, is too old for this server; update it." },
+      });
+    }
+  });
+
   test("that violate the protocol are refused", async () => {
     const held = await scene.claimed();
     expect(

@@ -54,7 +54,7 @@ describe("a secret of deploy and start", () => {
   test("is not sent to a runner that builds a deploy which still needs its approval", async () => {
     const label = "by-hand";
     const runner = await registerRunner(server.url, admin, {
-      ...{ name: "by hand", labels: [label], features: ["approvals", "releases"] },
+      ...{ name: "by hand", labels: [label] },
     });
     const id = await printingProject({ labels: [label], deploy: { approval: "required" } });
     await put(id, "TOKEN", { value: "t-deploy-only", scope: "deploy" });
@@ -65,23 +65,6 @@ describe("a secret of deploy and start", () => {
     expect(held.secrets).toEqual({ SHARED: "s-everywhere" });
     expect(JSON.stringify(held)).not.toContain("t-deploy-only");
     await runner.call("finish", held, { state: "failed", reason: "" });
-  });
-
-  test("is not given to a runner of an earlier version, which would give it to the build", async () => {
-    const label = "earlier";
-    const runner = await registerRunner(server.url, admin, {
-      ...{ name: "earlier", labels: [label], features: ["releases"] },
-    });
-    const id = await printingProject({ labels: [label] });
-    await put(id, "TOKEN", { value: "t-deploy-only", scope: "deploy" });
-    const task = await server.run(id);
-    const waiting = new AbortController();
-    const claim = runner.claim(waiting.signal).catch(() => null);
-    const failed = await server.reach(task.id, "failed");
-    expect(failed.reason).toContain("older version that would give these secrets to the build too");
-    expect(failed.reason).toContain("TOKEN");
-    waiting.abort();
-    await claim;
   });
 });
 

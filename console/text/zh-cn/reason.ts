@@ -179,8 +179,6 @@ export const reason: Translated<typeof reasonTexts> = {
   project_deleted: "项目已被删除。",
   git_url_changed: "请求批准之后，项目的克隆地址已更改，必须重新构建该提交；请重新运行。",
   git_url_refused: "项目的克隆地址无效：{why}。",
-  runner_old_secrets:
-    "运行器版本较旧，会把以下密钥也交给构建，而只有 deploy 和 start 可以获得它们：{names}。请更新该运行器。",
   secret_unreadable: "无法解密项目的机密变量 {name}：{message}",
   ref_missing: "{url} 中不存在 {ref}。",
   branch_missing: "{url} 中没有名为 {ref} 的分支；标签请写作 refs/tags/{tag}。",
@@ -227,8 +225,6 @@ export const reason: Translated<typeof reasonTexts> = {
     "它的发布版本位于运行器 {runner} 上，但该运行器不能再接受其任务；请更改设置，或将项目移到另一个运行器，它会重新构建",
   wait_home_away:
     "它的发布版本位于未连接的运行器 {runner} 上；请启动它，或将项目移到另一个运行器，它会重新构建",
-  wait_old_runners: "{runners} 的版本较旧，不支持此项目的 {setting}；请更新其中一个",
-  wait_old_runner: "{runners} 的版本较旧，不支持此项目的 {setting}；请更新该运行器",
   live_deploying: "任务 {task}（{commit}）正在部署。",
   live_replacing: "任务 {task}（{commit}）正在替换 {previous}。",
   live_replacing_service: "任务 {task}（{commit}）正在替换之前的服务。",

@@ -2,7 +2,6 @@ import { type SqlBool, sql } from "kysely";
 import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
-import { needsOf } from "../../model/release.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
@@ -45,8 +44,8 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     async create(project) {
       const insert = db
         .insertInto("projects")
-        .values({
-          ...projectShape.insert({
+        .values(
+          projectShape.insert({
             ...plainExecution,
             needsContainer: false,
             deploy: noApproval,
@@ -55,8 +54,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
             liveNote: "",
             homeRunnerId: null,
           }),
-          needs: JSON.stringify(needsOf({ deploy: noApproval, ...project })),
-        })
+        )
         .returningAll();
       return projectShape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
     },
@@ -76,9 +74,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
-      const before = change.stages || change.deploy || change.git ? await this.byId(id) : null;
-      const needs = before && { needs: JSON.stringify(needsOf({ ...before, ...change })) };
-      const set = { ...projectShape.update(change), ...needs };
+      const set = projectShape.update(change);
       if (Object.keys(set).length === 0) return this.byId(id);
       const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
       const row = await named(change.name, update.executeTakeFirst());

@@ -45,10 +45,10 @@ const lockOfClaim = sql`for no key update of queued, projects skip locked`;
  * the task is built again.
  */
 const hasWorkspace = ({ goneBefore }: TaskClaim) => sql<SqlBool>`(
-  first.approval is null or (runner.features like '%"approvals"%' and (first.runner_id is null
+  first.approval is null or first.runner_id is null
     or first.runner_id = runner.id or projects.home_runner_id = runner.id
     or not exists (select 1 from runners as builder where builder.id = first.runner_id
-      and builder.disabled = 0 and builder.last_seen_at >= ${goneBefore?.getTime() ?? 0}))))`;
+      and builder.disabled = 0 and builder.last_seen_at >= ${goneBefore?.getTime() ?? 0}))`;
 
 const hasRoom = sql<SqlBool>`runner.concurrency > (
   select count(*) from tasks as held where held.runner_id = runner.id and held.${isHeld})`;

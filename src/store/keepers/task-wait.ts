@@ -22,9 +22,6 @@ const rules = {
   wait_isolation: () => sql`${levelOf("runner.isolation")} < ${levelOf("projects.isolation")}`,
   // A runner without containers would ignore an image.
   wait_container: () => sql`projects.needs_container = 1 and runner.containers = 0`,
-  // A runner that has never connected has not reported what it can do.
-  wait_old_runner: ({ isSubset }) => sql`runner.last_seen_at is not null
-    and not ${isSubset("projects.needs", sql.ref("runner.features"))}`,
   // A project stays with the runner that holds its releases.
   wait_home: () => sql`projects.home_runner_id <> runner.id`,
 } satisfies Record<string, (dialect: Dialect) => RawBuilder<unknown>>;
@@ -52,14 +49,12 @@ interface KeptAway {
   rule: Rule | null;
   /** Their names. */
   runners: string | null;
-  count: number;
   last_seen_at: number | null;
   /** The name of the runner that holds the project's releases, if it is one of them. */
   home: string | null;
   home_runner_id: number | null;
   labels: string;
   isolation: IsolationLevel;
-  needs: string;
   group_name: string | null;
   group_labels: string | null;
 }
@@ -74,16 +69,16 @@ export async function waitsOf(
   if (projectIds.length === 0) return {};
   const isAsked: RawBuilder<SqlBool> = runnerId === undefined ? sql`true` : sql`runner.id = ${runnerId}`;
   const { rows } = await sql<KeptAway>`select paired.id, paired.rule, paired.home_runner_id, paired.labels,
-      paired.isolation, paired.needs, paired.group_name, paired.group_labels,
-      string_agg(paired.name, ', ' order by paired.name) as runners, count(*) as count,
+      paired.isolation, paired.group_name, paired.group_labels,
+      string_agg(paired.name, ', ' order by paired.name) as runners,
       max(paired.last_seen_at) as last_seen_at,
       max(case when paired.runner_id = paired.home_runner_id then paired.name end) as home
-    from (select projects.id, projects.home_runner_id, projects.labels, projects.isolation, projects.needs,
+    from (select projects.id, projects.home_runner_id, projects.labels, projects.isolation,
         groups.name as group_name, groups.labels as group_labels,
         runner.id as runner_id, runner.name, runner.last_seen_at, ${ruleAgainst(dialect)} as rule
       from projects left join groups on groups.id = projects.group_id left join runners as runner on ${isAsked}
       where ${dialect.isAmong("projects.id", projectIds)}) as paired
-    group by 1, 2, 3, 4, 5, 6, 7, 8`.execute(db);
+    group by 1, 2, 3, 4, 5, 6, 7`.execute(db);
   const waits: Record<number, TaskWait> = {};
   for (const [id, kept] of Map.groupBy(rows, (row) => row.id)) {
     const wait = waitOf(kept, now);
@@ -110,7 +105,7 @@ function awayText({ home, labels }: KeptAway): Sentence {
   return newReason("wait_labels_not_connected", { labels: listed(labels) });
 }
 
-function ruleText(rule: Rule, { isolation, needs, ...row }: KeptAway, home: KeptAway | undefined): Sentence {
+function ruleText(rule: Rule, { isolation, ...row }: KeptAway, home: KeptAway | undefined): Sentence {
   const labels = listed(row.labels);
   const runners = row.runners ?? "";
   switch (rule) {
@@ -128,10 +123,6 @@ function ruleText(rule: Rule, { isolation, needs, ...row }: KeptAway, home: Kept
       return labels === "" ? newReason(rule) : newReason("wait_bound_labels", { labels });
     case "wait_isolation":
       return newReason(rule, { isolation, setting: isolation === "user" ? "scriptUser" : "image" });
-    case "wait_old_runner": {
-      const code = row.count > 1 ? "wait_old_runners" : rule;
-      return newReason(code, { runners, setting: settingOf(parsed(needs)) });
-    }
     case "wait_disabled":
       return home?.rule === rule
         ? newReason("wait_home_disabled", { runner: home.home ?? "" })
@@ -142,12 +133,6 @@ function ruleText(rule: Rule, { isolation, needs, ...row }: KeptAway, home: Kept
         runner: home.home ?? "",
       });
   }
-}
-
-/** The setting that asks for what runners learned last: a runner that lacks anything lacks that. */
-function settingOf(needs: string[]): string {
-  if (needs.includes("lfs")) return "git.lfs";
-  return needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check";
 }
 
 const parsed = (json: string) => JSON.parse(json) as string[];

@@ -65,7 +65,7 @@ export interface Schema {
   sessions: TableOf<Session>;
   api_tokens: TableOf<ApiToken>;
   groups: TableOf<Group>;
-  projects: TableOf<Project> & { needs: Json };
+  projects: TableOf<Project>;
   project_secrets: { project_id: number; name: string; ciphertext: string; scope: SecretScope | null };
   project_members: { project_id: number; user_id: number; permission: Permission };
   group_members: { group_id: number; user_id: number; permission: Permission };

@@ -3,12 +3,14 @@ import type { Logger } from "../../logger.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import {
   type ClaimRequest,
   claimWaitMs,
   type Held,
   type HelloAnswer,
   type RunTask,
+  runnerFeatures,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
 import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
@@ -18,7 +20,7 @@ import type { WatchedTime } from "../queue/watched-time.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
-export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now" | "features"> {
+export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now"> {
   store: Store;
   events: TaskEvents;
   wakeups: Wakeups;
@@ -54,8 +56,7 @@ export function buildDispatch(parts: DispatchParts) {
       await mustBeActive(runner);
       const prepared = await preparedForApproval(task);
       if (prepared.state === "waiting") return claimOnce(runner, request);
-      const { features } = request;
-      const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now, features });
+      const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
@@ -145,6 +146,8 @@ export function buildDispatch(parts: DispatchParts) {
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
     const { concurrency, version, alsoUnlabelled, isolated, isolation, containers, features } = request;
+    if (!runnerFeatures.every((feature) => features.includes(feature)))
+      throw new Fault("invalid", reasonText("runner_old", { version }));
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),

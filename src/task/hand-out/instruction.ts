@@ -34,7 +34,6 @@ export interface InstructionParts {
   limits: TaskLimits;
   gitUrlRules: GitUrlRules;
   /** What the runner can do. */
-  features: string[];
 }
 
 /** Why no runner can run a task; a retry would not change that. */
@@ -72,7 +71,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   });
   const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
   // The author of a fork can read all that the scripts can.
-  const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened, parts.features);
+  const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened);
   return {
     type: "run_task",
     taskId: task.id,
@@ -185,13 +184,10 @@ type OpenedSecrets = Record<SecretScope, Record<string, string>>;
 function secretsFor(
   stages: RunTask["stages"],
   { all, deploy }: OpenedSecrets,
-  features: string[],
 ): Pick<RunTask, "secrets" | "deploySecrets"> {
   const names = Object.keys(deploy);
   if (names.length === 0 || stages.every(({ name }) => name === "build")) return { secrets: all };
   if (stages.every(({ name }) => name !== "build")) return { secrets: { ...all, ...deploy } };
-  if (!features.includes("deploy-secrets"))
-    throw new Undeliverable(reasonText("runner_old_secrets", { names: names.join(", ") }));
   return { secrets: all, deploySecrets: deploy };
 }
 
