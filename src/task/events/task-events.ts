@@ -5,7 +5,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import { eventOfEnd } from "../notify/report-task.ts";
-import type { Enqueued, TaskAnnouncer } from "../queue/queue.ts";
+import type { AnnouncedTask, TaskAnnouncer } from "../queue/queue.ts";
 import type { Live } from "./live.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
@@ -66,13 +66,13 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     live.approval(task, project.name, await keepers.permissions.managersOfProject(project.id));
   }
 
-  async function noteWaiting(task: Task, known: Enqueued["project"] | null): Promise<void> {
+  async function noteWaiting(task: Task, known: AnnouncedTask["project"] | null): Promise<void> {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     const line = project && (await parts.noteWaiting(task, project));
     if (line) live.log(task, [line]);
   }
 
-  function queued(task: Task, project: Enqueued["project"] | null): void {
+  function queued(task: Task, project: AnnouncedTask["project"] | null): void {
     live.task("task.queued", task);
     later(task, "task.queued", () => noteWaiting(task, project));
     wakeups.notify(queueTopic);

@@ -1,13 +1,13 @@
 import type { Logger } from "../../logger.ts";
-import type { Project } from "../../model/project.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
+import type { AnnouncedTask } from "../queue/queue.ts";
 import type { WaitOf } from "../queue/recent-wait.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
 
 /** Writes to the task's log and the server's log why no runner can take a queued task. */
-export type NoteWaiting = (task: Task, project: Project) => Promise<LogLine | null>;
+export type NoteWaiting = (task: Task, project: AnnouncedTask["project"]) => Promise<LogLine | null>;
 
 export interface WaitingNoteParts {
   store: Pick<Store, "run">;
@@ -23,7 +23,7 @@ const maxProjects = 10_000;
 export function buildWaitingNote({ store, waitOf, log }: WaitingNoteParts): NoteWaiting {
   const logged = new Map<number, { text: string; untilMs: number }>();
 
-  function warn(task: Task, project: Project, text: string): void {
+  function warn(task: Task, project: AnnouncedTask["project"], text: string): void {
     const last = logged.get(project.id);
     const nowMs = performance.now();
     if (last?.text === text && nowMs < last.untilMs) return;

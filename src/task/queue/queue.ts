@@ -27,9 +27,14 @@ export interface Enqueued {
   superseded: Task[];
 }
 
+/** What is announced of a new task. */
+export interface AnnouncedTask extends Pick<Enqueued, "task" | "superseded"> {
+  project: Pick<Project, "id" | "name">;
+}
+
 /** Notifies runners, browsers and people of a committed transaction. */
 export interface TaskAnnouncer {
-  enqueued(enqueued: Enqueued): void;
+  enqueued(enqueued: AnnouncedTask): void;
   /** A queued task was moved to another ref or commit. */
   moved(task: Task): void;
   /** Sends notifications and commit statuses that were stored in the transaction. */

@@ -1,6 +1,5 @@
 import { Fault } from "../../errors.ts";
 import type { NormalizedEvent, ProjectState, ProjectStateQuery } from "../../model/delivery.ts";
-import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
@@ -26,10 +25,6 @@ export interface AcceptInput {
   consoleUrl: string;
 }
 
-export interface Accepted extends RecordedDelivery {
-  project: Project;
-}
-
 /** A decision is repeated if the task that it relies on was claimed meanwhile. */
 const maxAttempts = 3;
 
@@ -40,7 +35,7 @@ const maxAttempts = 3;
  */
 export const acceptDelivery = operation(
   "acceptDelivery",
-  async (keepers, input: AcceptInput): Promise<Accepted | "changed" | "overtaken"> => {
+  async (keepers, input: AcceptInput): Promise<RecordedDelivery | "changed" | "overtaken"> => {
     const now = keepers.now();
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const state = await keepers.deliveries.projectState(stateQuery(input, now));
@@ -54,7 +49,7 @@ export const acceptDelivery = operation(
       const deletedRef = delivery.stoppedBy?.code === "ref_deleted" ? tipRefOf(delivery) : null;
       // A ref that is created again later is new.
       if (deletedRef !== null) await keepers.refTips.delete(delivery.projectId, [deletedRef]);
-      return { ...recorded, project: state.project };
+      return recorded;
     }
     throw new Fault(
       "unavailable",

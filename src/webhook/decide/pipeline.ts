@@ -8,7 +8,7 @@ import { isNews } from "../../task/notify/delivery-news.ts";
 import type { TaskAnnouncer } from "../../task/queue/queue.ts";
 import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
 import type { WaitOf } from "../../task/queue/recent-wait.ts";
-import { type Accepted, acceptDelivery, decide, stateQuery } from "./accept-delivery.ts";
+import { acceptDelivery, decide, stateQuery } from "./accept-delivery.ts";
 import { type FilteredDelivery, newDelivery, type PendingDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { applyFilters, type Filtered } from "./filters.ts";
@@ -106,21 +106,23 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     return isCounted ? { bucket: bucketOf(event, rules), perMinute: limitPerMinute } : null;
   }
 
-  async function answerTo(accepted: Accepted): Promise<Answer> {
-    const { id, outcome, record, enqueued, project, place = null } = accepted;
+  async function answerTo(accepted: RecordedDelivery): Promise<Answer> {
+    const { id, outcome, record, enqueued, place = null } = accepted;
     notify(accepted);
     const mergedIntoTaskId = record.merged_into_task_id;
     if (mergedIntoTaskId !== null) return answerOf(outcome, id, { mergedIntoTaskId });
     if (!enqueued) return answerOf(outcome, id);
     // The task is on disk, whatever the result of this query is.
-    const wait = await options.waitOf(project.id).catch(() => null);
-    return answerOf(outcome, id, taskFieldsOf(enqueued.task, places.placeOf(project.id, place), wait));
+    const { task } = enqueued;
+    const wait = await options.waitOf(task.projectId).catch(() => null);
+    return answerOf(outcome, id, taskFieldsOf(task, places.placeOf(task.projectId, place), wait));
   }
 
-  function notify(recorded: RecordedDelivery & Partial<Pick<Accepted, "project">>): void {
-    const { id, record, enqueued, project, moved, calls, replacedBy = null } = recorded;
+  function notify(recorded: RecordedDelivery): void {
+    const { id, record, enqueued, moved, calls, replacedBy = null } = recorded;
     metrics.recorded(record.status, record.code);
-    if (enqueued && project) announcer.enqueued({ ...enqueued, project });
+    const project = { id: record.project_id, name: record.project_name };
+    if (enqueued) announcer.enqueued({ ...enqueued, project });
     if (moved) announcer.moved(moved);
     announcer.send(calls);
     onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
