@@ -72,6 +72,20 @@ test("a list or a text that is empty and stands for a default is answered as wha
   expect(await admin.expect(200, "GET", path)).toMatchObject(inForce);
 });
 
+test("a header that records keep cannot carry the secret", async () => {
+  const path = webhookPath(await makeHook(server, {}));
+  for (const secretHeader of [
+    "User-Agent",
+    "Content-Encoding",
+    "X-Delivery-Id",
+    "idempotency-key",
+    "webhook-id",
+  ])
+    expect(await admin.expect(422, "PUT", path, { secretHeader })).toMatchObject({
+      error: { fields: [{ field: "secretHeader" }] },
+    });
+});
+
 test("what-if evaluates the last deliveries with a configuration that is not saved", async () => {
   const hook = await makeHook(server, { debounceSeconds: 0 });
   await hook.deliver(push());

@@ -36,7 +36,7 @@ export interface LookUpAnswer {
 
 /** How a Git host accepts commit statuses. */
 export interface StatusApi {
-  /** Its name in stored calls: those of earlier versions are still sent. */
+  /** Its name in stored calls. */
   proof: string;
   /** The only server that has it. */
   onlyAt?: string;
