@@ -1,8 +1,9 @@
 import { QueryClient } from "@tanstack/react-query";
 import { type ClientResponse, hc } from "hono/client";
 import type { Api } from "../src/http/api/api.ts";
+import type { Sentence } from "../src/reason/reason.ts";
 import { checkServer, onServerBack, serverAnswered } from "./reachability.ts";
-import { type ReasonPart, reasonIn } from "./text/reason-text.ts";
+import { reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 
 /** What the API answered in place of what was asked for. */
@@ -79,7 +80,7 @@ export async function answerOf<R extends ClientResponse<unknown, number, string>
 
 interface SentText {
   message: string;
-  messageParts?: ReasonPart[];
+  messageParts?: Sentence[];
 }
 
 async function problemOf(response: ClientResponse<unknown, number, string>): Promise<ApiProblem> {

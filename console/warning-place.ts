@@ -1,4 +1,4 @@
-import type { ReasonPart } from "./text/reason-text.ts";
+import type { Sentence } from "../src/reason/reason.ts";
 
 /** Panels of the webhook page. */
 const webhookPanels: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const sections: Readonly<Record<string, string>> = {
 };
 
 /** The form in which the cause of a warning about a project is changed. */
-export function warningPlace(parts: readonly ReasonPart[] = []): {
+export function warningPlace(parts: readonly Sentence[] = []): {
   page: "webhook" | "settings";
   path: string;
 } {

@@ -1,3 +1,15 @@
+import { type Reason, renderReason } from "./reason/reason.ts";
+
+/** An error whose message is for people, in their language: `message` is its English text. */
+export class ReasonError extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, options?: ErrorOptions) {
+    super(renderReason(reason), options);
+    this.reason = reason;
+  }
+}
+
 /**
  * A fault is an error whose message is shown to the caller and says how to solve the problem. An expected outcome
  * (ignored, merged, refused) is a value, never a fault. Any other thrown error is a bug, answered as "internal" without
@@ -36,10 +48,10 @@ export const httpStatusOf = {
 
 export interface FieldFault {
   field: string;
-  message: string;
+  message: Reason;
 }
 
-export class Fault extends Error {
+export class Fault extends ReasonError {
   override readonly name = "Fault";
   readonly code: FaultCode;
   readonly fields: FieldFault[] | undefined;
@@ -50,7 +62,7 @@ export class Fault extends Error {
 
   constructor(
     code: FaultCode,
-    message: string,
+    reason: Reason,
     options: {
       fields?: FieldFault[];
       retryAfterSeconds?: number;
@@ -58,7 +70,7 @@ export class Fault extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(reason, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fields = options.fields;
     this.retryAfterSeconds = options.retryAfterSeconds;
@@ -69,4 +81,9 @@ export class Fault extends Error {
 /** Text of anything thrown, for logs: a throw need not be an Error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** What was thrown, as a reason or a value of one. */
+export function thrownReason(thrown: unknown): Reason {
+  return thrown instanceof ReasonError ? thrown.reason : messageOf(thrown);
 }

@@ -1,5 +1,6 @@
 import type { TraceResult } from "../../src/model/delivery.ts";
-import { type ReasonPart, reasonIn } from "../text/reason-text.ts";
+import type { Sentence } from "../../src/reason/reason.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { type TextKey, t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -10,7 +11,7 @@ interface Step {
   value: string;
   pattern: string;
   detail: string;
-  detailParts: ReasonPart[];
+  detailParts: Sentence[];
 }
 
 const marks = {

@@ -99,14 +99,17 @@ function Reason({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
   );
 }
 
-/** Stored when the task ended: "abc1234 failed; def5678 is serving again. …" */
-const servedThen = /^(.+?) failed; (.+?) is (serving again|still serving)\.\s*/;
+/** Sentences about the time when the task ended: by now, another release may serve. */
+const servedThen = { rolled_back: "task.servedAgain", still_serving: "task.stillServed" } as const;
 
 function reasonOf({ reason, reasonParts, rollback }: Task, liveTaskId: number | null): string {
-  const [stored = "", failed = "", serving = "", how = ""] = servedThen.exec(reason) ?? [];
-  if (stored === "" || rollback?.taskId === liveTaskId) return reasonIn(reason, reasonParts);
-  const then = t(how === "serving again" ? "task.servedAgain" : "task.stillServed", { failed, serving });
-  return `${visible(then)} ${reasonIn(reason.slice(stored.length), reasonParts.slice(1))}`.trim();
+  const [first, ...others] = reasonParts;
+  const key = first && first.code in servedThen ? servedThen[first.code as keyof typeof servedThen] : null;
+  if (!first || key === null || rollback?.taskId === liveTaskId) return reasonIn(reason, reasonParts);
+  const then = t(key, { failed: String(first.values.failed), serving: String(first.values.serving) });
+  // The first sentence has no other full stop than its own.
+  const rest = others.length === 0 ? "" : reasonIn(reason.slice(reason.indexOf(". ") + 2), others);
+  return `${visible(then)} ${rest}`.trim();
 }
 
 /** The line that probably explains the failure, above the log. */

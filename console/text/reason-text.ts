@@ -1,20 +1,13 @@
+import type { Reason, Sentence } from "../../src/reason/reason.ts";
 import { minuteText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { language } from "./text.ts";
-
-type Values = Readonly<Record<string, string | { code: string; values: Readonly<Record<string, string>> }>>;
-
-/** A sentence of a text of the server, as the API sends it. */
-export interface ReasonPart {
-  code: string;
-  values: Values;
-}
 
 /**
  * A text of the server in the language of the page. The text itself is shown in English, and if it has no code: the
  * message of another program, for example.
  */
-export function reasonIn(text: string, parts: readonly ReasonPart[] = []): string {
+export function reasonIn(text: string, parts: readonly Sentence[] = []): string {
   const sentences = parts.map(sentenceOf);
   const shown = sentences.length === 0 || sentences.includes(null) ? text : sentences.join("");
   return visible(shown.replaceAll(utcTime, (_, day: string, time: string) => minuteText(`${day}T${time}Z`)));
@@ -24,7 +17,7 @@ export function reasonIn(text: string, parts: readonly ReasonPart[] = []): strin
 const utcTime = /\b(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) UTC/g;
 
 /** Null: the catalogue does not have it. */
-function sentenceOf({ code, values }: ReasonPart): string | null {
+function sentenceOf({ code, values }: Sentence): string | null {
   const pattern = textAt("reason", code);
   return pattern === null
     ? null
@@ -37,8 +30,9 @@ const lists: Readonly<Record<string, { between: string; type: Intl.ListFormatTyp
   formats: { between: " and ", type: "conjunction" },
 };
 
-function shownValue(name: string, value: Values[string] | undefined): string | null {
+function shownValue(name: string, value: Reason | undefined): string | null {
   if (value === undefined) return null;
+  if (Array.isArray(value)) return value.map((each) => shownValue(name, each)).join("");
   if (typeof value === "object") return sentenceOf(value);
   if (name === "state") return textAt("state", value) ?? value;
   const list = lists[name];

@@ -2,7 +2,7 @@ import { Fault } from "../errors.ts";
 import { type AuditEntry, differencesOf } from "../model/audit.ts";
 import { type Keepers, operation } from "../model/store.ts";
 import { type Role, type User, userRevision } from "../model/user.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { existing, refuseIfChanged } from "../revision.ts";
 import { endCredentials } from "./end-credentials.ts";
 
@@ -52,5 +52,5 @@ export const deleteUser = operation(
 
 async function keepAnAdmin({ users }: Pick<Keepers, "users">, user: User): Promise<void> {
   if (user.role !== "admin" || user.disabled) return;
-  if ((await users.countAdmins()) <= 1) throw new Fault("conflict", reasonText("last_admin"));
+  if ((await users.countAdmins()) <= 1) throw new Fault("conflict", newReason("last_admin"));
 }

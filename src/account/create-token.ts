@@ -2,7 +2,7 @@ import { Fault } from "../errors.ts";
 import type { NewAuditEntry } from "../model/audit.ts";
 import { operation } from "../model/store.ts";
 import type { ApiToken } from "../model/user.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { buildCredentials } from "./credential.ts";
 
 /** Enough for every machine of a person; a list that grows beyond is a script gone wrong. */
@@ -24,7 +24,7 @@ export const createToken = operation(
     // A new password may have revoked the caller's credential meanwhile; then no token may be created.
     await buildCredentials(keepers, { now: () => token.createdAt.getTime() }).callerOf(credential);
     const { total } = await keepers.apiTokens.list({ userId }, { page: 1, pageSize: 1 });
-    if (total >= maxPerUser) throw new Fault("conflict", reasonText("tokens_full", { count: total }));
+    if (total >= maxPerUser) throw new Fault("conflict", newReason("tokens_full", { count: total }));
     await keepers.audit.add(audited);
     return keepers.apiTokens.create(token);
   },

@@ -4,7 +4,7 @@ import type { Caller } from "../model/permission.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import type { User } from "../model/user.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { hashToken, randomToken } from "../secrets.ts";
 
 /** The prefix names the kind of a token, so that people and secret scanners recognise it. */
@@ -86,9 +86,9 @@ export type Credentials = ReturnType<typeof buildCredentials>;
 
 /** The same text for every reason, so that it does not help guessing. */
 function refused(): Fault {
-  return new Fault("unauthenticated", reasonText("credential_unknown"));
+  return new Fault("unauthenticated", newReason("credential_unknown"));
 }
 
 function refusedRunner(): Fault {
-  return new Fault("unauthenticated", reasonText("runner_token_unknown"));
+  return new Fault("unauthenticated", newReason("runner_token_unknown"));
 }

@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 
 export interface GateOptions {
   /** How many run at the same time. */
@@ -18,7 +18,7 @@ export function buildGate({ atOnce, waiting }: GateOptions): Gate {
     if (running < atOnce) running++;
     else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve));
     else
-      throw new Fault("too_many", reasonText("sign_in_busy"), {
+      throw new Fault("too_many", newReason("sign_in_busy"), {
         retryAfterSeconds: 2,
       });
     try {

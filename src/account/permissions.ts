@@ -4,7 +4,7 @@ import { type Caller, includes, type Permission } from "../model/permission.ts";
 import type { Project } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
 import type { TokenScope } from "../model/user.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 
 /** What an endpoint requires of its caller. "manager": the right to manage any project or group. */
 export type Needed =
@@ -44,12 +44,13 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
     found: T | null,
   ): Promise<T> {
     const held = caller.role === "admin" ? "manage" : await heldOf[noun](caller, id);
+    const named = { noun: newReason(`noun_${noun}`) };
     if (!found || held === null)
       throw new Fault(
         "not_found",
-        id === 0 ? reasonText("none_such", { noun }) : reasonText("none_ask", { noun, id }),
+        id === 0 ? newReason("none_such", named) : newReason("none_ask", { ...named, id }),
       );
-    if (!includes(held, permission)) throw new Fault("forbidden", reasonText("may_see_only", { noun }));
+    if (!includes(held, permission)) throw new Fault("forbidden", newReason("may_see_only", named));
     return found;
   }
 
@@ -78,14 +79,14 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       scope: TokenScope,
       id: number = 0,
     ): Promise<{ caller: Caller; project?: Project; group?: Group }> {
-      if (!caller) throw new Fault("unauthenticated", reasonText("sign_in_or_token"));
+      if (!caller) throw new Fault("unauthenticated", newReason("sign_in_or_token"));
       if (needed === "session" && caller.sessionId === null)
-        throw new Fault("forbidden", reasonText("session_only"));
+        throw new Fault("forbidden", newReason("session_only"));
       if (needed === "admin" && caller.role !== "admin")
-        throw new Fault("forbidden", reasonText("admins_only"));
+        throw new Fault("forbidden", newReason("admins_only"));
       if (needed === "manager" && !(await managesAny(caller)))
-        throw new Fault("forbidden", reasonText("managers_any"));
-      if (!hasScope(caller, scope)) throw new Fault("forbidden", reasonText("scope_missing", { scope }));
+        throw new Fault("forbidden", newReason("managers_any"));
+      if (!hasScope(caller, scope)) throw new Fault("forbidden", newReason("scope_missing", { scope }));
       if (typeof needed === "string") return { caller };
       if ("project" in needed) return { caller, project: await authorizeProject(caller, needed.project, id) };
       const group = await keepers.groups.byId(id);

@@ -7,7 +7,7 @@ import type { NewAuditEntry } from "../model/audit.ts";
 import type { Caller } from "../model/permission.ts";
 import type { Store } from "../model/store.ts";
 import type { Session, User, UserWithPassword } from "../model/user.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { hashToken } from "../secrets.ts";
 import { buildAttemptLimit } from "./attempt-limit.ts";
 import { newToken } from "./credential.ts";
@@ -69,7 +69,7 @@ export function buildSignIn(options: SignInOptions) {
     const waitSeconds = (await byAddress.take(limitKey)) || (await byUsername.take(name));
     if (waitSeconds > 0) {
       checks.inc({ result: "limited" });
-      throw new Fault("too_many", reasonText("sign_in_often", { seconds: waitSeconds }), {
+      throw new Fault("too_many", newReason("sign_in_often", { seconds: waitSeconds }), {
         retryAfterSeconds: waitSeconds,
       });
     }
@@ -140,11 +140,11 @@ export function buildSignIn(options: SignInOptions) {
 export type SignIn = ReturnType<typeof buildSignIn>;
 
 function wrong(): Fault {
-  return new Fault("unauthenticated", reasonText("sign_in_wrong"));
+  return new Fault("unauthenticated", newReason("sign_in_wrong"));
 }
 
 function wrongOld(): Fault {
-  return new Fault("invalid", reasonText("old_password_wrong"), {
-    fields: [{ field: "oldPassword", message: reasonText("password_wrong") }],
+  return new Fault("invalid", newReason("old_password_wrong"), {
+    fields: [{ field: "oldPassword", message: newReason("password_wrong") }],
   });
 }

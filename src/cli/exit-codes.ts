@@ -1,5 +1,6 @@
 import { ConfigError } from "../config/config-load.ts";
 import { Fault, messageOf } from "../errors.ts";
+import { renderReason } from "../reason/reason.ts";
 
 /** Exit codes of every command, also printed by --help. */
 export const exitCodes = {
@@ -34,8 +35,9 @@ export function explain(thrown: unknown): string {
   }
   // With one field, the message already names it.
   if (thrown instanceof Fault && thrown.fields && thrown.fields.length > 1)
-    return [thrown.message, ...thrown.fields.map(({ field, message }) => `  ${field}: ${message}`)].join(
-      "\n",
-    );
+    return [
+      thrown.message,
+      ...thrown.fields.map(({ field, message }) => `  ${field}: ${renderReason(message)}`),
+    ].join("\n");
   return messageOf(thrown);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import { isBranchOrTag } from "../model/git/git-ref.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
 import { listedPathsOf } from "./delivery/changed-paths.ts";
 import type { NormalizedEvent } from "./delivery/event.ts";
@@ -35,11 +35,11 @@ export const parseGenericPayload: PayloadParser = (payload) => {
   const eventName = textAt(payload, "event");
   if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
   const ref = textAt(payload, "ref");
-  if (eventName === "" && ref === "") return skipped("probe", reasonText("probe_nothing"));
+  if (eventName === "" && ref === "") return skipped("probe", newReason("probe_nothing"));
   const kind = eventName === "" ? "push" : genericKinds.get(eventName.toLowerCase());
   if (kind === undefined)
-    return skipped("event_not_allowed", reasonText("event_unknown", { event: eventName }));
-  if (kind === "ping") return skipped("probe", reasonText("probe_ping"));
+    return skipped("event_not_allowed", newReason("event_unknown", { event: eventName }));
+  if (kind === "ping") return skipped("probe", newReason("probe_ping"));
   return readGeneric(payload, kind, ref);
 };
 

@@ -1,4 +1,4 @@
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { dateOf, type HostApi, missingEvents, otherAddress, uncheckedCertificate } from "./api/host-api.ts";
 import { githubEvents } from "./delivery/event-names.ts";
 import { inUrl } from "./delivery/in-url.ts";
@@ -62,9 +62,9 @@ const api: HostApi = {
   differences(hook, url) {
     const names = listAt(hook, "events") ?? [];
     return [
-      { isWrong: !isTrueAt(hook, "active"), state: "disabled", note: reasonText("note_off") },
+      { isWrong: !isTrueAt(hook, "active"), state: "disabled", note: newReason("note_off") },
       otherAddress(textAt(hook, "config", "url") !== url),
-      { isWrong: textAt(hook, "config", "content_type") !== "json", note: reasonText("note_type") },
+      { isWrong: textAt(hook, "config", "content_type") !== "json", note: newReason("note_type") },
       missingEvents(names.includes("*") ? [] : events.filter((name) => !names.includes(name))),
       uncheckedCertificate(textAt(hook, "config", "insecure_ssl") === "1"),
     ];

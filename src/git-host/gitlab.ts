@@ -1,4 +1,4 @@
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { isSameSecret } from "../secrets.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
 import {
@@ -81,7 +81,7 @@ const api: HostApi = {
     const isOff = ["disabled", "temporarily_disabled"].includes(textAt(hook, "alert_status"));
     const isUnfiltered = textAt(hook, "branch_filter_strategy") === "all_branches";
     return [
-      { isWrong: isOff, state: "disabled", note: reasonText("note_gitlab_off") },
+      { isWrong: isOff, state: "disabled", note: newReason("note_gitlab_off") },
       otherAddress(textAt(hook, "url") !== url),
       missingEventFields(hook),
       branchFilter(isUnfiltered ? "" : textAt(hook, "push_events_branch_filter")),

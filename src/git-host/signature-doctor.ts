@@ -1,5 +1,5 @@
 import { parseJson } from "../json.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { isSameSecret } from "../secrets.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
 import { firstHeader } from "./delivery/headers.ts";
@@ -33,12 +33,12 @@ export interface FailedSignature {
  * The probable cause of a failed signature, for the record only. The response does not contain it, because it would help
  * an attacker.
  */
-export function diagnose(failed: FailedSignature): string {
+export function diagnose(failed: FailedSignature): Reason {
   const given = givenProof(failed.proof, failed.request);
   const empty = emptyHeaderOf(failed, given);
-  if (empty !== null) return reasonText("signature_empty_header", { header: empty });
+  if (empty !== null) return newReason("signature_empty_header", { header: empty });
   if (given === "") return missingProof(failed);
-  return causes.find(({ applies }) => applies(failed, given))?.text ?? reasonText("signature_differs");
+  return causes.find(({ applies }) => applies(failed, given))?.text ?? newReason("signature_differs");
 }
 
 /** Some hosts send only the prefix if they have no secret; a project may configure another prefix. */
@@ -54,47 +54,47 @@ function emptyHeaderOf(failed: FailedSignature, given: string): string | null {
   return isEmpty ? (proof.headers.find(isSent) ?? null) : null;
 }
 
-function missingProof({ proof, request }: FailedSignature): string {
-  const expected = expectedProof(proof);
+function missingProof({ proof, request }: FailedSignature): Reason {
+  const why = expectedProof(proof);
   const isSent = (names: readonly string[]) => firstHeader(request.headers, names) !== "";
   if (proof.parameter !== undefined && isSent([standardHeaders.signature]))
-    return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
+    return newReason("signature_missing_standard", { why, header: standardHeaders.signature });
   // GitHub sends a SHA-1 signature in addition to the SHA-256 one.
   const isOldAlone = firstHeader(request.headers, ["X-Hub-Signature-256", "X-Hub-Signature"]).startsWith(
     "sha1=",
   );
-  if (isOldAlone) return `${expected}; there is only a SHA-1 signature, which is not accepted`;
+  if (isOldAlone) return newReason("signature_missing_sha256", { why });
   const others = Object.values<GitHost>(gitHosts).filter(
     (host) => typeof host.proof === "object" && isSent(host.proof.headers),
   );
   // Several hosts share a header, and Gitea also sends the headers of Gogs and GitHub: the last match in the list is the sender.
   const other = others.findLast(({ eventHeaders }) => isSent(eventHeaders)) ?? others[0];
-  return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
+  return other ? newReason("signature_missing_provider", { why, host: other.title }) : why;
 }
 
-function expectedProof(proof: Proof): string {
+function expectedProof(proof: Proof): Reason {
   const header = proof.headers.join(" or ");
   if (proof.parameter !== undefined)
-    return reasonText("signature_missing_both", { header, parameter: proof.parameter });
-  return reasonText(proof === standardProof ? "signature_missing_plain" : "signature_missing", { header });
+    return newReason("signature_missing_both", { header, parameter: proof.parameter });
+  return newReason(proof === standardProof ? "signature_missing_plain" : "signature_missing", { header });
 }
 
 interface Cause {
-  text: string;
+  text: Reason;
   applies(failed: FailedSignature, given: string): boolean;
 }
 
 const causes: Cause[] = [
   {
-    text: reasonText("signature_ended"),
+    text: newReason("signature_ended"),
     applies: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
   },
   {
-    text: reasonText("signature_empty_secret"),
+    text: newReason("signature_empty_secret"),
     applies: (failed) => failed.proof.isDigest && isSignedWith(failed, ""),
   },
   {
-    text: reasonText("signature_space"),
+    text: newReason("signature_space"),
     applies: (failed) =>
       failed.secrets.some((secret) =>
         [secret.trim(), `${secret}\n`, `${secret.trim()}\n`, `${secret}\r\n`].some(
@@ -103,48 +103,48 @@ const causes: Cause[] = [
       ),
   },
   {
-    text: reasonText("signature_secret_sent"),
+    text: newReason("signature_secret_sent"),
     applies: (failed, given) =>
       failed.proof.isDigest && failed.secrets.some((secret) => isSameSecret(given, secret)),
   },
   {
-    text: reasonText("signature_hmac_sent"),
+    text: newReason("signature_hmac_sent"),
     applies: (failed, given) => !failed.proof.isDigest && matchesDigest(failed, given, failed.request.body),
   },
   {
-    text: reasonText("signature_encoding"),
+    text: newReason("signature_encoding"),
     applies: (failed, given) => failed.proof.isDigest && matchesDigest(failed, given, failed.request.body),
   },
   {
-    text: reasonText("signature_form"),
+    text: newReason("signature_form"),
     applies: (failed, given) => {
       const form = failed.request.formPayload();
       return form !== null && matchesDigest(failed, given, form);
     },
   },
   {
-    text: reasonText("signature_newline"),
+    text: newReason("signature_newline"),
     applies: (failed, given) => {
       const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
       return matchesDigest(failed, given, Buffer.from(trimmed, "latin1"));
     },
   },
   {
-    text: reasonText("signature_rewritten"),
+    text: newReason("signature_rewritten"),
     applies: (failed, given) => {
       const rewritten = rewrittenJson(failed.request.body);
       return rewritten !== null && matchesDigest(failed, given, rewritten);
     },
   },
   {
-    text: reasonText("signature_clock_hour"),
+    text: newReason("signature_clock_hour"),
     applies: (failed) => {
       const nowMs = failed.proof.sentAtMs?.(failed.request);
       return nowMs !== undefined && isSignedWithAny({ ...failed, nowMs });
     },
   },
   {
-    text: reasonText("signature_headers", { id: standardHeaders.id, timestamp: standardHeaders.timestamp }),
+    text: newReason("signature_headers", { id: standardHeaders.id, timestamp: standardHeaders.timestamp }),
     applies: (failed) =>
       isStandard(failed) &&
       [standardHeaders.id, standardHeaders.timestamp].some(
@@ -152,19 +152,19 @@ const causes: Cause[] = [
       ),
   },
   {
-    text: reasonText("signature_clock"),
+    text: newReason("signature_clock"),
     applies: (failed) => {
       const sentAtMs = Number(firstHeader(failed.request.headers, [standardHeaders.timestamp])) * 1000;
       return isStandard(failed) && isSignedWithAny({ ...failed, nowMs: sentAtMs });
     },
   },
   {
-    text: reasonText("signature_base64"),
+    text: newReason("signature_base64"),
     applies: (failed) =>
       isStandard(failed) && failed.secrets.some((secret) => isSignedWith(failed, `whsec_${secret}`)),
   },
   {
-    text: reasonText("signature_sha1"),
+    text: newReason("signature_sha1"),
     applies: (_failed, given) => given.startsWith("sha1="),
   },
 ];

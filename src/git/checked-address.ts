@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP, isIPv6 } from "node:net";
 import { isInternalAddress } from "../internal-address.ts";
 import { gitAddressOf } from "../model/git/git-url.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Sentence } from "../reason/reason.ts";
 
 /** Large public Git hosts: they redirect a renamed repository within themselves only. */
 const publicHosts = ["github.com", "gitlab.com", "gitee.com", "gitea.com", "codeberg.org", "bitbucket.org"];
@@ -23,14 +23,14 @@ export interface CheckedAddress {
 const unchecked: CheckedAddress = { git: {}, ssh: {} };
 
 /**
- * Resolves the host of a clone URL. A text instead of settings says why this server must not connect to it. The name is
+ * Resolves the host of a clone URL. A reason instead of settings says why this server must not connect to it. The name is
  * resolved once, so that a second DNS answer cannot lead elsewhere. A redirect could, so it is followed at public hosts only.
  */
 export async function checkAddress(
   url: string,
   rules: AddressRules,
   env: Record<string, string | undefined>,
-): Promise<CheckedAddress | string> {
+): Promise<CheckedAddress | Sentence> {
   const address = gitAddressOf(url);
   if (address === null || rules.allowInternal || isAtTrustedHost(url, rules.trusted)) return unchecked;
   const { scheme, port } = address;
@@ -38,9 +38,9 @@ export async function checkAddress(
   const isName = isIP(host) === 0;
   const found = isName ? await resolved(host) : [host];
   const internal = found.find(isInternalAddress);
-  if (internal !== undefined) return reasonText("address_internal", { address: internal });
+  if (internal !== undefined) return newReason("address_internal", { address: internal });
   // The proxy resolves names that only it knows.
-  if (found.length === 0 && !hasProxy(scheme, env)) return reasonText("git_host_unknown", { host });
+  if (found.length === 0 && !hasProxy(scheme, env)) return newReason("git_host_unknown", { host });
   const [first] = found;
   if (scheme === "ssh")
     return { git: {}, ssh: isName && first !== undefined ? sshTo(first, host, port) : {} };

@@ -1,7 +1,8 @@
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { ReasonError } from "../errors.ts";
 import { isCommit, toShortRef } from "../model/git/git-ref.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { checkAddress } from "./checked-address.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
 import { lastFault } from "./last-fault.ts";
@@ -9,7 +10,7 @@ import { type GitRun, runGit } from "./run-git.ts";
 import { sshFault } from "./ssh-fault.ts";
 
 /** A reason for people why git could not read a repository. */
-export class RemoteError extends Error {
+export class RemoteError extends ReasonError {
   override readonly name = "RemoteError";
 }
 
@@ -27,7 +28,7 @@ export interface RemoteCommit {
   author: string;
   /** Paths that differ from the earlier commit; null: unknown. */
   paths: string[] | null;
-  pathsUnknownBecause: string | null;
+  pathsUnknownBecause: Reason | null;
 }
 
 export interface RootFiles {
@@ -74,7 +75,7 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   const { remote, temp } = options;
   const rules = { allowInternal: options.allowInternal || remote.allowLocal, trusted: remote.trusted };
   const checked = await checkAddress(remote.url, rules, options.env);
-  if (typeof checked === "string") throw new RemoteError(reasonText("git_repository", { why: checked }));
+  if (!("git" in checked)) throw new RemoteError(newReason("git_repository", { why: checked }));
   const folder = mkdtempSync(join(temp, "remote-"));
   const environment = openGitEnvironment(
     remote,
@@ -96,7 +97,7 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
     });
   }
 
-  async function must(refusal: (why: string) => string, ...args: string[]): Promise<string> {
+  async function must(refusal: (why: Reason) => Reason, ...args: string[]): Promise<string> {
     const run = await git(...args);
     if (run.end === "exited" && run.exitCode === 0) return run.output;
     throw new RemoteError(refusal(whyOf(run, remote)));
@@ -105,7 +106,7 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   /** A clone that holds nothing yet. */
   async function emptyClone(): Promise<string> {
     const clone = join(folder, `clone-${++clones}`);
-    await must((why) => reasonText("git_clone", { why }), "init", "-q", "--bare", "--", clone);
+    await must((why) => newReason("git_clone", { why }), "init", "-q", "--bare", "--", clone);
     const url = remote.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
     appendFileSync(
       join(clone, "config"),
@@ -133,9 +134,9 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
     earlier: string | null,
     commit: string,
   ): Promise<Pick<RemoteCommit, "paths" | "pathsUnknownBecause">> {
-    if (earlier === null) return unknown(reasonText("paths_ref_new"));
+    if (earlier === null) return unknown(newReason("paths_ref_new"));
     const fetched = await git(...fetchInto(clone, earlier));
-    if (fetched.exitCode !== 0) return unknown(reasonText("paths_gone"));
+    if (fetched.exitCode !== 0) return unknown(newReason("paths_gone"));
     const compared = await git(
       "--git-dir",
       clone,
@@ -148,22 +149,21 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
       earlier,
       commit,
     );
-    if (compared.end !== "exited" || compared.exitCode !== 0)
-      return unknown(reasonText("paths_not_compared"));
+    if (compared.end !== "exited" || compared.exitCode !== 0) return unknown(newReason("paths_not_compared"));
     const paths = compared.output.split(separator).filter((path) => path !== "");
     return paths.length > maxPaths
-      ? unknown(reasonText("paths_many", { number: maxPaths }))
+      ? unknown(newReason("paths_many", { number: maxPaths }))
       : { paths, pathsUnknownBecause: null };
   }
 
   return {
     async refs(kinds) {
       const patterns = kinds.map((kind) => `refs/${kind}/*`);
-      const refusal = (why: string) => reasonText("git_refs", { why });
+      const refusal = (why: Reason) => newReason("git_refs", { why });
       return parsed(await must(refusal, "ls-remote", "--quiet", "--", remote.url, ...patterns));
     },
     async branches() {
-      const refusal = (why: string) => reasonText("git_repository", { why });
+      const refusal = (why: Reason) => newReason("git_repository", { why });
       const args = ["ls-remote", "--quiet", "--symref", "--", remote.url, "HEAD", "refs/heads/*"];
       return branchesIn(await must(refusal, ...args));
     },
@@ -196,9 +196,9 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
           ...["--end-of-options", `${newRef}^{commit}`, "--"],
         );
         const [commit = "", author = "", message = ""] = shown.split(separator);
-        if (!isCommit(commit)) throw new RemoteError(refusal(reasonText("git_no_commit")));
+        if (!isCommit(commit)) throw new RemoteError(refusal(newReason("git_no_commit")));
         const isTag = ref.startsWith("refs/tags/");
-        const changed = isTag ? unknown(reasonText("paths_tag")) : await changedPaths(clone, earlier, commit);
+        const changed = isTag ? unknown(newReason("paths_tag")) : await changedPaths(clone, earlier, commit);
         return { commit, author, message: message.trim(), ...changed };
       } finally {
         rmSync(clone, { recursive: true, force: true });
@@ -211,7 +211,7 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   };
 }
 
-function unknown(because: string): Pick<RemoteCommit, "paths" | "pathsUnknownBecause"> {
+function unknown(because: Reason): Pick<RemoteCommit, "paths" | "pathsUnknownBecause"> {
   return { paths: null, pathsUnknownBecause: because };
 }
 
@@ -237,17 +237,17 @@ function branchesIn(list: string): { names: string[]; default: string | null } {
 }
 
 function notFetched(ref: string) {
-  return (why: string) => reasonText("fetch_failed", { ref: toShortRef(ref), why });
+  return (why: Reason) => newReason("fetch_failed", { ref: toShortRef(ref), why });
 }
 
-function whyOf(run: GitRun, remote: GitRemote): string {
-  if (run.end === "timeout") return reasonText("git_no_answer", { seconds: gitTimeoutMs / 1000 });
-  if (run.end === "stopped") return reasonText("git_stopped");
-  if (run.end === "too much output") return reasonText("git_list_long");
+function whyOf(run: GitRun, remote: GitRemote): Reason {
+  if (run.end === "timeout") return newReason("git_no_answer", { seconds: gitTimeoutMs / 1000 });
+  if (run.end === "stopped") return newReason("git_stopped");
+  if (run.end === "too much output") return newReason("git_list_long");
   const lines = run.problems.split("\n").filter((line) => line.trim() !== "");
   return (
     sshFault(run.problems, remote, "server") ??
     lastFault(lines) ??
-    reasonText("git_ended", { exitCode: String(run.exitCode) })
+    newReason("git_ended", { exitCode: String(run.exitCode) })
   );
 }

@@ -1,4 +1,4 @@
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 
 interface SshAddress {
   host: string;
@@ -9,23 +9,23 @@ interface SshAddress {
 }
 
 /** What ssh prints, and the explanation that the task shows. */
-const meanings: [said: RegExp, meaning: (address: SshAddress) => string][] = [
+const meanings: [said: RegExp, meaning: (address: SshAddress) => Reason][] = [
   [
     /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed/i,
-    ({ host, program }) => reasonText("ssh_host_key", { host, program }),
+    ({ host, program }) => newReason("ssh_host_key", { host, program }),
   ],
-  [/incorrect passphrase/i, () => reasonText("ssh_passphrase")],
-  [/Load key .*(invalid format|error in libcrypto|unsupported)/i, () => reasonText("ssh_key_unreadable")],
+  [/incorrect passphrase/i, () => newReason("ssh_passphrase")],
+  [/Load key .*(invalid format|error in libcrypto|unsupported)/i, () => newReason("ssh_key_unreadable")],
   [
     /Permission denied \(/i,
     ({ host, user }) =>
-      user === "" ? reasonText("ssh_no_user", { host }) : reasonText("ssh_key_rejected", { host, user }),
+      user === "" ? newReason("ssh_no_user", { host }) : newReason("ssh_key_rejected", { host, user }),
   ],
-  [/Could not resolve hostname/i, ({ host }) => reasonText("ssh_unresolved", { host })],
-  [/Connection refused/i, ({ host }) => reasonText("ssh_refused", { host })],
+  [/Could not resolve hostname/i, ({ host }) => newReason("ssh_unresolved", { host })],
+  [/Connection refused/i, ({ host }) => newReason("ssh_refused", { host })],
   [
     /Connection timed out|Operation timed out|No route to host|Network is unreachable/i,
-    ({ host }) => reasonText("ssh_unreachable", { host }),
+    ({ host }) => newReason("ssh_unreachable", { host }),
   ],
 ];
 
@@ -34,12 +34,12 @@ export function sshFault(
   output: string,
   { url, credential }: { url: string; credential: { type: string } | null },
   program: SshAddress["program"],
-): string | null {
+): Reason | null {
   const address = sshAddressOf(url);
   const hasKey = credential?.type === "ssh";
   if (address === null) return null;
   if (!hasKey && /Permission denied \(/i.test(output))
-    return reasonText("ssh_key_missing", { host: address.host });
+    return newReason("ssh_key_missing", { host: address.host });
   return meanings.find(([said]) => said.test(output))?.[1]({ ...address, program }) ?? null;
 }
 

@@ -1,7 +1,7 @@
 import type { Credentials } from "../account/credential.ts";
 import { Fault } from "../errors.ts";
 import type { Caller } from "../model/permission.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 
 export const sessionCookie = "slipway_session";
 /** The console sends this header with every change. Another origin would need a CORS preflight, which is never allowed. */
@@ -31,7 +31,7 @@ export async function identify(
   const token = credentialOf(request.headers);
   if (via === "cookie" && !token) return anonymous;
   try {
-    if (!token) throw new Fault("unauthenticated", reasonText("bearer_form"));
+    if (!token) throw new Fault("unauthenticated", newReason("bearer_form"));
     const caller = await credentials.callerOf(token);
     if (via === "cookie") refuseForgery(request, ownOrigins);
     return { caller, via, fault: null };
@@ -67,12 +67,12 @@ export function isUnsafe(method: string): boolean {
 export function refuseForgery(request: Request, ownOrigins: readonly string[]): void {
   if (!isUnsafe(request.method)) return;
   if (!request.headers.has(csrfHeader))
-    throw new Fault("forbidden", reasonText("csrf_header", { header: csrfHeader }));
+    throw new Fault("forbidden", newReason("csrf_header", { header: csrfHeader }));
   const site = request.headers.get("sec-fetch-site");
   if (site === "same-origin" || site === "none") return;
   const origin = request.headers.get("origin");
   if (site === null && (origin === null || isOwnOrigin(origin, request, ownOrigins))) return;
-  throw new Fault("forbidden", reasonText("other_site"));
+  throw new Fault("forbidden", newReason("other_site"));
 }
 
 function isOwnOrigin(origin: string, request: Request, ownOrigins: readonly string[]): boolean {

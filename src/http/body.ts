@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import { isNestedTooDeep, maxNesting } from "../json.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 
 /**
  * Reads a body of at most `maxBytes`; "too_large" if it is longer. The rest is read and dropped, because a sender that is
@@ -51,19 +51,18 @@ export interface BodyLimits {
 /** The text of a body; throws a Fault if it is too large, too late or not UTF-8. */
 export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
   const body = await readBodyInTime(request, maxBytes, timeoutMs).catch((cause: unknown) => {
-    throw new Fault("malformed", reasonText("body_cut"), { cause });
+    throw new Fault("malformed", newReason("body_cut"), { cause });
   });
-  if (body === "too_late")
-    throw new Fault("too_late", reasonText("body_late", { seconds: timeoutMs / 1000 }));
-  if (body === "too_large") throw new Fault("too_large", reasonText("body_over", { bytes: maxBytes }));
+  if (body === "too_late") throw new Fault("too_late", newReason("body_late", { seconds: timeoutMs / 1000 }));
+  if (body === "too_large") throw new Fault("too_large", newReason("body_over", { bytes: maxBytes }));
   try {
     return utf8.decode(body);
   } catch (cause) {
-    throw new Fault("malformed", reasonText("body_not_utf8"), { cause });
+    throw new Fault("malformed", newReason("body_not_utf8"), { cause });
   }
 }
 
 /** Refuses JSON that is nested deeper than any valid request. */
 export function refuseDeepJson(text: string): void {
-  if (isNestedTooDeep(text)) throw new Fault("malformed", reasonText("body_deep", { levels: maxNesting }));
+  if (isNestedTooDeep(text)) throw new Fault("malformed", newReason("body_deep", { levels: maxNesting }));
 }

@@ -1,3 +1,4 @@
+import { renderReason } from "../reason/reason.ts";
 import type { DeliveryRequest } from "../webhook/decide/delivery.ts";
 import type { Answer } from "../webhook/decide/outcome.ts";
 import type { Receiver } from "../webhook/receive/receiver.ts";
@@ -69,7 +70,10 @@ async function readWhole(
 function toResponse({ httpStatus, retryAfterSeconds, body }: Answer): Response {
   const headers: Record<string, string> = { "cache-control": "no-store" };
   if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds);
-  return Response.json(body, { status: httpStatus, headers });
+  return Response.json(
+    { ...body, reason: renderReason(body.reason), message: renderReason(body.message) },
+    { status: httpStatus, headers },
+  );
 }
 
 function methodNotAllowed(): Response {

@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { isSameSecret } from "../secrets.ts";
 import { bearerOf } from "./auth.ts";
 import { feignHeadOf } from "./feign/feign-head.ts";
@@ -76,5 +76,5 @@ function keylessRefusal(reason: string | null): Fault | null {
 function tokenRefusal(headers: Headers, token: string): Fault | null {
   const given = bearerOf(headers);
   if (given !== null && isSameSecret(given, token)) return null;
-  return new Fault("unauthenticated", reasonText("metrics_token"));
+  return new Fault("unauthenticated", newReason("metrics_token"));
 }

@@ -3,7 +3,7 @@ import { isObject, parseJson } from "../json.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { type ConnectionsReport, connectionsReport } from "./connections-report.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
 
@@ -113,5 +113,5 @@ export const noPushOperations: PushOperations = {
 };
 
 function missing(): never {
-  throw new Fault("conflict", reasonText("no_gateway"));
+  throw new Fault("conflict", newReason("no_gateway"));
 }

@@ -4,7 +4,8 @@ import { Fault, messageOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Runner } from "../model/runner.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
+import { reasonOfRule } from "../reason/rule-text.ts";
 import {
   beatRequest,
   claimRequest,
@@ -88,12 +89,12 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
 async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   const text = await readText(request, bodyLimits);
   const value = parseJson(text);
-  if (value === undefined) throw new Fault("malformed", reasonText("body_not_json"));
+  if (value === undefined) throw new Fault("malformed", newReason("body_not_json"));
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => ({
     field: issue.path.join("."),
-    message: issue.message,
+    message: reasonOfRule(issue.message),
   }));
   throw new Fault("invalid", "The call does not follow the runner protocol.", { fields });
 }

@@ -1,5 +1,6 @@
 import type { NormalizedEvent } from "../git-host/delivery/event.ts";
 import type { ProviderName } from "../git-host/hosts.ts";
+import type { Reason } from "../reason/reason.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Project } from "./project.ts";
 import type { HandledTip, RefTip } from "./ref-tip.ts";
@@ -59,7 +60,7 @@ export interface TraceStep {
   value: string;
   /** Pattern or limit it was compared with. */
   pattern: string;
-  detail: string;
+  detail: Reason;
 }
 
 /** The delivery record: the fields of the specification, then our additions. */
@@ -75,7 +76,7 @@ export interface Delivery {
   commit_message: string;
   author: string;
   status: DeliveryStatus;
-  reason: string;
+  reason: Reason;
   task_id: number;
   remote_ip: string;
   body: string;

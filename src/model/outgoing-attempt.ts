@@ -1,3 +1,4 @@
+import type { Reason } from "../reason/reason.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
 /** One attempt to send a notification or a commit status, kept for the managers of a project. */
@@ -15,7 +16,7 @@ export interface OutgoingAttempt {
   /** HTTP status; null when there was no answer. */
   status: number | null;
   /** Why it was not delivered; empty when it was. */
-  fault: string;
+  fault: Reason;
   /** First characters of the answer. */
   response: string;
 }

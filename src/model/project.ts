@@ -1,3 +1,4 @@
+import type { Reason } from "../reason/reason.ts";
 import { revisionOf } from "../revision.ts";
 import type { DeployRule } from "./approval/deploy-rule.ts";
 import type { ContainerStage, ExecutionSettings } from "./execution.ts";
@@ -120,7 +121,7 @@ export interface Project extends ExecutionSettings {
   /** The task whose commit is serving; null: none is known to. */
   liveTaskId: number | null;
   /** For people: why nothing is known to serve, or what happened to it last. */
-  liveNote: string;
+  liveNote: Reason;
   /** The runner that holds its releases. Other runners do not get its tasks. */
   homeRunnerId: number | null;
   /** Made by the "try it" button; deleted with its repository. */

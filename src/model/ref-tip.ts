@@ -1,3 +1,4 @@
+import type { Reason } from "../reason/reason.ts";
 /** The last commit of a ref that a delivery, or a poll, has handled. */
 export interface RefTip {
   projectId: number;
@@ -37,9 +38,9 @@ export interface Poll {
   lastAt: Date | null;
   nextAt: Date;
   /** Why the last poll failed; empty: it did not. */
-  error: string;
+  error: Reason;
   /** What people should know of the last poll; usually empty. */
-  note: string;
+  note: Reason;
 }
 
 export interface PollKeeper {

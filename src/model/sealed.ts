@@ -1,3 +1,4 @@
+import { newReason, type Sentence } from "../reason/reason.ts";
 /**
  * The purpose that each stored ciphertext is bound to. Key rotation walks this list, so every kind of stored secret needs
  * an entry.
@@ -20,14 +21,15 @@ export const reservedSecrets = {
 } as const;
 
 /** Secrets that are sent only to the server of the repository. */
-export const boundSecrets = {
-  "clone credential": reservedSecrets.credential,
-  "status token": reservedSecrets.status,
-} as const;
+export const boundSecrets = [reservedSecrets.credential, reservedSecrets.status] as const;
 
 /** Their names for people. */
-export function titlesOf(names: readonly string[]): string[] {
-  return Object.entries(boundSecrets).flatMap(([title, name]) => (names.includes(name) ? [title] : []));
+export function titlesOf(names: readonly string[]): Sentence[] {
+  return boundSecrets
+    .filter((name) => names.includes(name))
+    .map((name) =>
+      newReason(name === reservedSecrets.credential ? "noun_clone_credential" : "noun_status_token"),
+    );
 }
 
 /** Name of the secret that holds the address of a notification target and its signing secret. */

@@ -1,4 +1,4 @@
-import type { Sentence } from "../reason/reason.ts";
+import type { Reason, Sentence } from "../reason/reason.ts";
 import type { TaskApproval } from "./approval/task-approval.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { StageName } from "./project.ts";
@@ -97,8 +97,8 @@ export interface Task {
   rollbackTo: number | null;
   /** How the previous release was brought back because this task failed. */
   rollback: TaskRollback | null;
-  /** The reason of its final state, as text for people. */
-  reason: string;
+  /** The reason of its final state. */
+  reason: Reason;
   /** Manual runs go before webhook ones. */
   priority: number;
   /** It must not be claimed before this time (debounce). */
@@ -144,7 +144,7 @@ export interface TaskRollback {
   taskId: number;
   commit: string;
   state: "running" | "success" | "failed" | "unneeded";
-  reason: string;
+  reason: Reason;
   /** False: a success without any check or process that would show that it serves. */
   isProven?: boolean;
 }

@@ -212,6 +212,7 @@ export const answerTexts = {
   git_stopped: "the server stops",
   git_list_long: "the list is too long",
   git_ended: "git ended with {exitCode}",
+  replay_force: "Replay it with `force` to build it.",
   replay_overtaken: "Its ref was delivered again, or deleted, while the list was being replayed.",
   sent_waiting: "Task {task} is queued at position {position}, {why}.",
   sent_queued: "Task {task} is queued at position {position}.",

@@ -120,6 +120,10 @@ export const reasonTexts = {
   signature_empty_header:
     "header {header} is empty, so the host has no secret: set the secret on the host too",
   signature_missing: "header {header} is missing: set the secret on the host too",
+  signature_missing_standard:
+    "{why}, but there is a {header}: check “Proof of the sender” on the webhook page",
+  signature_missing_sha256: "{why}; there is only a SHA-1 signature, which is not accepted",
+  signature_missing_provider: "{why}, but there is one of {host}: check the provider",
   signature_missing_plain: "header {header} is missing",
   signature_missing_both: "header {header} and query parameter {parameter} are missing",
   signature_ended: "it was made with a secret that is no longer accepted",
@@ -191,6 +195,7 @@ export const reasonTexts = {
   held_and_exited_silent: "{why}; all started processes have exited; there was no output",
   processes_left:
     "{what} was ended, but not its processes {pids}: they belong to another user or hang in the kernel. End them by hand.",
+  and_left: "{why}. {left}",
   no_container_engine:
     "{stage} needs a container of {image}, but this runner has no container engine: install podman or docker there, or run the project on another runner.",
   no_network_needs_container:
@@ -204,6 +209,10 @@ export const reasonTexts = {
   branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",
   fetch_failed: "git could not fetch {ref}: {why}",
   checkout_failed: "The commit could not be checked out: {why}",
+  git_silent: "git did not say why",
+  workspace_not_made: "A workspace could not be made: {why}",
+  clone_not_made: "The project's cached clone could not be made: {why}",
+  commit_unreadable: "The commit could not be read: {why}",
   submodules_fork: "The submodules of a fork, which gets no clone credential, could not be fetched: {why}",
   lfs_missing:
     "The runner does not have git-lfs, which the setting for Git LFS of this project needs: install the package git-lfs on it",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
-import { reasonText } from "../reason/reason.ts";
+import { ruleText } from "../reason/rule-text.ts";
+import { saidReason, saidText } from "../reason/said-reason.ts";
 
 /**
  * The runner protocol: everything that server and runner know of each other. A runner requests work by long-poll (POST
@@ -10,16 +11,9 @@ import { reasonText } from "../reason/reason.ts";
  */
 const stageName = z.enum(["build", "deploy", "start"]);
 
-/** Text from a runner, sanitised for the database, JSON and display. */
-const saidText = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .overwrite((text) => text.toWellFormed().replaceAll("\0", "\ufffd"));
-
 /** Labels appear in settings of both sides and in messages. */
 export const labelPattern = /^[\w.:/-]{1,64}$/;
-export const labelRule = reasonText("label_invalid");
+export const labelRule = ruleText("label_invalid");
 
 export const healthCheck = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),
@@ -259,7 +253,7 @@ export const rollbackRequest = z.object({
   /** The task that built the release. */
   toTaskId: z.number().int().positive(),
   state: z.enum(["running", "success", "failed", "unneeded"]),
-  reason: saidText(2000),
+  ...saidReason,
   /** Of a success: whether a check or a living process shows that it serves. */
   isProven: z.boolean().optional(),
 });
@@ -284,7 +278,7 @@ const keptWorkspace = z.object({
 export const finishRequest = z.object({
   ...held,
   state: z.enum(["success", "failed", "canceled", "timeout"]),
-  reason: saidText(2000),
+  ...saidReason,
   /** The releases of the project that this runner keeps now. */
   kept: z.array(keptWorkspace).max(1000).optional(),
   /** The built workspace of an approved deploy is gone, and nothing was deployed. */

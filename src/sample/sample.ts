@@ -5,7 +5,7 @@ import { Fault } from "../errors.ts";
 import { hmacOf } from "../git-host/proof/proof.ts";
 import { deleteProject, type Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
 import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
@@ -87,7 +87,7 @@ export function buildSamples(options: SamplesOptions) {
     async create(): Promise<MadeSample> {
       const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
       if (items.filter((project) => project.sample).length >= maxSamples)
-        throw new Fault("conflict", reasonText("samples_full", { count: maxSamples }));
+        throw new Fault("conflict", newReason("samples_full", { count: maxSamples }));
       const name = `Sample ${randomToken(3, "hex")}`;
       const folder = join(samplesDir, name.replace(" ", "-").toLowerCase());
       const repository = await makeSampleRepository(join(folder, "repository"));

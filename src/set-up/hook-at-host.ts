@@ -1,7 +1,7 @@
-import { Fault, messageOf } from "../errors.ts";
+import { Fault, thrownReason } from "../errors.ts";
 import { compareHook, type HostRequest, requestsOf, type WantedHook } from "../git-host/api/host-api.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { createdId, hasNextPage, idOf, rateLimitSeconds, reasonOf, succeeded } from "./host-answer.ts";
 import type { HostAccess } from "./host-client.ts";
 
@@ -19,7 +19,7 @@ async function hookWithUrl({ api, origin, call }: HostAccess, path: string, url:
   const { listHooks } = requestsOf(api, path);
   for (let page = 1; page <= maxHookPages; page++) {
     const answer = await call(listHooks(page));
-    const listed = succeeded(answer, origin, "list the webhooks");
+    const listed = succeeded(answer, origin, "host_list_hooks");
     const hooks = Array.isArray(listed) ? listed : [];
     const found = hooks.find((json) => api.hookUrl(json) === url);
     if (found !== undefined) return idOf(found);
@@ -43,20 +43,20 @@ export async function putHook(
   const update = async (id: string) => {
     const updated = await call(updateHook(id, wanted));
     if (updated.status === 404) return false;
-    succeeded(updated, origin, "change the webhook");
+    succeeded(updated, origin, "host_change_hook");
     return true;
   };
   if (formerId !== null && (await update(formerId))) return { hookId: formerId, isNew: false };
   const sameUrl = await hookWithUrl(access, path, wanted.url);
   if (sameUrl !== null && (await update(sameUrl))) return { hookId: sameUrl, isNew: false };
   const created = await call(createHook(wanted));
-  return { hookId: createdId(succeeded(created, origin, "create the webhook"), origin), isNew: true };
+  return { hookId: createdId(succeeded(created, origin, "host_create_hook"), origin), isNew: true };
 }
 
 /** Reads hook and key at the host and compares them with what was created. */
 export async function examineHook(access: HostAccess, hook: HostHook, url: string): Promise<Examined> {
   const { api, origin, call } = access;
-  const unknown = (note: string, isTemporary = false) => ({ state: "unknown" as const, note, isTemporary });
+  const unknown = (note: Reason, isTemporary = false) => ({ state: "unknown" as const, note, isTemporary });
   const definite = (found: Pick<HostHook, "state" | "note">) => ({ ...found, isTemporary: false });
   try {
     const answer = await call(requestsOf(api, hook.path).readHook(hook.hookId));
@@ -65,27 +65,27 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
       const other = await hookWithUrl(access, hook.path, url);
       return definite(
         other === null
-          ? { state: "missing", note: reasonText("note_gone", { origin }) }
-          : { state: "changed", note: reasonText("note_replaced") },
+          ? { state: "missing", note: newReason("note_gone", { origin }) }
+          : { state: "changed", note: newReason("note_replaced") },
       );
     }
     if (answer.status !== 200)
       return unknown(reasonOf(answer), answer.status >= 500 || rateLimitSeconds(answer) !== null);
-    if (idOf(answer.json) === null) return unknown(reasonText("note_no_hook", { origin }), true);
+    if (idOf(answer.json) === null) return unknown(newReason("note_no_hook", { origin }), true);
     const compared = compareHook(api, answer.json, url);
     if (compared.state !== "ok" || hook.keyId === null) return definite(compared);
     return definite(await examineKey(access, hook.path, hook.keyId));
   } catch (error) {
-    return unknown(messageOf(error), true);
+    return unknown(thrownReason(error), true);
   }
 }
 
 async function examineKey({ api, origin, call }: HostAccess, path: string, keyId: string) {
   const answer = await call(requestsOf(api, path).readKey(keyId));
-  if (answer.status === 404) return { state: "changed" as const, note: reasonText("note_key_deleted") };
-  const key = succeeded(answer, origin, "show the deploy key");
+  if (answer.status === 404) return { state: "changed" as const, note: newReason("note_key_deleted") };
+  const key = succeeded(answer, origin, "host_show_key");
   if (idOf(key) !== null && !api.isReadOnlyKey(key))
-    return { state: "changed" as const, note: reasonText("note_key_pushes") };
+    return { state: "changed" as const, note: newReason("note_key_pushes") };
   return { state: "ok" as const, note: "" };
 }
 
@@ -99,11 +99,11 @@ export async function putKey(access: HostAccess, path: string, title: string, pu
   const { api, origin, call } = access;
   const { createKey, readKey, deleteKey } = requestsOf(api, path);
   const created = await call(createKey(title, publicKey));
-  const keyId = createdId(succeeded(created, origin, "create the deploy key"), origin);
+  const keyId = createdId(succeeded(created, origin, "host_create_key"), origin);
   try {
-    const read = succeeded(await call(readKey(keyId)), origin, "show the deploy key");
+    const read = succeeded(await call(readKey(keyId)), origin, "host_show_key");
     if (api.isReadOnlyKey(read)) return keyId;
-    throw new Fault("conflict", reasonText("deploy_key_pushes", { origin }));
+    throw new Fault("conflict", newReason("deploy_key_pushes", { origin }));
   } catch (error) {
     await removeAt(access, path, deleteKey(keyId));
     throw error;
@@ -115,7 +115,7 @@ export async function removeAt(
   { api, call }: HostAccess,
   path: string,
   request: HostRequest,
-): Promise<string | null> {
+): Promise<Reason | null> {
   try {
     const answer = await call(request);
     if (answer.status >= 200 && answer.status < 300) return null;
@@ -124,6 +124,6 @@ export async function removeAt(
     const listed = await call(requestsOf(api, path).listHooks(1));
     return listed.status === 200 ? null : reasonOf(listed);
   } catch (error) {
-    return messageOf(error);
+    return thrownReason(error);
   }
 }

@@ -1,21 +1,33 @@
 import { Fault } from "../errors.ts";
 import type { HostAnswer } from "../git-host/api/host-api.ts";
 import { at, textAt } from "../git-host/delivery/json-reader.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 
 /** Longer waits are not believed. */
 const maxWaitSeconds = 24 * 3600;
 const maxReasonLength = 300;
 const maxIdLength = 64;
 
+/** What a Git host is asked to do. */
+export type HostAct =
+  | "host_create_hook"
+  | "host_change_hook"
+  | "host_create_key"
+  | "host_show_key"
+  | "host_delete_hook"
+  | "host_check_hook"
+  | "host_list_hooks"
+  | "host_user"
+  | "host_list";
+
 /** The JSON of a successful answer; otherwise a fault with the host's reason. */
-export function succeeded(answer: HostAnswer, origin: string, what: string): unknown {
+export function succeeded(answer: HostAnswer, origin: string, act: HostAct): unknown {
   if (answer.status >= 200 && answer.status < 300) return answer.json;
   const retryAfterSeconds = rateLimitSeconds(answer);
   const isTemporary = retryAfterSeconds !== null || answer.status >= 500;
   throw new Fault(
     isTemporary ? "unavailable" : "conflict",
-    reasonText("host_failed", { origin, act: what, why: reasonOf(answer) }),
+    newReason("host_failed", { origin, act: newReason(act), why: reasonOf(answer) }),
     {
       isShown: true,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
@@ -49,25 +61,25 @@ function secondsOf(retryAfter: string): number {
   return Number.isNaN(at) ? 60 : (at - Date.now()) / 1000;
 }
 
-export function reasonOf(answer: HostAnswer): string {
+export function reasonOf(answer: HostAnswer): Reason {
   const { status, json } = answer;
   const seconds = rateLimitSeconds(answer);
   if (seconds !== null) {
     const until = new Date(Date.now() + seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
-    return reasonText("host_rate_limit", { until, status });
+    return newReason("host_rate_limit", { until, status });
   }
-  if (status === 401) return reasonText("host_token_invalid");
+  if (status === 401) return newReason("host_token_invalid");
   const message = at(json, "message") ?? at(json, "error_description") ?? at(json, "error");
   const text = oneLine(typeof message === "string" ? message : JSON.stringify(message ?? ""));
   if (status === 403) {
     const needs = needed(answer);
     return needs === ""
-      ? reasonText("host_token_denied", { said: text })
-      : reasonText("host_token_denied_scope", { scope: needs });
+      ? newReason("host_token_denied", { said: text })
+      : newReason("host_token_denied_scope", { scope: needs });
   }
-  if (status === 404) return reasonText(isOfRepository(answer) ? "repository_not_found" : "host_token_blind");
+  if (status === 404) return newReason(isOfRepository(answer) ? "repository_not_found" : "host_token_blind");
   if (status >= 300 && status < 400) return redirectReason(answer);
-  if (status >= 500) return reasonText("host_problem", { status });
+  if (status >= 500) return newReason("host_problem", { status });
   return `${text} (${status}).`;
 }
 
@@ -88,18 +100,18 @@ function isOfRepository({ address }: HostAnswer): boolean {
 }
 
 /** Hosts redirect the old name of a repository: Gitea to the new name, GitHub to the number of the repository. */
-function redirectReason(answer: HostAnswer): string {
+function redirectReason(answer: HostAnswer): Reason {
   const { status, address } = answer;
   const location = answer.header("location");
   if (location === "" || !URL.canParse(location, address))
-    return reasonText("host_redirects", { to: "another address", status });
+    return newReason("host_redirects", { to: "another address", status });
   const target = new URL(location, address);
   if (target.origin !== new URL(address).origin || !isOfRepository(answer))
-    return reasonText("host_redirects", { to: target.origin, status });
+    return newReason("host_redirects", { to: target.origin, status });
   const path = /\/repos\/([\w.-]+\/[\w.-]+)\//.exec(target.pathname)?.[1];
   return path === undefined
-    ? reasonText("repository_renamed", { status })
-    : reasonText("repository_renamed_to", { path, status });
+    ? newReason("repository_renamed", { status })
+    : newReason("repository_renamed_to", { path, status });
 }
 
 /** Whether the list goes on. Addresses in the answer are not followed: they could name another server. */
@@ -115,7 +127,7 @@ export function hasNextPage({ header }: HostAnswer, page: number): boolean {
 export function createdId(json: unknown, origin: string): string {
   const id = idOf(json);
   if (id !== null) return id;
-  throw new Fault("conflict", reasonText("host_no_id", { origin }));
+  throw new Fault("conflict", newReason("host_no_id", { origin }));
 }
 
 /** Null: the answer has no id. */

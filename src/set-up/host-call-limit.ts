@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { SlidingWindow, wholeSeconds } from "../rate-limit.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 
 const perMinute = 120;
 /** A host may keep each of them waiting. Fewer than the inspections that run at the same time, so that others get a turn. */
@@ -29,7 +29,7 @@ export function buildHostCallLimit(clock: Clock) {
 export type HostCallLimit = ReturnType<typeof buildHostCallLimit>;
 
 function tooMany(seconds: number): Fault {
-  return new Fault("too_many", reasonText("host_calls", { atOnce, perMinute, seconds }), {
+  return new Fault("too_many", newReason("host_calls", { atOnce, perMinute, seconds }), {
     retryAfterSeconds: seconds,
   });
 }

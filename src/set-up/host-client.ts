@@ -1,9 +1,9 @@
-import { Fault, messageOf } from "../errors.ts";
+import { Fault, thrownReason } from "../errors.ts";
 import type { HostApi, HostCall } from "../git-host/api/host-api.ts";
 import type { TokenPlace } from "../git-host/git-host.ts";
 import { gitHosts, type HostKind } from "../git-host/hosts.ts";
 import { parseJson } from "../json.ts";
-import { reasonText } from "../reason/reason.ts";
+import { mapTexts, newReason } from "../reason/reason.ts";
 import { ForbiddenAddress, type GuardedAnswer, sendGuarded } from "../task/notify/guarded-request.ts";
 
 /** A server, and the right to call it. */
@@ -61,10 +61,10 @@ export function hostAccess(
       answer = await sendGuarded(sent, { allowInternal, trusted, timeoutMs, maxAnswerBytes });
     } catch (error) {
       const code = error instanceof ForbiddenAddress ? "invalid" : "unavailable";
-      const why = redacted(messageOf(error));
-      throw new Fault(code, reasonText("host_not_called", { origin, why }), {
+      const why = mapTexts(thrownReason(error), redacted);
+      throw new Fault(code, newReason("host_not_called", { origin, why }), {
         isShown: true,
-        fields: [{ field: "url", message: reasonText("not_called", { why }) }],
+        fields: [{ field: "url", message: newReason("not_called", { why }) }],
       });
     }
     const { status, headers: received } = answer;

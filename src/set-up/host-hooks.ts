@@ -7,11 +7,12 @@ import { includes } from "../model/permission.ts";
 import type { GitCredential, Project } from "../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason, type Sentence } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
 import { newDeployKey } from "./deploy-key.ts";
 import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
+import type { HostAct } from "./host-answer.ts";
 import type { HostAccess } from "./host-client.ts";
 import type { HostTokens, OpenedToken } from "./host-tokens.ts";
 
@@ -89,7 +90,7 @@ export function buildHostHooks(options: HostHooksOptions) {
   }
 
   /** Compares with the host. `access` null: the reason is in `note`. */
-  async function examined(hook: HostHook, access: HostAccess | null, note: string): Promise<HostHook> {
+  async function examined(hook: HostHook, access: HostAccess | null, note: Reason): Promise<HostHook> {
     const { url } = management.endpointOf(await management.read(hook.projectId));
     const found = access
       ? await examineHook(access, hook, url ?? "")
@@ -99,22 +100,22 @@ export function buildHostHooks(options: HostHooksOptions) {
   }
 
   /** The token for the daily check, while its owner may manage the project; otherwise the reason. */
-  async function accessForCheck({ tokenId, projectId, kind }: HostHook): Promise<HostAccess | string> {
+  async function accessForCheck({ tokenId, projectId, kind }: HostHook): Promise<HostAccess | Sentence> {
     const token = tokenId === null ? null : await store.hostTokens.byId(tokenId);
-    if (token === null) return reasonText("note_token_deleted");
+    if (token === null) return newReason("note_token_deleted");
     const owner = await store.users.byId(token.userId);
-    if (owner === null || owner.disabled) return reasonText("note_owner_disabled");
+    if (owner === null || owner.disabled) return newReason("note_owner_disabled");
     const held = owner.role === "admin" ? "manage" : await store.permissions.ofProject(owner.id, projectId);
-    if (!includes(held, "manage")) return reasonText("note_owner_permission");
-    if (token.kind !== kind) return reasonText("note_token_kind");
+    if (!includes(held, "manage")) return newReason("note_owner_permission");
+    if (token.kind !== kind) return newReason("note_token_kind");
     return tokens.open(token);
   }
 
   /** A token of the caller: the token that created the hook, or another one for the same server. */
-  async function accessOf(userId: number, hook: HostHook, what: string): Promise<OpenedToken> {
+  async function accessOf(userId: number, hook: HostHook, act: HostAct): Promise<OpenedToken> {
     const access = await tokens.openForOrigin(userId, hook.kind, hook.origin);
     if (access !== null) return access;
-    throw new Fault("conflict", reasonText("own_token_needed", { act: what, origin: hook.origin }));
+    throw new Fault("conflict", newReason("own_token_needed", { act: newReason(act), origin: hook.origin }));
   }
 
   async function connectOnce(
@@ -127,14 +128,14 @@ export function buildHostHooks(options: HostHooksOptions) {
     const { path } = placeFor(project, token);
     requireBaseUrl(management);
     if (deployKey && !/^ssh:|^[^/]+@/i.test(project.git.url))
-      throw new Fault("invalid", reasonText("deploy_key_url"), {
-        fields: [{ field: "deployKey", message: reasonText("deploy_key_ssh") }],
+      throw new Fault("invalid", newReason("deploy_key_url"), {
+        fields: [{ field: "deployKey", message: newReason("deploy_key_ssh") }],
       });
     const stored = await store.hostHooks.ofProject(project.id);
     const atServer = stored?.origin === token.origin ? stored : null;
     // Another manager may have changed the clone URL: the token must not be used for a repository that its owner did not see.
     const expected = seenPath ?? stored?.path ?? path;
-    if (expected !== path) throw new Fault("conflict", reasonText("repository_moved", { path, expected }));
+    if (expected !== path) throw new Fault("conflict", newReason("repository_moved", { path, expected }));
     const { wanted, undo } = await prepareWebhook(project, token, audited);
     const { kind, origin } = token;
     const put = await putHook(token, path, atServer?.hookId ?? null, wanted).catch(async (error: unknown) => {
@@ -158,7 +159,7 @@ export function buildHostHooks(options: HostHooksOptions) {
     const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
     const read = await examined({ ...hook, keyId }, token, "");
     if (await store.hostHooks.saveCheck(hook, read)) return read;
-    throw new Fault("conflict", reasonText("hook_gone"));
+    throw new Fault("conflict", newReason("hook_gone"));
   }
 
   return {
@@ -172,7 +173,7 @@ export function buildHostHooks(options: HostHooksOptions) {
       request: ConnectRequest,
       audited: Audited,
     ): Promise<HostHook> {
-      if (connecting.has(project.id)) throw new Fault("conflict", reasonText("hook_in_progress"));
+      if (connecting.has(project.id)) throw new Fault("conflict", newReason("hook_in_progress"));
       connecting.add(project.id);
       try {
         return await connectOnce(project, userId, request, audited);
@@ -183,20 +184,19 @@ export function buildHostHooks(options: HostHooksOptions) {
     /** The daily check. */
     async check(hook: HostHook): Promise<void> {
       const access = await accessForCheck(hook);
-      const found =
-        typeof access === "string" ? await examined(hook, null, access) : await examined(hook, access, "");
+      const found = "code" in access ? await examined(hook, null, access) : await examined(hook, access, "");
       await store.hostHooks.saveCheck(hook, found);
     },
     /** A check that a user asked for, with a token of that user. */
     async checkFor(userId: number, hook: HostHook): Promise<HostHook> {
-      const access = hook.tokenId === null ? null : await accessOf(userId, hook, "check the webhook now");
-      const found = await examined(hook, access, reasonText("note_token_deleted"));
+      const access = hook.tokenId === null ? null : await accessOf(userId, hook, "host_check_hook");
+      const found = await examined(hook, access, newReason("note_token_deleted"));
       await store.hostHooks.saveCheck(hook, found);
       return found;
     },
     /** Deletes webhook and deploy key at the host, with a token of the caller. */
     async disconnect(hook: HostHook, userId: number): Promise<void> {
-      const access = await accessOf(userId, hook, "delete the webhook at the host");
+      const access = await accessOf(userId, hook, "host_delete_hook");
       const { hookFault, keyFault } = await removeBoth(access, hook);
       if (hookFault === null && keyFault === null) {
         await store.hostHooks.delete(hook.projectId);
@@ -208,10 +208,10 @@ export function buildHostHooks(options: HostHooksOptions) {
       throw new Fault(
         "conflict",
         keyFault === null
-          ? reasonText("hook_not_deleted", both)
+          ? newReason("hook_not_deleted", both)
           : hookFault === null
-            ? reasonText("key_not_deleted", both)
-            : reasonText("both_not_deleted", both),
+            ? newReason("key_not_deleted", both)
+            : newReason("both_not_deleted", both),
       );
     },
   };
@@ -230,7 +230,7 @@ function hasBaseUrl(management: WebhookManagement): boolean {
 }
 
 function requireBaseUrl(management: WebhookManagement): void {
-  if (!hasBaseUrl(management)) throw new Fault("conflict", reasonText("base_url_unset"));
+  if (!hasBaseUrl(management)) throw new Fault("conflict", newReason("base_url_unset"));
 }
 
 /** The repository, if the token belongs to its server: a token must not be sent to another one. */
@@ -242,9 +242,9 @@ function placeFor({ git }: Project, { origin }: OpenedToken): RepositoryPlace {
     (place.origin === origin || (isSsh && new URL(place.origin).hostname === new URL(origin).hostname));
   if (place !== null && isSame && place.path !== "") return place;
   const message = place
-    ? reasonText("token_other_host", { origin, other: place.origin })
-    : reasonText("token_no_host", { origin });
-  throw new Fault("invalid", reasonText("token_refused", { fault: message }), {
+    ? newReason("token_other_host", { origin, other: place.origin })
+    : newReason("token_no_host", { origin });
+  throw new Fault("invalid", newReason("token_refused", { fault: message }), {
     fields: [{ field: "tokenId", message }],
   });
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { type HostAnswer, type HostRepository, pageOf } from "../git-host/api/host-api.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { hasNextPage, idOf, succeeded } from "./host-answer.ts";
 import type { HostAccess } from "./host-client.ts";
 
@@ -25,7 +25,7 @@ export async function readHostUser({
   call,
 }: HostAccess): Promise<{ id: string; answer: HostAnswer }> {
   const answer = await call({ method: "GET", path: "/user" });
-  const id = idOf(succeeded(answer, origin, "say whose token it is"));
+  const id = idOf(succeeded(answer, origin, "host_user"));
   if (id === null) throw wrongKind(origin);
   return { id, answer };
 }
@@ -42,7 +42,7 @@ export function buildHostRepositories(clock: Clock) {
     let isCut = false;
     for (let page = 1; page <= maxPages; page++) {
       const answer = await call(pageOf(api, api.repositories({ search, userId }), page));
-      const listed = api.repositoriesIn(succeeded(answer, origin, "list the repositories"));
+      const listed = api.repositoriesIn(succeeded(answer, origin, "host_list"));
       if (listed === null) throw wrongKind(origin);
       items.push(...listed.flatMap((json) => api.readRepository(json) ?? []));
       isCut = hasNextPage(answer, page);
@@ -87,8 +87,8 @@ function cut({ items, isCut }: FoundRepositories): FoundRepositories {
 }
 
 function wrongKind(origin: string): Fault {
-  const message = reasonText("host_kind");
-  return new Fault("conflict", reasonText("host_kind_wrong", { origin }), {
+  const message = newReason("host_kind");
+  return new Fault("conflict", newReason("host_kind_wrong", { origin }), {
     fields: [{ field: "url", message }],
   });
 }

@@ -6,7 +6,7 @@ import type { HostToken } from "../model/host/host-token.ts";
 import type { GitCredential } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import { type HostAccess, type HostClientOptions, hostAccess } from "./host-client.ts";
 import { buildHostRepositories, type FoundRepositories, readHostUser } from "./host-repositories.ts";
@@ -40,7 +40,7 @@ export function buildHostTokens(options: HostTokensOptions) {
   async function ofOwner(userId: number, id: number): Promise<HostToken> {
     const token = await store.hostTokens.byId(id);
     if (token?.userId === userId) return token;
-    throw new Fault("not_found", reasonText("no_host_token", { id }));
+    throw new Fault("not_found", newReason("no_host_token", { id }));
   }
 
   return {
@@ -60,16 +60,16 @@ export function buildHostTokens(options: HostTokensOptions) {
       const { origin, protocol, hostname } = new URL(url);
       // They have https, and a token must not cross the network in plain text.
       if (protocol === "http:" && publicHostAt(hostname) !== null)
-        throw refused("url", reasonText("not_https"));
+        throw refused("url", newReason("not_https"));
       const stored = await store.hostTokens.ofUser(userId);
       if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))
-        throw new Fault("conflict", reasonText("host_tokens_full", { count: maxTokensPerUser }));
+        throw new Fault("conflict", newReason("host_tokens_full", { count: maxTokensPerUser }));
       const access = hostAccess(options, kind, origin, token);
       const { answer } = await readHostUser(access);
       const { login, scopes, missing, expiresAt } = await access.api.tokenFacts(access.call, answer);
       if (missing.length > 0) {
         const lacking = { login, missing: missing.join(", "), scopes: scopes?.join(", ") ?? "" };
-        throw refused("token", reasonText(scopes?.length ? "scope_lacking" : "scope_none", lacking));
+        throw refused("token", newReason(scopes?.length ? "scope_lacking" : "scope_none", lacking));
       }
       await repositories.verify(access);
       const saved = await store.hostTokens.save({
@@ -103,8 +103,8 @@ export function buildHostTokens(options: HostTokensOptions) {
 }
 export type HostTokens = ReturnType<typeof buildHostTokens>;
 
-function refused(field: string, message: string): Fault {
-  return new Fault("invalid", reasonText("host_input_refused", { field, fault: message }), {
+function refused(field: string, message: Reason): Fault {
+  return new Fault("invalid", newReason("host_input_refused", { field, fault: message }), {
     fields: [{ field, message }],
   });
 }

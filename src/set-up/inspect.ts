@@ -5,7 +5,7 @@ import type { ProviderName } from "../git-host/hosts.ts";
 import { recognisedHost } from "../git-host/recognise.ts";
 import { type GitUrlRules, gitAccessOf, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { detectHost } from "./detect-host.ts";
 import type { HostClientOptions } from "./host-client.ts";
 import { type Preset, presetsFor, readFiles } from "./presets.ts";
@@ -15,7 +15,7 @@ export interface InspectedRepository {
   provider: ProviderName | null;
   name: string;
   /** Empty: the repository could be read. */
-  problem: string;
+  problem: Reason;
   /** Whether another credential may help. */
   needsCredential: boolean;
   defaultBranch: string | null;
@@ -69,7 +69,7 @@ export function buildInspections(options: InspectOptions): Inspections {
     async inspect(url, credential) {
       const fault = gitUrlFault(url, options.gitUrlRules);
       if (fault !== null)
-        throw new Fault("invalid", reasonText("clone_url", { fault }), {
+        throw new Fault("invalid", newReason("clone_url", { fault }), {
           fields: [{ field: "url", message: fault }],
         });
       if (running >= maxInspections)
@@ -91,7 +91,7 @@ export function buildInspections(options: InspectOptions): Inspections {
         const provider = await detected;
         return {
           ...{ provider, name },
-          ...{ problem: error.message, needsCredential, defaultBranch: null, branches: [], presets: [] },
+          ...{ problem: error.reason, needsCredential, defaultBranch: null, branches: [], presets: [] },
         };
       } finally {
         running--;

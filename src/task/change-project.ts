@@ -8,6 +8,7 @@ import {
 } from "../model/project.ts";
 import { titlesOf } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
+import { renderReason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
 
 interface ProjectUpdate {
@@ -51,7 +52,7 @@ export const changeProject = operation(
     for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);
     const forgotten: string[] = [];
     for (const name of forget) if (await projects.deleteSecret(id, name)) forgotten.push(name);
-    const dropped = titlesOf(forgotten);
+    const dropped = titlesOf(forgotten).map((title) => renderReason(title));
     const detail = { ...audited?.detail, ...(dropped.length > 0 ? { forgotten: dropped } : {}) };
     if (audited !== null) await audit.add({ ...audited, detail });
     return { project, forgotten };

@@ -2,7 +2,7 @@ import { Fault } from "../errors.ts";
 import { differencesOf, type NewAuditEntry } from "../model/audit.ts";
 import { type Runner, runnerRevision } from "../model/runner.ts";
 import { operation } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { existing, refuseIfChanged } from "../revision.ts";
 
 interface RunnerChange {
@@ -24,7 +24,7 @@ export const changeRunner = operation(
     const before = existing(await runners.hold(id), "runner", id);
     refuseIfChanged(ifMatch, runnerRevision(before), "runner");
     if (before.local && change.labels && hasLocalLabels)
-      throw new Fault("conflict", reasonText("local_labels"));
+      throw new Fault("conflict", newReason("local_labels"));
     const runner = existing(await runners.update(id, change), "runner", id);
     const detail = { ...change, ...differencesOf(before, change) };
     await audit.add({ ...audited, subject: `runner ${before.name}`, detail });

@@ -2,7 +2,7 @@ import { isIsolatedEnough } from "../model/execution.ts";
 import type { Project } from "../model/project.ts";
 import { labelsOf, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { projectUsersFeature } from "../runner/protocol.ts";
 
 export interface Isolation {
@@ -32,12 +32,12 @@ export function separatesProjects({ isolation, features }: Runner): boolean {
 export async function approvalWarnings(
   project: Project,
   { runners }: Pick<Keepers, "runners">,
-): Promise<string[]> {
+): Promise<Reason[]> {
   if (project.deploy.approval === "none") return [];
   const { items } = await runners.list({ page: 1, pageSize: maxRunners });
   const weak = items.filter((runner) => mayRun(runner, project) && !separatesProjects(runner));
   if (weak.length === 0) return [];
-  return [reasonText("warn_approval_isolation", { runners: weak.map(({ name }) => name).join(", ") })];
+  return [newReason("warn_approval_isolation", { runners: weak.map(({ name }) => name).join(", ") })];
 }
 
 function mayRun(runner: Runner, { isolation, homeRunnerId, labels, groupId }: Project): boolean {

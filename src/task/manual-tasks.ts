@@ -6,7 +6,7 @@ import type { Project } from "../model/project.ts";
 import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
@@ -83,7 +83,7 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
         calls,
       } = await store.run(cancelTask, {
         id: task.id,
-        reason: reasonText("canceled_by", { user: audited.username }),
+        reason: newReason("canceled_by", { user: audited.username }),
         consoleUrl: events.consoleUrl(),
         audited,
       });
@@ -121,7 +121,7 @@ interface Canceled {
 
 interface Cancel {
   id: number;
-  reason: string;
+  reason: Reason;
   consoleUrl: string;
   audited: NewAuditEntry;
 }
@@ -151,7 +151,7 @@ export const cancelTask = operation(
     if (canceling) return { task: canceling, event: "changed", calls: [] };
     const seen = (await keepers.tasks.byId(id)) ?? before;
     if (isFinished(seen.state))
-      throw new Fault("conflict", reasonText("task_over", { id, state: seen.state }));
+      throw new Fault("conflict", newReason("task_over", { id, state: seen.state }));
     return { task: seen, event: null, calls: [] };
   },
 );

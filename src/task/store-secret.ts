@@ -3,7 +3,7 @@ import type { NewAuditEntry } from "../model/audit.ts";
 import type { NewSecret, ProjectSecret, SecretScope } from "../model/project.ts";
 import { isReservedSecret } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
 import { sealedBytes } from "../secrets.ts";
 
@@ -27,12 +27,12 @@ export const storeSecret = operation(
     const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
     const others = held.filter((secret) => secret.name !== name);
     if (others.length >= maxSecrets)
-      throw new Fault("conflict", reasonText("secrets_full", { count: others.length }));
+      throw new Fault("conflict", newReason("secrets_full", { count: others.length }));
     const bytes = bytesOf(others) + sealedBytes(ciphertext);
     if (bytes > maxTotalBytes)
       throw new Fault(
         "conflict",
-        reasonText("secrets_large", { kib: Math.ceil(bytes / 1024), limit: maxTotalBytes / 1024 }),
+        newReason("secrets_large", { kib: Math.ceil(bytes / 1024), limit: maxTotalBytes / 1024 }),
       );
     await projects.setSecret(projectId, name, ciphertext);
     if (scope !== undefined) await projects.setSecretScope(projectId, name, scope);
@@ -58,7 +58,7 @@ export const changeSecretScope = operation(
     const held = (await projects.secrets(projectId)).find((secret) => secret.name === name);
     if (!held) return false;
     if (scope === "all" && held.scope === "deploy")
-      throw new Fault("conflict", reasonText("secret_scope_wider", { name }));
+      throw new Fault("conflict", newReason("secret_scope_wider", { name }));
     await projects.setSecretScope(projectId, name, scope);
     await audit.add(audited);
     return true;

@@ -6,7 +6,7 @@ import type {
   DeliveryPlace,
   ScannedDelivery,
 } from "../model/delivery.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
 
@@ -43,7 +43,7 @@ export interface ReplayedItem {
   expected: ExpectedOutcome | null;
   /** Null in a preview, or if it could not be replayed. A refusal is a response too. */
   response: DeliveryAnswer | null;
-  problem: string | null;
+  problem: Reason | null;
 }
 
 /** Each delivery is judged on its own: the effects of those before it in the list are not known. */
@@ -111,7 +111,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     const expected = null;
     // Deliveries keep arriving: a look-up from before the first replay may be outdated.
     if ((await deliveries.overtaken([id])).length > 0)
-      return { delivery, expected, response: null, problem: reasonText("replay_overtaken") };
+      return { delivery, expected, response: null, problem: newReason("replay_overtaken") };
     try {
       const { body: response } = await replay(delivery, username);
       await onReplayed(delivery, response);
@@ -119,7 +119,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     } catch (error) {
       // A delivery that cannot be replayed must not block the others.
       if (!(error instanceof Fault)) throw error;
-      return { delivery, expected, response: null, problem: error.message };
+      return { delivery, expected, response: null, problem: error.reason };
     }
   }
 
@@ -129,7 +129,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
       return { delivery, expected, response: null, problem: isRefused(expected) ? expected.reason : null };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      return { delivery, expected: null, response: null, problem: error.message };
+      return { delivery, expected: null, response: null, problem: error.reason };
     }
   }
 

@@ -5,7 +5,7 @@ import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import { inForce, type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
 import { saveWebhook } from "./save-webhook.ts";
 import { lookedAt, warningsOf } from "./warnings.ts";
@@ -57,7 +57,7 @@ export interface WebhookManagement {
   /** 32 random bytes; they are not saved. */
   generateSecret(format?: SecretFormat): string;
   endpointOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
-  warningsOf(config: WebhookConfig, project: Project): Promise<string[]>;
+  warningsOf(config: WebhookConfig, project: Project): Promise<Reason[]>;
   effectiveDebounceSeconds(config: WebhookConfig): number;
 }
 
@@ -118,7 +118,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
       replace(
         projectId,
         (before) => {
-          if (before.key === null) throw new Fault("conflict", reasonText("no_key_yet"));
+          if (before.key === null) throw new Fault("conflict", newReason("no_key_yet"));
           return { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
         },
         () => audited,

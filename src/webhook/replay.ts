@@ -5,7 +5,7 @@ import { readEvent } from "../git-host/read-event.ts";
 import { isObject } from "../json.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
-import { reasonText } from "../reason/reason.ts";
+import { inOrder, newReason } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
 import { newDelivery, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
@@ -41,13 +41,13 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     );
     const { body } = answer;
     if (wasJudged || body.code !== "event_not_allowed") return answer;
-    return { ...answer, body: { ...body, message: `${body.message} Replay it with \`force\` to build it.` } };
+    return { ...answer, body: { ...body, message: inOrder(body.message, newReason("replay_force")) } };
   }
 
   async function hookOf(delivery: Delivery): Promise<Hook> {
     const config = await store.webhookConfigs.ofProject(delivery.project_id);
     const project = await store.projects.byId(delivery.project_id);
-    if (config === null || project === null) throw new Fault("conflict", reasonText("delivery_gone"));
+    if (config === null || project === null) throw new Fault("conflict", newReason("delivery_gone"));
     return hooks.hookOf(config, project);
   }
 
@@ -99,9 +99,9 @@ const refusedUnjudged: readonly DeliveryCode[] = ["rate_limited", "lock_timeout"
 
 function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
   const event = storedEvent(delivery);
-  if (event === null) throw new Fault("conflict", reasonText("delivery_empty", { delivery: delivery.id }));
+  if (event === null) throw new Fault("conflict", newReason("delivery_empty", { delivery: delivery.id }));
   if (delivery.code === "signature_invalid" && !force)
-    throw new Fault("conflict", reasonText("delivery_unsigned", { delivery: delivery.id }));
+    throw new Fault("conflict", newReason("delivery_unsigned", { delivery: delivery.id }));
   return event;
 }
 

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent, TraceStep } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
+import type { Reason } from "../reason/reason.ts";
 import { newDelivery } from "./decide/delivery.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { type HookDirectory, projectOf } from "./decide/locate.ts";
@@ -27,7 +28,7 @@ export interface TestInput {
 
 export interface DryRun {
   dryRun: true;
-  decision: { status: DeliveryStatus; code: DeliveryCode; reason: string; httpStatus: number };
+  decision: { status: DeliveryStatus; code: DeliveryCode; reason: Reason; httpStatus: number };
   normalized: NormalizedEvent;
   trace: TraceStep[];
 }

@@ -2,7 +2,7 @@ import type { ScannedDelivery } from "../model/delivery.ts";
 import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import type { Project } from "../model/project.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { isStageAsked } from "../task/queue/queue.ts";
 import { otherRepository } from "./decide/repository.ts";
 
@@ -14,10 +14,10 @@ export function warningsOf(
   config: WebhookConfig,
   project: Project,
   { recent, debounceSeconds, hasBaseUrl }: Circumstances,
-): string[] {
+): Reason[] {
   return [
     ...secretWarnings(config),
-    ...(hasBaseUrl ? [] : [reasonText("warn_no_base_url")]),
+    ...(hasBaseUrl ? [] : [newReason("warn_no_base_url")]),
     ...filterWarnings(config),
     ...(config.enabled ? deployWarnings(config, project, debounceSeconds) : []),
     ...(config.enabled ? deliveryWarnings(config, project, recent) : []),
@@ -32,37 +32,37 @@ interface Circumstances {
   hasBaseUrl: boolean;
 }
 
-function secretWarnings({ enabled, secret }: WebhookConfig): string[] {
-  return enabled && secret === null ? [reasonText("warn_no_secret")] : [];
+function secretWarnings({ enabled, secret }: WebhookConfig): Reason[] {
+  return enabled && secret === null ? [newReason("warn_no_secret")] : [];
 }
 
-function filterWarnings(config: WebhookConfig): string[] {
-  const warnings: string[] = [];
+function filterWarnings(config: WebhookConfig): Reason[] {
+  const warnings: Reason[] = [];
   if (config.tagFilter.length > 0 && !config.events.includes("tag"))
-    warnings.push(reasonText("warn_tag_filter"));
+    warnings.push(newReason("warn_tag_filter"));
   if (
     config.branchFilter.length > 0 &&
     !config.events.includes("push") &&
     !config.events.includes("merge_request")
   )
-    warnings.push(reasonText("warn_branch_filter"));
+    warnings.push(newReason("warn_branch_filter"));
   return warnings;
 }
 
-function deployWarnings(config: WebhookConfig, project: Project, debounceSeconds: number): string[] {
+function deployWarnings(config: WebhookConfig, project: Project, debounceSeconds: number): Reason[] {
   const { events, branchFilter, actions, mergeRequestActions, refSource, debounceScope } = config;
   const isOfPush = refSource === "webhook" && events.includes("push");
-  const warnings: string[] = [];
+  const warnings: Reason[] = [];
   const branch = branchOf(project);
   if (isOfPush && branchFilter.length === 0 && deploys(project, actions))
     warnings.push(
-      branch === null ? reasonText("warn_any_branch_unnamed") : reasonText("warn_any_branch", { branch }),
+      branch === null ? newReason("warn_any_branch_unnamed") : newReason("warn_any_branch", { branch }),
     );
   if (events.includes("merge_request") && deploys(project, mergeRequestActions ?? actions))
-    warnings.push(reasonText("warn_merge_requests"));
+    warnings.push(newReason("warn_merge_requests"));
   const hasBranches = branchFilter.length !== 1 || /[*?]/.test(branchFilter[0] ?? "");
   if (isOfPush && hasBranches && debounceScope === "project" && debounceSeconds > 0)
-    warnings.push(reasonText("warn_debounce", { seconds: debounceSeconds }));
+    warnings.push(newReason("warn_debounce", { seconds: debounceSeconds }));
   return warnings;
 }
 
@@ -71,15 +71,15 @@ function deliveryWarnings(
   config: WebhookConfig,
   project: Project,
   recent: readonly ScannedDelivery[],
-): string[] {
+): Reason[] {
   const events = recent.flatMap(({ normalized }) => (normalized === null ? [] : [normalized]));
   const names = new Set(events.map(({ rawEvent }) => rawEvent.toLowerCase()));
-  const warnings: string[] = [];
-  if (names.has("create") && names.has("push")) warnings.push(reasonText("warn_twice"));
+  const warnings: Reason[] = [];
+  if (names.has("create") && names.has("push")) warnings.push(newReason("warn_twice"));
   const other = events.map((event) => otherRepository(event, project)).find((found) => found !== null);
   if (other)
     warnings.push(
-      reasonText(
+      newReason(
         config.repositoryCheck === "warn" ? "warn_other_repository_enforce" : "warn_other_repository",
         { other, repository: project.git.url },
       ),

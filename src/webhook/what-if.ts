@@ -8,7 +8,7 @@ import type {
   DeliverySummary,
 } from "../model/delivery.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
-import { reasonText } from "../reason/reason.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { applyFilters, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
 import { outcomes } from "./decide/outcome.ts";
@@ -18,7 +18,7 @@ import { type Rules, rulesOf } from "./decide/rules.ts";
 export interface Judgement {
   status: DeliveryStatus;
   code: DeliveryCode;
-  reason: string;
+  reason: Reason;
 }
 
 export interface WhatIfItem {
@@ -58,7 +58,7 @@ export async function whatIf(
       const proposed = judge(delivery, proposedRules);
       if (saved === null || proposed === null) continue;
       steps += saved.steps + proposed.steps;
-      if (steps > maxSteps) throw new Fault("invalid", reasonText("what_if_complex"));
+      if (steps > maxSteps) throw new Fault("invalid", newReason("what_if_complex"));
       items.push({
         delivery: summaryOf(delivery),
         saved: saved.judgement,
@@ -79,7 +79,7 @@ function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; 
   const { stoppedBy } = applyFilters(normalized, rules, deliveryKinds.dryRun, work);
   const judgement: Judgement =
     stoppedBy === null
-      ? { status: "accepted", code: "accepted", reason: reasonText("all_passed") }
+      ? { status: "accepted", code: "accepted", reason: newReason("all_passed") }
       : { status: outcomes[stoppedBy.code].status, code: stoppedBy.code, reason: stoppedBy.reason };
   return { judgement, steps: stepsOf(work) };
 }

@@ -100,8 +100,8 @@ test("a redirect is followed at large public hosts only, and names of a proxy ar
   expect(await unknown("https://github.invalid/a.git")).toEqual({
     ...{ git: { "http.followRedirects": "false" }, ssh: {} },
   });
-  expect(await unknown("ssh://git@github.invalid/a.git")).toContain("is not known");
-  expect(await unknown("https://localhost/a.git")).toContain("internal address");
+  expect(await unknown("ssh://git@github.invalid/a.git")).toMatchObject({ code: "git_host_unknown" });
+  expect(await unknown("https://localhost/a.git")).toMatchObject({ code: "address_internal" });
 });
 
 test("git connects to the address that was checked, whatever the name resolves to now", async () => {

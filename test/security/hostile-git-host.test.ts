@@ -84,7 +84,7 @@ test.each([nested(50), '{"toString":1,"valueOf":1}', "null"])(
   "a chat service that answers with the code %s has not confirmed the message",
   (code) => {
     const answer = { status: 200, body: `{"errcode":${code}}` };
-    expect(chatAnswerFault("dingtalk", answer)).toContain("dingtalk");
+    expect(chatAnswerFault("dingtalk", answer)).toMatchObject({ values: { format: "dingtalk" } });
   },
 );
 

@@ -18,7 +18,7 @@ const refusals = new Set(["found", "orFault"]);
 const messageNames = new Set(["message", "error", "duplicate", "missing", "problem", "note"]);
 
 /**
- * Texts of requests' answers that are not written with `reasonText`, so that they have no code: messages of faults, of
+ * Texts of requests' answers that are not written with `newReason`, so that they have no code: messages of faults, of
  * fields and of checks, and what functions named `…Fault` return.
  */
 export function textWithoutCode(path: string, source: string): string[] {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { reasonParts } from "../../src/reason/reason.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -63,7 +62,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(task.reason).toBe(
       `git could not fetch main: ${new URL(sshd.url).host} rejects the project's SSH key for the user ${new URL(sshd.url).username}; add its public key there as a deploy key, or store the right private key`,
     );
-    expect(reasonParts(task.reason)).toMatchObject([
+    expect(task.reasonParts).toMatchObject([
       { code: "fetch_failed", values: { ref: "main", why: { code: "ssh_key_rejected" } } },
     ]);
   });

@@ -50,7 +50,7 @@ describe("the checker of texts without a code", () => {
   });
 
   test("accepts texts with a code, and faults whose text is not sent", () => {
-    expect(textsIn('throw new Fault("conflict", reasonText("exists", { noun: "user", name }));')).toEqual([]);
+    expect(textsIn('throw new Fault("conflict", newReason("exists", { name }));')).toEqual([]);
     expect(textsIn('throw new Fault("unavailable", "The database is closed.");')).toEqual([]);
   });
 });

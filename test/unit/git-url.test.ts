@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { gitOriginOf, gitUrlFault } from "../../src/model/git/git-url.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { Task } from "../../src/model/task.ts";
+import { renderReason } from "../../src/reason/reason.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
 
 const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples", trusted: [] };
@@ -55,7 +56,7 @@ describe("a clone address", () => {
     ["https://git.example%2ecom/shop.git", "%"],
     ["shop", "https or ssh"],
   ])("%p is refused with a sentence that says %p", (url, said) => {
-    expect(gitUrlFault(url, rules)).toContain(said);
+    expect(renderReason(gitUrlFault(url, rules) ?? "")).toContain(said);
   });
 
   test("may be local when the operator allows it, but never a helper or an option", () => {
@@ -162,7 +163,9 @@ describe("every program reads the same server from an address that may be used:"
 
 test("the error for a local repository names the setting, the file and the restart", () => {
   const fault = gitUrlFault("/srv/git/shop.git", { ...rules, samplesDir: "/data/samples" });
-  expect(fault).toContain("set tasks.allowLocalRepositories: true in slipway.yaml and restart the server");
+  expect(renderReason(fault ?? "")).toContain(
+    "set tasks.allowLocalRepositories: true in slipway.yaml and restart the server",
+  );
 });
 
 test.each([

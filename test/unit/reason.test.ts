@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import { en } from "../../console/text/en.ts";
 import { reasonIn } from "../../console/text/reason-text.ts";
 import { zhCN } from "../../console/text/zh-cn.ts";
@@ -7,165 +6,75 @@ import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { allTexts } from "../../src/reason/all-texts.ts";
 import { answerTexts } from "../../src/reason/answer-texts.ts";
 import { fieldTexts } from "../../src/reason/field-texts.ts";
-import { formerTexts } from "../../src/reason/former-texts.ts";
 import {
-  answerParts,
+  inOrder,
+  mapTexts,
   newReason,
   type Reason,
-  type ReasonCode,
-  type ReasonPart,
-  reasonParts,
-  reasonText,
   renderReason,
+  sentencesOf,
 } from "../../src/reason/reason.ts";
 import { reasonTexts } from "../../src/reason/reason-texts.ts";
+import { reasonOf } from "../../src/reason/said-reason.ts";
+import { finishRequest } from "../../src/runner/protocol.ts";
 
-const codes = Object.keys(allTexts) as ReasonCode[];
-const reasonCodes = Object.keys(reasonTexts) as ReasonCode[];
+const why = newReason("paths_cut", { sent: 20, total: 31 });
+const nested = newReason("paths_unknown", { why });
 
-function written({ code, values }: { code: ReasonCode; values: ReasonPart["values"] }): string {
-  return allTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = values[name];
-    return typeof value === "object" ? written(value) : (value ?? "");
-  });
-}
+test("a code has one meaning", () => {
+  const all = [reasonTexts, fieldTexts, answerTexts].flatMap((texts) => Object.keys(texts));
+  expect(all).toHaveLength(Object.keys(allTexts).length);
+});
 
-const joined = (parts: ReasonPart[]) => parts.map(written).join(" ");
-
-describe("code and values of a reason", () => {
-  const words: Readonly<Record<string, ReasonCode>> = { noun: "noun_project", act: "host_list" };
-
-  test.each(codes)("%s is recognised with its values", (code) => {
-    const values: ReasonPart["values"] = {};
-    const text = allTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      const word = words[name];
-      values[name] = word === undefined ? `<${name}>` : { code: word, values: {} };
-      return word === undefined ? `<${name}>` : allTexts[word];
+describe("a reason", () => {
+  test("is data: a code and values, which may be reasons", () => {
+    expect(nested).toEqual({
+      code: "paths_unknown",
+      values: { why: { code: "paths_cut", values: { sent: "20", total: "31" } } },
     });
-    const parts = reasonCodes.includes(code) ? reasonParts(text) : answerParts(text);
-    expect(parts).toEqual([{ code, values }]);
+    const held = { taskId: 1, attempt: 1, lease: "lease", state: "failed", reason: "as text" };
+    const said = (reasonParts: unknown) => reasonOf(finishRequest.parse({ ...held, reasonParts }));
+    expect(said(JSON.parse(JSON.stringify([nested])))).toEqual([nested]);
+    expect(said([{ code: "of a newer runner", values: {} }])).toBe("as text");
+    expect(said(undefined)).toBe("as text");
   });
 
-  test("a code has one meaning", () => {
-    const all = [reasonTexts, fieldTexts, answerTexts].flatMap((texts) => Object.keys(texts));
-    expect(all).toHaveLength(codes.length);
-  });
-
-  test("a refusal with the record of the delivery after it, and a fault of a field inside one, are recognised", () => {
-    const refused = `${reasonText("not_enabled")} ${reasonText("delivery_record", { delivery: 7 })}`;
-    expect(answerParts(refused).map(({ code }) => code)).toEqual(["not_enabled", "delivery_record"]);
-    expect(answerParts(reasonText("clone_url", { fault: reasonText("url_dash") }))).toEqual([
-      { code: "clone_url", values: { fault: { code: "url_dash", values: {} } } },
-    ]);
-  });
-
-  test("a noun that is none of ours makes it the text of another program", () => {
-    expect(answerParts("There is no space left on the device.")).toEqual([]);
-    expect(answerParts(reasonText("none", { noun: "runner", id: 7 }))).toEqual([
-      { code: "none", values: { noun: { code: "noun_runner", values: {} }, id: "7" } },
-    ]);
-  });
-
-  test("a reason inside a reason, and sentences before and after one, are recognised", () => {
-    const why = reasonText("paths_cut", { sent: 20, total: 31 });
-    expect(reasonParts(reasonText("paths_unknown", { why }))).toEqual([
-      {
-        code: "paths_unknown",
-        values: { why: { code: "paths_cut", values: { sent: "20", total: "31" } } },
-      },
-    ]);
-    const accepted = [
-      reasonText("all_passed"),
-      reasonText("aside_others", { refs: "a, tag v1 and 3 more" }),
-      reasonText("replaced", { delivery: 9 }),
-    ];
-    expect(reasonParts(accepted.join(" ")).map(({ code }) => code)).toEqual([
-      "all_passed",
-      "aside_others",
-      "replaced",
-    ]);
-    const rolledBack = `${reasonText("rolled_back", { failed: "abc", serving: "def" })} ${reasonText("stage_failed", { stage: "deploy", exitCode: 1 })}`;
-    expect(reasonParts(rolledBack).map(({ code }) => code)).toEqual(["rolled_back", "stage_failed"]);
-  });
-
-  test("what happened to the live version, and which task was live before, are two sentences", () => {
-    const failed = reasonText("live_failed", { task: 7, commit: "abc1234" });
-    const before = reasonText("live_before", { task: 6 });
-    expect(reasonParts(`${failed} ${before}`).map(({ code }) => code)).toEqual([
-      "live_failed",
-      "live_before",
-    ]);
-  });
-
-  test("the message of another program has no code", () => {
-    for (const text of ["", "fatal: repository not found", "connect ECONNREFUSED 127.0.0.1:22"]) {
-      expect(reasonParts(text)).toEqual([]);
-      expect(answerParts(text)).toEqual([]);
-    }
-  });
-
-  test("whatever a stranger writes into a value, code and values give the same text back", () => {
-    const hostile = fc.oneof(
-      fc.string({ minLength: 1, maxLength: 60 }),
-      fc.constantFrom(
-        "x matches none of y. All filters passed.",
-        "{ref}",
-        "a (b), so the delivery passes.",
-        "v1 was deleted; there is nothing to build.",
-        " Delivery 7 took over",
-      ),
+  test("may be several sentences, and a text of another program", () => {
+    const reason = inOrder(nested, "", "fatal: {why}", newReason("replaced", { delivery: 9 }));
+    expect(sentencesOf(reason)).toEqual([]);
+    expect(renderReason(reason)).toBe(
+      "The changed paths are unknown (the host sent 20 of 31 commits), so the delivery passes. fatal: {why} Delivery 9 took over the task within the debounce window: the task builds the ref and commit of that delivery.",
     );
-    fc.assert(
-      fc.property(fc.constantFrom(...codes), hostile, (code, value) => {
-        const text = allTexts[code].replaceAll(/\{\w+\}/g, () => value);
-        for (const parts of [reasonParts(text), answerParts(text)])
-          if (parts.length > 0) expect(joined(parts)).toBe(text);
-      }),
-      { numRuns: 2000 },
-    );
+    expect(sentencesOf("fatal: repository not found")).toEqual([]);
   });
 
-  test("the console shows the English text of the server, and the Chinese one by code and values", () => {
-    const text = reasonText("path_not_matched", { files: "3 files", patterns: "docs/**" });
-    const parts = reasonParts(text);
-    globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
-    expect(reasonIn(text, parts)).toBe("更改的路径（3 个文件）都不匹配 docs/**。");
-    expect(reasonIn("fatal: repository not found", [])).toBe("fatal: repository not found");
-    const choices = reasonText("must_be", { choices: '"view" or "manage"' });
-    expect(reasonIn(choices, answerParts(choices))).toBe('必须是 "view"或"manage"');
-    const over = reasonText("task_over", { id: 7, state: "success" });
-    expect(reasonIn(over, answerParts(over))).toBe("任务 7 已结束：成功。");
-    expect(reasonIn("A text of a newer server.", [{ code: "newer", values: {} }])).toBe(
-      "A text of a newer server.",
+  test("is cut, escaped and masked where others wrote it, whatever they wrote", () => {
+    const hostile = "x matches none of {y}. All filters passed.";
+    const reason = inOrder(newReason("not_built", { why: newReason("ref_outside", { ref: hostile }) }));
+    expect(renderReason(reason)).toBe(
+      `Not built: A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${hostile} is neither.`,
     );
-    globalThis.slipwayText = { language: "en", messages: en };
-    expect(reasonIn(text, parts)).toBe(text);
+    expect(renderReason(mapTexts(reason, (text) => text.slice(0, 1)))).toContain("; x is neither.");
   });
 });
 
-test("a reason is rendered from code and values, in English and in Chinese, with the reasons inside it", () => {
-  const why = newReason("paths_cut", { sent: 20, total: 31 });
-  const reason: Reason = [newReason("paths_unknown", { why }), newReason("replaced", { delivery: 9 })];
-  expect(renderReason(reason)).toBe(
-    "The changed paths are unknown (the host sent 20 of 31 commits), so the delivery passes. Delivery 9 took over the task within the debounce window: the task builds the ref and commit of that delivery.",
-  );
-  expect(renderReason(reason, zhCN.reason, "")).toBe(
+test("the console shows the English text of the server, and the Chinese one by code and values", () => {
+  const shown = (reason: Reason) => reasonIn(renderReason(reason), sentencesOf(reason));
+  const files = newReason("many_files", { number: 3 });
+  const unmatched = newReason("path_not_matched", { files, patterns: "docs/**" });
+  globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
+  expect(shown(unmatched)).toBe("更改的路径（3 个文件）都不匹配 docs/**。");
+  expect(shown(inOrder(nested, newReason("replaced", { delivery: 9 })))).toBe(
     "更改的路径未知（托管平台只发送了 31 个提交中的 20 个），因此投递通过。投递 9 在去抖窗口内接管了该任务：任务构建的是那次投递的引用和提交。",
   );
-  expect(renderReason("fatal: {why}")).toBe("fatal: {why}");
+  expect(shown("fatal: repository not found")).toBe("fatal: repository not found");
+  expect(shown(newReason("must_be", { choices: '"view" or "manage"' }))).toBe('必须是 "view"或"manage"');
+  expect(shown(newReason("task_over", { id: 7, state: "success" }))).toBe("任务 7 已结束：成功。");
+  const newer = { code: "newer" as "sent", values: {} };
+  expect(reasonIn("A text of a newer server.", [newer])).toBe("A text of a newer server.");
+  globalThis.slipwayText = { language: "en", messages: en };
+  expect(shown(unmatched)).toBe("None of the changed paths (3 files) matches docs/**.");
 });
-
-test.each(formerTexts.map(([code, text]) => ({ code, text })))(
-  "a former text of $code is recognised",
-  ({ code, text }) => {
-    const values: Record<string, string> = {};
-    const stored = text.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      values[name] = `<${name}>`;
-      return `<${name}>`;
-    });
-    expect(reasonParts(stored)).toEqual([{ code, values }]);
-  },
-);
 
 test("texts name the labels of the forms, not the fields of the API", () => {
   const ofWebhook = Object.keys(webhookDefaults).filter((name) => /[A-Z]/.test(name));

@@ -242,7 +242,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
     bulk.items.map(({ delivery, response, problem }) => [delivery.ref, response?.deliveryId, problem]),
   ).toEqual([
     ["first", 3, null],
-    ["second", undefined, "Its ref was delivered again, or deleted, while the list was being replayed."],
+    ["second", undefined, { code: "replay_overtaken", values: {} }],
   ]);
 });
 

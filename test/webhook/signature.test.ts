@@ -4,6 +4,7 @@ import { gitHostOf, gitHosts } from "../../src/git-host/hosts.ts";
 import { isSignedBy, type Proof, type SignedRequest } from "../../src/git-host/proof/proof.ts";
 import { diagnose } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
+import { renderReason } from "../../src/reason/reason.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, hmac, makeHook } from "../support/hook.ts";
 import { proofFixtures } from "../support/host-fixtures.ts";
@@ -20,7 +21,7 @@ function requestOf(body: string, headers: Record<string, string>, form: string |
 }
 
 const diagnosisOf = (proof: Proof, request: SignedRequest, more: object = {}) =>
-  diagnose({ secrets: [secret], endedSecrets: [], proof, request, nowMs: 0, ...more });
+  renderReason(diagnose({ secrets: [secret], endedSecrets: [], proof, request, nowMs: 0, ...more }));
 
 describe.each(proofFixtures)("the proof of $provider", ({ provider, ...fixture }) => {
   const proof = proofOf(gitHostOf(provider), webhookDefaults);

@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { gitHosts } from "../../src/git-host/hosts.ts";
 import { isSignedBy, type Proof, type SignedRequest } from "../../src/git-host/proof/proof.ts";
-import { diagnose } from "../../src/git-host/signature-doctor.ts";
+import { diagnose as diagnosed } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
+import { renderReason } from "../../src/reason/reason.ts";
 import { standardDigest } from "../../src/standard-webhooks.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, makeHook, sha } from "../support/hook.ts";
+
+const diagnose = (failed: Parameters<typeof diagnosed>[0]) => renderReason(diagnosed(failed));
 
 /** The example of the specification's own libraries. */
 const vector = {
@@ -122,7 +125,7 @@ test("a sender that does not match the configuration gets a hint which setting f
     request: requestOf(vector.headers),
     nowMs: vector.sentAtMs,
   });
-  expect(said).toMatch(/set verifyMode to standard/);
+  expect(said).toMatch(/check “Proof of the sender”/);
   expect(isSignedBy(vector.secret, gitHosts.hostb.proof, requestOf(vector.headers), vector.sentAtMs)).toBe(
     false,
   );

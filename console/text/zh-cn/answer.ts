@@ -195,6 +195,7 @@ export const answer: Translated<typeof answerTexts> = {
   git_stopped: "服务器正在停止",
   git_list_long: "列表过长",
   git_ended: "git 以 {exitCode} 结束",
+  replay_force: "要构建它，请用 `force` 重放。",
   replay_overtaken: "在重放列表期间，其引用又有新的投递，或已被删除。",
   sent_waiting: "任务 {task} 排在第 {position} 位，{why}。",
   sent_queued: "任务 {task} 排在第 {position} 位。",

@@ -1,4 +1,4 @@
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { isTrueAt } from "../delivery/json-reader.ts";
 
 /** A call of a host's API, relative to its base. */
@@ -56,7 +56,7 @@ export interface WantedHook {
 
 export interface FoundHook {
   state: "ok" | "disabled" | "changed";
-  note: string;
+  note: Reason;
 }
 
 /** A difference between the hook at the host and the created hook, if it is wrong. */
@@ -64,7 +64,7 @@ interface Difference {
   isWrong: boolean;
   /** `changed` unless given. */
   state?: "disabled";
-  note: string;
+  note: Reason;
 }
 
 /** How the API of a kind of Git host creates webhooks and deploy keys, after its published reference. */
@@ -141,12 +141,12 @@ export function compareHook(api: HostApi, hook: unknown, url: string): FoundHook
 }
 
 export function otherAddress(isWrong: boolean): Difference {
-  return { isWrong, note: reasonText("note_address") };
+  return { isWrong, note: newReason("note_address") };
 }
 
 /** A difference if the hook does not send all these events. */
 export function missingEvents(missing: string[]): Difference {
-  return { isWrong: missing.length > 0, note: reasonText("note_events", { events: missing.join(", ") }) };
+  return { isWrong: missing.length > 0, note: newReason("note_events", { events: missing.join(", ") }) };
 }
 
 const eventFields = ["push_events", "tag_push_events", "merge_requests_events"];
@@ -160,11 +160,11 @@ export function missingEventFields(hook: unknown): Difference {
 /** A difference if the hook sends only events of some branches: the filters of the project decide. */
 export function branchFilter(filter: string): Difference {
   const isWrong = filter !== "" && filter !== "*" && filter !== "**";
-  return { isWrong, note: reasonText("note_branches", { filter: filter.slice(0, 200) }) };
+  return { isWrong, note: newReason("note_branches", { filter: filter.slice(0, 200) }) };
 }
 
 export function uncheckedCertificate(isWrong: boolean): Difference {
-  return { isWrong, note: reasonText("note_certificate") };
+  return { isWrong, note: newReason("note_certificate") };
 }
 
 /** Null: the text is empty or not a date. */

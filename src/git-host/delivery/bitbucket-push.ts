@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { unknownPaths } from "./changed-paths.ts";
 import type { NormalizedEvent } from "./event.ts";
 import { at, firstText, listAt, textAt } from "./json-reader.ts";
@@ -38,7 +38,7 @@ export function readBitbucketPush(
     ...read.filter((event) => event.skip === null),
     ...read.filter((event) => event.skip !== null),
   ];
-  if (first === undefined) return skipped("probe", reasonText("probe_no_ref"), { author });
+  if (first === undefined) return skipped("probe", newReason("probe_no_ref"), { author });
   return others.length === 0 ? first : { ...first, otherRefs: others.map(refChangeOf) };
 }
 
@@ -73,6 +73,6 @@ function updateOf(
     ...refFields,
     commit: commit === "" ? null : commit,
     message,
-    ...pathFieldsOf(unknownPaths(reasonText("paths_bitbucket"))),
+    ...pathFieldsOf(unknownPaths(newReason("paths_bitbucket"))),
   });
 }

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 
 /** A decoded body: its JSON object, or why there is none. */
 export interface DecodedBody {
   /** The JSON text; of a form body, its field `payload`. */
   text: string;
   payload: JsonObject | null;
-  problem: string;
+  problem: Reason;
 }
 
 const utf8 = new TextDecoder("utf-8");
@@ -39,11 +39,11 @@ export function formPayloadOf(body: Uint8Array, contentType: string): string | n
  */
 export function decodeBody(body: Uint8Array, contentType: string, contentEncoding: string): DecodedBody {
   const text = formPayloadOf(body, contentType) ?? utf8.decode(body);
-  if (text.trim() === "") return { text, payload: null, problem: reasonText("body_empty") };
+  if (text.trim() === "") return { text, payload: null, problem: newReason("body_empty") };
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return { text, payload: parsed, problem: "" };
-    return { text, payload: null, problem: reasonText("body_no_object") };
+    return { text, payload: null, problem: newReason("body_no_object") };
   } catch {
     const isCompressed = contentEncoding !== "" && contentEncoding.toLowerCase() !== "identity";
     const problem = isCompressed

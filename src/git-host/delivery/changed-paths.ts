@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { at, countAt, isTrueAt, listAt, textAt } from "./json-reader.ts";
 
 export interface ChangedPaths {
   /** Null: unknown. */
   paths: string[] | null;
-  unknownBecause: string | null;
+  unknownBecause: Reason | null;
 }
 
 /** Longer lists count as unknown, which limits the cost of filters. */
@@ -15,7 +15,7 @@ const githubMaxCommits = 2048;
 /** Gogs and old versions of Gitea list at most this many commits of a push and do not send the total. */
 const uncountedMaxCommits = 5;
 
-export function unknownPaths(because: string): ChangedPaths {
+export function unknownPaths(because: Reason): ChangedPaths {
   return { paths: null, unknownBecause: because };
 }
 
@@ -25,28 +25,28 @@ export function unknownPaths(because: string): ChangedPaths {
  */
 export function changedPathsOf(payload: JsonObject): ChangedPaths {
   const commits = listAt(payload, "commits");
-  if (commits === null) return unknownPaths(reasonText("paths_no_commits"));
-  if (commits.length === 0) return unknownPaths(reasonText("paths_empty_commits"));
+  if (commits === null) return unknownPaths(newReason("paths_no_commits"));
+  if (commits.length === 0) return unknownPaths(newReason("paths_empty_commits"));
   const truncated = whyTruncated(payload, commits.length);
   if (truncated) return unknownPaths(truncated);
   const paths = new Set<string>();
   for (const commit of [...commits, at(payload, "head_commit")]) {
     if (commit === undefined || commit === null) continue;
-    if (!addFiles(commit, paths)) return unknownPaths(reasonText("paths_no_files"));
-    if (paths.size > maxPaths) return unknownPaths(reasonText("paths_too_many", { number: maxPaths }));
+    if (!addFiles(commit, paths)) return unknownPaths(newReason("paths_no_files"));
+    if (paths.size > maxPaths) return unknownPaths(newReason("paths_too_many", { number: maxPaths }));
   }
   return { paths: [...paths], unknownBecause: null };
 }
 
-function whyTruncated(payload: JsonObject, sent: number): string | null {
+function whyTruncated(payload: JsonObject, sent: number): Reason | null {
   const total = countAt(payload, "total_commits_count") ?? countAt(payload, "total_commits");
-  if (total !== null && total > sent) return reasonText("paths_cut", { sent, total });
-  if (isTrueAt(payload, "commits_more_than_ten")) return reasonText("paths_cut_ten", { sent });
-  if (sent >= githubMaxCommits) return reasonText("paths_limited", { number: githubMaxCommits });
+  if (total !== null && total > sent) return newReason("paths_cut", { sent, total });
+  if (isTrueAt(payload, "commits_more_than_ten")) return newReason("paths_cut_ten", { sent });
+  if (sent >= githubMaxCommits) return newReason("paths_limited", { number: githubMaxCommits });
   const isUncounted = total === null && textAt(payload, "compare_url") !== "";
   if (isUncounted && sent >= uncountedMaxCommits)
-    return reasonText("paths_limited", { number: uncountedMaxCommits });
-  return isTrueAt(payload, "forced") ? reasonText("paths_forced") : null;
+    return newReason("paths_limited", { number: uncountedMaxCommits });
+  return isTrueAt(payload, "forced") ? newReason("paths_forced") : null;
 }
 
 /** False if the commit has no list of files. */
@@ -61,8 +61,7 @@ function addFiles(commit: unknown, paths: Set<string>): boolean {
 /** The field `paths` of our own format. */
 export function listedPathsOf(payload: JsonObject): ChangedPaths {
   const listed = listAt(payload, "paths");
-  if (listed === null) return unknownPaths(reasonText("paths_not_listed"));
-  if (listed.length > maxPaths)
-    return unknownPaths(reasonText("paths_listed_too_many", { number: maxPaths }));
+  if (listed === null) return unknownPaths(newReason("paths_not_listed"));
+  if (listed.length > maxPaths) return unknownPaths(newReason("paths_listed_too_many", { number: maxPaths }));
   return { paths: listed.filter((path) => typeof path === "string"), unknownBecause: null };
 }

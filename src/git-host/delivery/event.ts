@@ -1,3 +1,4 @@
+import type { Reason } from "../../reason/reason.ts";
 /** The content of a payload, in one shape for all Git hosts. */
 export interface NormalizedEvent {
   event: "push" | "tag" | "merge_request" | null;
@@ -17,9 +18,9 @@ export interface NormalizedEvent {
   /** Null: unknown (absent or known to be incomplete). */
   paths: string[] | null;
   /** Why paths is null, for the reason text. */
-  pathsUnknownBecause: string | null;
+  pathsUnknownBecause: Reason | null;
   /** Why the event can build nothing, whatever the rules of the project; null if it can build. */
-  skip: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: string } | null;
+  skip: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: Reason } | null;
   mergeRequest: {
     action: string | null;
     title: string;

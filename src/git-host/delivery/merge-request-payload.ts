@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { unknownPaths } from "./changed-paths.ts";
 import type { NormalizedEvent } from "./event.ts";
 import { at, firstText, isTrueAt, textAt } from "./json-reader.ts";
@@ -44,11 +44,11 @@ const updateActions = new Set(["update", "updated"]);
 export function readMergeRequest(payload: JsonObject, eventName: string): NormalizedEvent {
   const request = requestOf(payload, eventName);
   const author = accountOf(payload);
-  if (request === null) return skipped("probe", reasonText("probe_no_request"), { author });
+  if (request === null) return skipped("probe", newReason("probe_no_request"), { author });
   const fields = fieldsOf(request, author);
   if (isBuilding(request)) return normalized(fields);
   const action = updateActions.has(request.action) ? "an update without commits" : request.action;
-  return skipped("event_not_allowed", reasonText("merge_request_action", { action }), fields);
+  return skipped("event_not_allowed", newReason("merge_request_action", { action }), fields);
 }
 
 function isBuilding(request: MergeRequest): boolean {
@@ -71,7 +71,7 @@ function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEven
     commit: commit === "" ? null : commit,
     message: request.message === "" ? request.title : `${request.title}\n\n${request.message}`.trimStart(),
     author,
-    ...pathFieldsOf(unknownPaths(reasonText("paths_merge_request"))),
+    ...pathFieldsOf(unknownPaths(newReason("paths_merge_request"))),
     mergeRequest: {
       action: request.action || null,
       title: request.title,

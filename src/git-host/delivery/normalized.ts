@@ -1,5 +1,5 @@
 import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 import type { NormalizedEvent, RefChange } from "./event.ts";
 
@@ -30,14 +30,14 @@ export function normalized(known: Partial<NormalizedEvent>): NormalizedEvent {
 /** An event that can build nothing, with the reason. */
 export function skipped(
   code: NonNullable<NormalizedEvent["skip"]>["code"],
-  reason: string,
+  reason: Reason,
   known: Partial<NormalizedEvent> = {},
 ): NormalizedEvent {
   return { ...blank, ...known, skip: { code, reason } };
 }
 
 export function deletionOf(known: Partial<NormalizedEvent>): NormalizedEvent {
-  return skipped("ref_deleted", reasonText("ref_deleted", { ref: known.ref || "A ref" }), known);
+  return skipped("ref_deleted", newReason("ref_deleted", { ref: known.ref || "A ref" }), known);
 }
 
 /** All zeros mean "no commit", in SHA-1 and SHA-256 repositories. */

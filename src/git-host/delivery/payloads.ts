@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import type { NormalizedEvent } from "./event.ts";
 import { at, firstText, textAt } from "./json-reader.ts";
@@ -19,13 +19,13 @@ export type PayloadParser = (
 /** Parses the payloads of all Git hosts: by the name of the event if it is sent, otherwise by the shape of the body. */
 export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   if (kind === null && eventName !== "")
-    return skipped("event_not_allowed", reasonText("event_never", { event: eventName }));
+    return skipped("event_not_allowed", newReason("event_never", { event: eventName }));
   const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
   switch (actual) {
     case null:
       return unknownOf(payload);
     case "ping":
-      return skipped("probe", reasonText("probe_host_ping"));
+      return skipped("probe", newReason("probe_host_ping"));
     case "create":
       return readCreate(payload);
     case "delete":
@@ -62,8 +62,8 @@ function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
 /** A body without a ref is a probe, unless it names another event, such as a comment or a new user. */
 function unknownOf(payload: JsonObject): NormalizedEvent {
   const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
-  if (name === "") return skipped("probe", reasonText("probe_no_ref"));
-  return skipped("event_not_allowed", reasonText("event_never", { event: name.slice(0, 100) }));
+  if (name === "") return skipped("probe", newReason("probe_no_ref"));
+  return skipped("event_not_allowed", newReason("event_never", { event: name.slice(0, 100) }));
 }
 
 /** Whether the body looks like one of a known host. */

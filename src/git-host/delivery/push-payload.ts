@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
 import type { NormalizedEvent } from "./event.ts";
@@ -16,13 +16,13 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const changes = bitbucketChangesOf(payload);
   if (changes !== null) return readBitbucketPush(payload, changes, author);
   const ref = textAt(payload, "ref");
-  if (ref === "") return skipped("probe", reasonText("probe_no_ref"), { author });
+  if (ref === "") return skipped("probe", newReason("probe_no_ref"), { author });
   const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
   const after = textAt(payload, "after");
   if (isNoCommit(after) || isTrueAt(payload, "deleted")) return deletionOf({ ...refFields, author });
   const commit = headCommitOf(payload, after);
   const changed =
-    refFields.refType === "tag" ? unknownPaths(reasonText("paths_tag")) : changedPathsOf(payload);
+    refFields.refType === "tag" ? unknownPaths(newReason("paths_tag")) : changedPathsOf(payload);
   return normalized({
     ...refFields,
     commit: commit === "" ? null : commit,
@@ -70,13 +70,13 @@ export function accountOf(payload: JsonObject): string {
 export function readCreate(payload: JsonObject): NormalizedEvent {
   const ref = textAt(payload, "ref");
   const author = accountOf(payload);
-  if (ref === "") return skipped("probe", reasonText("probe_no_ref"), { author });
+  if (ref === "") return skipped("probe", newReason("probe_no_ref"), { author });
   const commit = firstText(textAt(payload, "sha"), textAt(payload, "commit"));
   return normalized({
     ...refFieldsOf(ref, textAt(payload, "ref_type")),
     commit: commit === "" ? null : commit,
     author,
-    ...pathFieldsOf(unknownPaths(reasonText("paths_new_ref"))),
+    ...pathFieldsOf(unknownPaths(newReason("paths_new_ref"))),
   });
 }
 

@@ -1,7 +1,7 @@
 import { languages } from "../../model/language.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Session, User } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
@@ -152,7 +152,7 @@ export function authApi({ store, signIn, ownOrigins }: ApiDeps) {
       const own = await store.sessions.listOfUser(caller.userId);
       found(
         own.find((session) => session.id === id),
-        reasonText("no_own_session", { id }),
+        newReason("no_own_session", { id }),
       );
       const entry = { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } };
       await audited(c, entry).sessions.delete(id);

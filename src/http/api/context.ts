@@ -8,7 +8,7 @@ import type { Group } from "../../model/group.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers, Store } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Identity } from "../auth.ts";
 
 /** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
@@ -36,7 +36,7 @@ export type ApiContext = Context<ApiEnv>;
 /** The signed-in caller; routes with access "anonymous" have none. */
 export function callerOf(c: ApiContext): Caller {
   const { caller, fault } = c.var.identity;
-  if (!caller) throw fault ?? new Fault("unauthenticated", reasonText("sign_in"));
+  if (!caller) throw fault ?? new Fault("unauthenticated", newReason("sign_in"));
   return caller;
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Delivery } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 import {
   countsShape,
@@ -105,5 +105,8 @@ async function visibleDelivery(
   const caller = callerOf(c);
   const visible = await c.var.permissions.visibleProjectIds(caller);
   const isVisible = delivery !== null && (visible === undefined || visible.includes(delivery.project_id));
-  return found(isVisible ? delivery : null, reasonText("none_visible", { noun: "delivery", id: deliveryId }));
+  return found(
+    isVisible ? delivery : null,
+    newReason("none_visible", { noun: newReason("noun_delivery"), id: deliveryId }),
+  );
 }

@@ -1,12 +1,14 @@
 import { Fault } from "../../errors.ts";
+import type { NormalizedEvent } from "../../git-host/delivery/event.ts";
 import { providerNames } from "../../git-host/hosts.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
 import { eventNames } from "../../model/webhook-config.ts";
-import { answerParts, reasonParts, reasonText } from "../../reason/reason.ts";
-import { type Answer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
+import { inOrder, newReason, renderReason, sentencesOf } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacedBy } from "../../webhook/decide/record.ts";
-import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
+import { reasonPartsShape, traceJson } from "./reason-shape.ts";
 import { queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";
 
@@ -57,6 +59,10 @@ export const answerShape = z
   })
   .openapi("DeliveryResponse");
 
+export function answerJson({ reason, message, ...body }: DeliveryAnswer) {
+  return { ...body, ...reasonJson({ reason, message }) };
+}
+
 /** Errors of endpoints that trigger a delivery. */
 export const triggerFaults = {
   409: "It was refused: the webhook is not enabled, or is gone. The message names the record.",
@@ -66,13 +72,15 @@ export const triggerFaults = {
 /** A refusal becomes an error of the API. Only Git hosts get it as a delivery response. */
 export function triggered({ httpStatus, retryAfterSeconds, body }: Answer) {
   if (!isRefused(body)) {
-    const shown = { ...withReasonParts(body), messageParts: answerParts(body.message) };
-    return [shown, httpStatus === 202 ? 202 : 200] as const;
+    return [answerJson(body), httpStatus === 202 ? 202 : 200] as const;
   }
   const code = httpStatus === 429 ? "too_many" : httpStatus >= 500 ? "internal" : "conflict";
-  const record =
-    body.deliveryId === 0 ? "" : ` ${reasonText("delivery_record", { delivery: body.deliveryId })}`;
-  throw new Fault(code, body.reason + record, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  const record = body.deliveryId === 0 ? "" : newReason("delivery_record", { delivery: body.deliveryId });
+  throw new Fault(
+    code,
+    inOrder(body.reason, record),
+    retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+  );
 }
 
 export const traceShape = z.array(
@@ -194,9 +202,24 @@ export function summaryJson(delivery: MaybeWhole) {
   } = withReplacedBy(delivery);
   return {
     ...summary,
-    reason_parts: reasonParts(summary.reason),
+    reason: renderReason(summary.reason),
+    reason_parts: sentencesOf(summary.reason),
     created_at: summary.created_at.toISOString(),
   };
+}
+
+/** An event with the English texts of its reasons. */
+export function eventShown(event: NormalizedEvent) {
+  const { otherRefs, pathsUnknownBecause, ...known } = eventJson(event);
+  return {
+    ...withText(known),
+    pathsUnknownBecause: pathsUnknownBecause && renderReason(pathsUnknownBecause),
+    ...(otherRefs && { otherRefs: otherRefs.map(withText) }),
+  };
+}
+
+function withText<T extends { nothing: NormalizedEvent["skip"] }>({ nothing, ...rest }: T) {
+  return { ...rest, nothing: nothing && { ...nothing, reason: renderReason(nothing.reason) } };
 }
 
 export function deliveryJson(delivery: Delivery) {
@@ -204,9 +227,10 @@ export function deliveryJson(delivery: Delivery) {
   const replaced = withReplacedBy(delivery);
   return {
     ...replaced,
-    reason_parts: reasonParts(replaced.reason),
+    reason: renderReason(replaced.reason),
+    reason_parts: sentencesOf(replaced.reason),
     trace: traceJson(replaced.trace),
-    normalized: normalized && eventJson(normalized),
+    normalized: normalized && eventShown(normalized),
     created_at: created_at.toISOString(),
   };
 }

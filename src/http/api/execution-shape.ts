@@ -1,6 +1,6 @@
 import { type ExecutionSettings, isolationLevels, noLimits } from "../../model/execution.ts";
 import type { Stage } from "../../model/project.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { text } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
 
@@ -9,7 +9,7 @@ const imageRule =
   /^[a-z0-9][\w.-]*(:\d{1,5})?(\/[a-z0-9][\w.-]*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-f]{32,128})?$/i;
 
 const image = text(300)
-  .refine((value) => value === "" || imageRule.test(value), reasonText("image_invalid"))
+  .refine((value) => value === "" || imageRule.test(value), ruleText("image_invalid"))
   .openapi({ example: "node:22" });
 
 const projectImage = image.openapi({
@@ -21,7 +21,7 @@ const cacheFolder = text(300, 1).refine(
     !path.startsWith("/") &&
     path.split("/").every((part) => part !== ".." && part !== "." && part !== "") &&
     path.split("/")[0] !== ".git",
-  reasonText("cache_outside"),
+  ruleText("cache_outside"),
 );
 
 const cache = z

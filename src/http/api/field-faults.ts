@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { $ZodIssue, $ZodRawIssue } from "zod/v4/core";
 import { Fault, type FieldFault } from "../../errors.ts";
-import { type ReasonCode, reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason, type ReasonCode, renderReason } from "../../reason/reason.ts";
+import { reasonOfRule, ruleText } from "../../reason/rule-text.ts";
 
 /** Names of the parts of a request in messages. */
 const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
@@ -18,7 +19,10 @@ export function invalidInput(target: string, issues: readonly $ZodIssue[]): Faul
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : "";
   const message = first
-    ? reasonText("input_wrong", { place, fault: ended(`${first.field} ${first.message}${more}`) })
+    ? newReason("input_wrong", {
+        place,
+        fault: ended(`${first.field} ${renderReason(first.message)}${more}`),
+      })
     : "";
   return new Fault("invalid", message, { fields });
 }
@@ -33,10 +37,10 @@ function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
     const messages = issue.message.split("\n");
     return issue.keys.slice(0, maxFields).map((key, index) => ({
       field: shortened([...path, key].join(".")),
-      message: messages[index] ?? reasonText("field_unknown"),
+      message: reasonOfRule(messages[index] ?? ruleText("field_unknown")),
     }));
   }
-  return [{ field: shortened(path.join(".")) || place, message: issue.message }];
+  return [{ field: shortened(path.join(".")) || place, message: reasonOfRule(issue.message) }];
 }
 
 function shortened(field: string): string {
@@ -54,10 +58,10 @@ const expectedCodes: Partial<Record<string, ReasonCode & `must_be_${string}`>> =
 };
 
 /** Sentences that continue "<field> …", in place of zod's messages. */
-function sentence(issue: $ZodRawIssue): string | undefined {
+function sentence(issue: $ZodRawIssue): Reason | undefined {
   switch (issue.code) {
     case "invalid_type":
-      return issue.input === undefined ? reasonText("required") : wrongType(String(issue.expected));
+      return issue.input === undefined ? newReason("required") : wrongType(String(issue.expected));
     case "invalid_value":
       return oneOf(issue.values as unknown[]);
     case "too_small":
@@ -65,32 +69,37 @@ function sentence(issue: $ZodRawIssue): string | undefined {
     case "too_big":
       return bound("at_most", issue.origin as string, issue.maximum as number);
     case "invalid_format":
-      return reasonText("format_invalid", { format: String(issue.format) });
+      return newReason("format_invalid", { format: String(issue.format) });
     case "invalid_key":
       // The inner issue says which rule the key breaks.
-      return (issue.issues as { message: string }[])[0]?.message;
+      return reasonOfRule((issue.issues as { message: string }[])[0]?.message ?? "");
     case "invalid_union":
-      return Array.isArray(issue.options) ? oneOf(issue.options) : reasonText("form_unknown");
+      return Array.isArray(issue.options) ? oneOf(issue.options) : newReason("form_unknown");
     default:
       return undefined;
   }
 }
 
-function wrongType(expected: string): string {
+function wrongType(expected: string): Reason {
   const code = expectedCodes[expected];
-  return code === undefined ? reasonText("must_be", { choices: expected }) : reasonText(code);
+  return code === undefined ? newReason("must_be", { choices: expected }) : newReason(code);
 }
 
-function oneOf(values: unknown[]): string {
-  return reasonText("must_be", { choices: values.map((value) => JSON.stringify(value)).join(" or ") });
+function oneOf(values: unknown[]): Reason {
+  return newReason("must_be", { choices: values.map((value) => JSON.stringify(value)).join(" or ") });
 }
 
-function bound(word: "at_least" | "at_most", origin: string, limit: number): string {
+function bound(word: "at_least" | "at_most", origin: string, limit: number): Reason {
   if (origin === "string")
-    return limit === 1 ? reasonText(`${word}_one_character`) : reasonText(`${word}_characters`, { limit });
+    return limit === 1 ? newReason(`${word}_one_character`) : newReason(`${word}_characters`, { limit });
   if (origin === "array" || origin === "set")
-    return limit === 1 ? reasonText(`${word}_one_entry`) : reasonText(`${word}_entries`, { limit });
-  return reasonText(word, { limit });
+    return limit === 1 ? newReason(`${word}_one_entry`) : newReason(`${word}_entries`, { limit });
+  return newReason(word, { limit });
 }
 
-z.config({ customError: sentence });
+z.config({
+  customError(issue) {
+    const reason = sentence(issue);
+    return reason && JSON.stringify(reason);
+  },
+});

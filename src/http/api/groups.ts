@@ -3,7 +3,7 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { auditEntry, audited, callerOf, groupOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -94,7 +94,7 @@ export function groupsApi({ store, clock }: ApiDeps) {
       const before = groupOf(c);
       const change = onlyGiven(c.req.valid("json"));
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
-        throw new Fault("forbidden", reasonText("admins_only_labels"));
+        throw new Fault("forbidden", newReason("admins_only_labels"));
       const action = change.labels === undefined ? "group.rename" : "group.update";
       const group = await store.run(changeGroup, {
         id: before.id,

@@ -1,5 +1,6 @@
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
-import { answerParts, reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { type ApiContext, auditEntry, auditProject, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { hostKind, tokenOwnerOf } from "./host-tokens.ts";
@@ -68,7 +69,7 @@ export function hostHooksApi({ setUp: { hooks, calls } }: ApiDeps) {
   const hookOf = async (c: ApiContext) => {
     const project = projectOf(c);
     const hook = await hooks.ofProject(project.id);
-    return { project, hook: found(hook, reasonText("no_host_hook", { project: project.name })) };
+    return { project, hook: found(hook, newReason("no_host_hook", { project: project.name })) };
   };
   return newApi()
     .openapi(readHook, async (c) => {
@@ -101,6 +102,6 @@ export function hostHooksApi({ setUp: { hooks, calls } }: ApiDeps) {
 
 function hookJson(hook: HostHook) {
   const { keyId, tokenId, note } = hook;
-  const shown = { hasDeployKey: keyId !== null, isChecked: tokenId !== null, noteParts: answerParts(note) };
+  const shown = { hasDeployKey: keyId !== null, isChecked: tokenId !== null, ...reasonJson({ note }) };
   return jsonOf(hookShape, { ...hook, ...shown });
 }

@@ -1,7 +1,8 @@
 import { Fault } from "../../errors.ts";
 import { hostKinds } from "../../git-host/hosts.ts";
 import type { HostToken } from "../../model/host/host-token.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -53,7 +54,7 @@ const saveToken = route("post", "/host-tokens", {
   body: strict({
     kind: hostKind,
     url: text(500, 1)
-      .refine(isWebAddress, reasonText("not_web_address"))
+      .refine(isWebAddress, ruleText("not_web_address"))
       .openapi({ description: "Address of the Git host; only scheme, host and port are used." }),
     token: text(4096, 1),
   }),
@@ -102,7 +103,7 @@ export function hostTokensApi({ setUp: { tokens, hooks, calls } }: ApiDeps) {
     .openapi(saveToken, async (c) => {
       // The server connects to an address that the caller chose.
       if (!(await c.var.permissions.managesAny(callerOf(c))))
-        throw new Fault("forbidden", reasonText("managers_only_tokens"));
+        throw new Fault("forbidden", newReason("managers_only_tokens"));
       const { kind, url, token } = c.req.valid("json");
       const { userId } = callerOf(c);
       const saved = await calls(userId, () => tokens.save(userId, kind, url, token));
@@ -126,7 +127,7 @@ export function hostTokensApi({ setUp: { tokens, hooks, calls } }: ApiDeps) {
 export function tokenOwnerOf(c: ApiContext): number {
   const { userId, sessionId } = callerOf(c);
   if (sessionId !== null) return userId;
-  throw new Fault("forbidden", reasonText("host_token_session"));
+  throw new Fault("forbidden", newReason("host_token_session"));
 }
 
 function tokenJson(token: HostToken) {

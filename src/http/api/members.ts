@@ -1,7 +1,7 @@
 import type { Needed } from "../../account/permissions.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { type ApiContext, audited, groupOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -78,7 +78,10 @@ export function membersApi(noun: Owner, { store: { permissions, groups, users } 
       const wasMember = await (isProject
         ? change.permissions.removeProjectMember(id, userId)
         : change.groups.removeMember(id, userId));
-      found(wasMember || null, reasonText("no_member", { id: userId, noun, name }));
+      found(
+        wasMember || null,
+        newReason("no_member", { id: userId, noun: newReason(`noun_${noun as "project" | "group"}`), name }),
+      );
       c.var.consoleAccess.permissionsChanged([userId]);
       return c.body(null, 204);
     });

@@ -1,7 +1,8 @@
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
-import { answerParts, reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { hasStatusApi } from "../../task/notify/commit-status.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -93,7 +94,7 @@ export function notificationsApi({ store, testMessages }: ApiDeps) {
       const { targetId } = c.req.valid("param");
       const target = found(
         project.notify.find(({ id }) => id === targetId) ?? null,
-        reasonText("no_target", { id: targetId, project: project.name }),
+        newReason("no_target", { id: targetId, project: project.name }),
       );
       const { isDelivered, status, fault, response } = await testMessages(
         project,
@@ -101,11 +102,11 @@ export function notificationsApi({ store, testMessages }: ApiDeps) {
         callerOf(c).username,
       );
       await auditProject(c, "project.test-notification", project, { target: target.url });
-      return c.json({ delivered: isDelivered, status, fault, faultParts: answerParts(fault), response }, 200);
+      return c.json({ delivered: isDelivered, status, ...reasonJson({ fault }), response }, 200);
     })
     .openapi(getCommitStatus, async (c) => c.json(await commitStatusOf(c, projectOf(c)), 200));
 }
 
-function attemptJson({ projectId: _projectId, isDelivered, at, ...rest }: OutgoingAttempt) {
-  return { ...rest, faultParts: answerParts(rest.fault), at: at.toISOString(), delivered: isDelivered };
+function attemptJson({ projectId: _projectId, isDelivered, fault, at, ...rest }: OutgoingAttempt) {
+  return { ...rest, ...reasonJson({ fault }), at: at.toISOString(), delivered: isDelivered };
 }

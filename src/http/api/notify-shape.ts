@@ -4,14 +4,14 @@ import {
   notifyEvents,
   notifyFormats,
 } from "../../model/project.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { text } from "./scalars.ts";
 import { strict, z } from "./shape.ts";
 
 /** An address of a web server; more is known only to what calls it. */
 export const httpUrl = text(2000).refine(
   (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
-  reasonText("url_not_http"),
+  ruleText("url_not_http"),
 );
 
 const format = z.enum(notifyFormats).openapi({
@@ -67,7 +67,7 @@ export function notifyTargetJson({ id, format, url, events, logLines, hasSecret 
 }
 
 const context = text(200, 1)
-  .refine((value) => value.trim() === value && !/\p{Cc}/u.test(value), reasonText("not_one_line_ends"))
+  .refine((value) => value.trim() === value && !/\p{Cc}/u.test(value), ruleText("not_one_line_ends"))
   .openapi({
     description:
       "Name of the status at the Git host. Statuses of one commit with the same context replace each other, so two projects of one repository need two.",

@@ -8,7 +8,7 @@ import type {
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
-import { reasonParts } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import { waitJson } from "../../task/queue/task-json.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
@@ -77,8 +77,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
         permission: permissionOn(projectId),
         isBroken,
         live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
-        liveNote,
-        liveNoteParts: reasonParts(liveNote),
+        ...reasonJson({ liveNote }),
         current: currentJson(own[0] ?? queued.get(projectId), waits[projectId]),
         approvals: own.filter(({ state }) => state === "waiting").length,
         runs: (runsOf.get(projectId) ?? []).map(runJson),

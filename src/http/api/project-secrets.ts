@@ -1,7 +1,7 @@
 import { sshKeyFault } from "../../model/git/ssh-key.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { changeSecretScope, storeSecret } from "../../task/store-secret.ts";
 import { type ApiContext, auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -54,8 +54,8 @@ export const credentialBody = z
     strict({
       type: z.literal("ssh"),
       privateKey: text(32_768, 1).superRefine((value, context) => {
-        const message = sshKeyFault(value);
-        if (message !== null) context.addIssue({ code: "custom", message });
+        const fault = sshKeyFault(value);
+        if (fault !== null) context.addIssue({ code: "custom", message: JSON.stringify(fault) });
       }),
     }),
   ])
@@ -126,7 +126,7 @@ export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
   function mustBeSet(wasSet: boolean, project: Project, name: string): void {
     found(
       wasSet || null,
-      reasonText("no_project_secret", { name: name.replace(":", ""), project: project.name }),
+      newReason("no_project_secret", { name: name.replace(":", ""), project: project.name }),
     );
   }
 

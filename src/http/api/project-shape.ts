@@ -10,7 +10,9 @@ import {
   secretScopes,
 } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
-import { reasonParts, reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
 import {
   executionBody,
@@ -51,7 +53,7 @@ const stageTimeout = z
 /** `$PORT` is filled in when the check runs. */
 const checkedUrl = text(2000).refine(
   (value) => httpUrl.safeParse(value.replace(/\$(PORT\b|\{PORT\})/, "1")).success,
-  reasonText("url_not_http"),
+  ruleText("url_not_http"),
 );
 
 export const healthCheck = z
@@ -59,7 +61,7 @@ export const healthCheck = z
     strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
     strict({
       type: z.literal("tcp"),
-      host: text(255, 1).regex(/^[\w.:-]+$/, reasonText("host_invalid")),
+      host: text(255, 1).regex(/^[\w.:-]+$/, ruleText("host_invalid")),
       port: z.union([z.number().int().min(1).max(65_535), z.literal("$PORT")]),
       timeoutSeconds,
     }),
@@ -76,7 +78,7 @@ export const healthCheck = z
   .openapi("HealthCheck");
 
 const directory = text(500)
-  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), reasonText("folder_outside"))
+  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), ruleText("folder_outside"))
   .openapi({ description: "Folder of the repository where the script runs; empty: its root." });
 
 const stageBody = strict({
@@ -90,8 +92,8 @@ const startBody = strict({ ...stageBody.shape, ...startFields, healthCheck: heal
 /** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
 export const variableName = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, reasonText("variable_name"))
-  .refine((value) => !value.startsWith("CI_"), reasonText("variable_reserved"))
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, ruleText("variable_name"))
+  .refine((value) => !value.startsWith("CI_"), ruleText("variable_reserved"))
   .openapi({ example: "DEPLOY_HOST" });
 
 export const variableValue = text(32_768);
@@ -100,7 +102,7 @@ const env = z
   .record(variableName, variableValue)
   .refine(
     (value) => Object.keys(value).length <= maxVariables,
-    reasonText("at_most_entries", { limit: maxVariables }),
+    ruleText("at_most_entries", { limit: maxVariables }),
   )
   .openapi({ example: { NODE_ENV: "production" } });
 
@@ -130,7 +132,7 @@ export function projectBodies(rules: GitUrlRules) {
     .string()
     .superRefine((value, context) => {
       const fault = gitUrlFault(value, rules);
-      if (fault) context.addIssue({ code: "custom", message: fault });
+      if (fault) context.addIssue({ code: "custom", message: JSON.stringify(fault) });
     })
     .openapi({ example: "https://git.example.com/shop.git" });
   const git = { url, ref: gitRef.optional(), submodules: z.boolean().optional(), lfs: lfs.optional() };
@@ -182,8 +184,8 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
   const sent = onlyGiven({ previous, settleSeconds, log, switch: switchScript });
   const start = { ...stage("start"), ...mergeStart(before?.start ?? null, sent), healthCheck };
   if (start.switch && start.previous !== "stop-after-healthy")
-    throw new Fault("invalid", reasonText("switch_use"), {
-      fields: [{ field: "stages.start.switch", message: reasonText("switch_alone") }],
+    throw new Fault("invalid", newReason("switch_use"), {
+      fields: [{ field: "stages.start.switch", message: newReason("switch_alone") }],
     });
   return { build: stage("build"), deploy: stage("deploy"), start };
 }
@@ -264,10 +266,10 @@ export const projectShape = z
   .openapi("Project");
 
 /** A secret for which nobody has chosen. */
-function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphertext">[]): string[] {
+function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphertext">[]): Reason[] {
   const names = secrets.filter(({ scope }) => scope === null).map(({ name }) => name);
   if (deploy.approval === "none" || names.length === 0) return [];
-  return [reasonText("warn_secrets_all", { names: names.join(", ") })];
+  return [newReason("warn_secrets_all", { names: names.join(", ") })];
 }
 
 export const changedProjectShape = projectShape
@@ -311,7 +313,7 @@ export function projectJson(
       ...{ name, scope: scope ?? "all", isScopeChosen: scope !== null },
     })),
     notify: project.notify.map(notifyTargetJson),
-    liveNoteParts: reasonParts(project.liveNote),
+    ...reasonJson({ liveNote: project.liveNote }),
     ...withWarnings(secretWarnings(project, forScripts)),
     permission,
     revision: projectRevision(project),

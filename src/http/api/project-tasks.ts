@@ -1,5 +1,5 @@
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -18,7 +18,7 @@ const readProjectTasks = route("get", "/project-tasks", {
   access: "signed-in",
   query: {
     projectIds: text(2400, 1)
-      .regex(/^\d{1,10}(,\d{1,10})*$/, reasonText("ids_invalid"))
+      .regex(/^\d{1,10}(,\d{1,10})*$/, ruleText("ids_invalid"))
       .openapi({ example: "1,2,3" }),
   },
   ok: json(

@@ -14,7 +14,7 @@ import {
   projectRevision,
 } from "../../model/project.ts";
 import { titlesOf } from "../../model/sealed.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { existing, refuseIfChanged } from "../../revision.ts";
 import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
 import { approvalWarnings } from "../../task/isolation.ts";
@@ -46,7 +46,7 @@ import {
   projectList,
   projectShape,
 } from "./project-shape.ts";
-import { withWarnings } from "./reason-shape.ts";
+import { addWarnings, withWarnings } from "./reason-shape.ts";
 import { tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { queryId, text } from "./scalars.ts";
@@ -119,8 +119,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
     if (shown.permission !== "manage") return shown;
     const config = await management.read(project.id);
     const ofHook = config.enabled ? await management.warningsOf(config, project) : [];
-    shown.warnings.push(...(await approvalWarnings(project, store)), ...ofHook);
-    return { ...shown, ...withWarnings(shown.warnings) };
+    return addWarnings(shown, [...(await approvalWarnings(project, store)), ...ofHook]);
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -177,8 +176,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const shown = await written(c, project);
       const branch = toShortRef(project.git.ref);
-      const warnings = [...shown.warnings, reasonText("warn_new_project", { branch })];
-      return c.json({ ...shown, ...withWarnings(warnings) }, 201);
+      return c.json(addWarnings(shown, [newReason("warn_new_project", { branch })]), 201);
     })
     .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
@@ -234,7 +232,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
           ...(await membersOf(before.groupId)),
           ...(await membersOf(project.groupId)),
         ]);
-      const warnings = droppedWarnings(titlesOf(forgotten), before, project);
+      const warnings: Reason[] = droppedWarnings(titlesOf(forgotten), before, project);
       const ofStatus = await statusWarnings(c, projects, project);
       warnings.push(...ofStatus, ...(await approvalWarnings(project, store)));
       return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
@@ -275,8 +273,8 @@ async function untilUnchanged<T>(change: () => Promise<T | null>): Promise<T> {
 /** The folder of a sample is deleted with the project, so its address must not change. */
 function refuseOtherAddress({ name, git }: Project, url: string | undefined): void {
   if (url === undefined || url === git.url) return;
-  const message = reasonText("sample_address");
-  throw new Fault("invalid", reasonText("sample_url", { name, fault: message }), {
+  const message = newReason("sample_address");
+  throw new Fault("invalid", newReason("sample_url", { name, fault: message }), {
     fields: [{ field: "git.url", message }],
   });
 }
@@ -288,14 +286,14 @@ function refuseOtherAddress({ name, git }: Project, url: string | undefined): vo
 async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> {
   const caller = callerOf(c);
   if (groupId !== null) await c.var.permissions.authorize(caller, { group: "manage" }, "write", groupId);
-  else if (!actsAsAdmin(caller)) throw new Fault("forbidden", reasonText("group_missing"));
+  else if (!actsAsAdmin(caller)) throw new Fault("forbidden", newReason("group_missing"));
 }
 
 /** A manager who could turn the rule off would not be bound by it. */
 function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
   if (actsAsAdmin(callerOf(c)) || !isWeaker(before.deploy, after)) return;
-  const message = reasonText("rule_weaker");
-  throw new Fault("forbidden", reasonText("approval_rule", { fault: message }), {
+  const message = newReason("rule_weaker");
+  throw new Fault("forbidden", newReason("approval_rule", { fault: message }), {
     fields: [{ field: "deploy", message }],
   });
 }
@@ -319,11 +317,11 @@ async function mayAskFor(
   const named = { labels: refused.join(", "), group: group?.name ?? "" };
   const message =
     group === null
-      ? reasonText("labels_no_group", named)
+      ? newReason("labels_no_group", named)
       : allowed.length === 0
-        ? reasonText("labels_none_of_group", named)
-        : reasonText("labels_of_group", { ...named, allowed: allowed.join(", ") });
-  throw new Fault("invalid", reasonText("labels_refused"), {
+        ? newReason("labels_none_of_group", named)
+        : newReason("labels_of_group", { ...named, allowed: allowed.join(", ") });
+  throw new Fault("invalid", newReason("labels_refused"), {
     fields: [{ field: "labels", message }],
   });
 }

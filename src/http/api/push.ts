@@ -11,7 +11,8 @@ import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { targetTypes } from "../../push/message/message.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { audit, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { knownCallerLimits } from "./json-body.ts";
@@ -84,13 +85,13 @@ const publish = route("post", "/push/publish", {
   })
     .refine(namesItsTarget, {
       path: ["target"],
-      error: reasonText("target_required"),
+      error: ruleText("target_required"),
       // Also if other fields are wrong, so that all mistakes are reported at once.
       when: ({ value }) => typeof value === "object" && value !== null,
     })
     .refine(({ targetType, target }) => targetType !== "channel" || isChannelName(target), {
       path: ["target"],
-      error: reasonText("channel_name"),
+      error: ruleText("channel_name"),
     }),
   ok: json(
     "It is published.",
@@ -106,7 +107,7 @@ const disconnect = route("post", "/push/disconnect", {
   access: "admin",
   body: strict({ userId: userId.optional(), connectionId: text(256, 1).optional() }).refine(
     (body) => (body.userId === undefined) !== (body.connectionId === undefined),
-    reasonText("one_of_two"),
+    ruleText("one_of_two"),
   ),
   ok: json("The number of connections.", z.object({ connections: z.number().int() })),
 });
@@ -181,9 +182,9 @@ function refuseConsoleTarget({ targetType, target }: { targetType: string; targe
   if (!isConsoleTarget(targetType, target)) return;
   const isChannel = targetType === "channel";
   const beginning = isChannel ? consoleChannelPrefix : consoleUserPrefix;
-  const message = isChannel ? reasonText("console_channel") : reasonText("console_user", { beginning });
+  const message = isChannel ? newReason("console_channel") : newReason("console_user", { beginning });
   throw new Fault("invalid", message, {
-    fields: [{ field: "target", message: reasonText("starts_with", { beginning }) }],
+    fields: [{ field: "target", message: newReason("starts_with", { beginning }) }],
   });
 }
 
@@ -196,17 +197,17 @@ function namesItsTarget({ targetType, target }: { targetType?: unknown; target?:
 function nameFor(caller: Caller, asked: string | undefined): string {
   const name = asked ?? caller.username;
   if (isConsoleUser(name))
-    throw new Fault("invalid", reasonText("console_user", { beginning: consoleUserPrefix }), {
-      fields: [{ field: "userId", message: reasonText("starts_with", { beginning: consoleUserPrefix }) }],
+    throw new Fault("invalid", newReason("console_user", { beginning: consoleUserPrefix }), {
+      fields: [{ field: "userId", message: newReason("starts_with", { beginning: consoleUserPrefix }) }],
     });
   if (name !== caller.username && !actsAsAdmin(caller))
-    throw new Fault("forbidden", reasonText("codes_for_others"));
+    throw new Fault("forbidden", newReason("codes_for_others"));
   return name;
 }
 
 async function verdictOf(codes: PushCodes, code: string, asksTemporary: boolean) {
   const identity = await codes.redeem({ code, asksTemporary, address: "", origin: null });
-  if (identity === null) throw new Fault("unauthenticated", reasonText("code_unknown"));
+  if (identity === null) throw new Fault("unauthenticated", newReason("code_unknown"));
   return {
     userId: identity.userId,
     temporary: identity.isTemporary,

@@ -1,33 +1,39 @@
 import type { TraceStep } from "../../model/delivery.ts";
-import { allTexts } from "../../reason/all-texts.ts";
-import { answerParts, type ReasonCode, reasonParts } from "../../reason/reason.ts";
+import { type Reason, renderReason, type Sentence, sentencesOf } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { sentenceShape } from "../../reason/sentence-shape.ts";
 import { z } from "./shape.ts";
 
-const code = z.enum(Object.keys(allTexts) as [ReasonCode, ...ReasonCode[]]);
-const inner = z.object({ code, values: z.record(z.string(), z.string()) });
+const partShape: z.ZodType<Sentence> = sentenceShape(() => partShape).openapi("ReasonPart", {
+  description: "A sentence: its stable code, and the values inside it, which may be sentences themselves.",
+});
 
 /** The sentences of a reason by code and values, for translation. */
 export const reasonPartsShape = z
-  .array(
-    z
-      .object({ code, values: z.record(z.string(), z.union([z.string(), inner])) })
-      .openapi("ReasonPart", { description: "A sentence: its stable code, and the values inside it." }),
-  )
+  .array(partShape)
   .openapi({ description: "The same text as code and values; empty: a text that has no code." });
 
 export function traceJson(steps: readonly TraceStep[]) {
-  return steps.map((step) => ({ ...step, detailParts: reasonParts(step.detail) }));
+  return steps.map(({ detail, ...step }) => ({ ...step, ...reasonJson({ detail }) }));
 }
 
 export const warningPartsShape = z
   .array(reasonPartsShape)
   .openapi({ description: "Each of `warnings` as codes and values." });
 
-export function withWarnings(warnings: string[]) {
-  return { warnings, warningParts: warnings.map(answerParts) };
+/** More warnings after those that something has. */
+export function addWarnings<T extends ReturnType<typeof withWarnings>>(shown: T, added: Reason[]): T {
+  const { warnings, warningParts } = withWarnings(added);
+  return {
+    ...shown,
+    warnings: [...shown.warnings, ...warnings],
+    warningParts: [...shown.warningParts, ...warningParts],
+  };
 }
 
-/** Adds the parts of its reason. */
-export function withReasonParts<T extends { reason: string }>(reasoned: T) {
-  return { ...reasoned, reasonParts: reasonParts(reasoned.reason) };
+export function withWarnings(warnings: readonly Reason[]) {
+  return {
+    warnings: warnings.map((warning) => renderReason(warning)),
+    warningParts: warnings.map(sentencesOf),
+  };
 }

@@ -1,9 +1,12 @@
 import type { Delivery, DeliveryPlace } from "../../model/delivery.ts";
-import { answerParts, reasonText } from "../../reason/reason.ts";
+import { renderReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { existing } from "../../revision.ts";
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
 import {
+  answerJson,
   answerShape,
   deliveryFilter,
   judgementShape,
@@ -13,7 +16,7 @@ import {
   triggerFaults,
 } from "./delivery-shape.ts";
 import type { ApiDeps } from "./deps.ts";
-import { reasonPartsShape, withReasonParts } from "./reason-shape.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id } from "./scalars.ts";
 import { json, onlyGiven, strict, z } from "./shape.ts";
@@ -51,7 +54,7 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
     filter: strict({ ...deliveryFilter, projectId: id.optional(), groupId: id.optional() }).default({}),
     after: z
       .string()
-      .regex(/^\d{1,16}-\d{1,16}$/, reasonText("next_invalid"))
+      .regex(/^\d{1,16}-\d{1,16}$/, ruleText("next_invalid"))
       .nullable()
       .optional(),
   }),
@@ -136,8 +139,11 @@ export function replaysApi({ store: { deliveries }, webhook: { replays } }: ApiD
           items: items.map((item) => ({
             ...item,
             delivery: summaryJson(item.delivery),
-            expected: item.expected && withReasonParts(item.expected),
-            problemParts: answerParts(item.problem ?? ""),
+            expected: item.expected && { ...item.expected, ...reasonJson({ reason: item.expected.reason }) },
+            response: item.response && answerJson(item.response),
+            ...(item.problem === null
+              ? { problem: null, problemParts: [] }
+              : reasonJson({ problem: item.problem })),
           })),
         },
         200,
@@ -169,7 +175,7 @@ function summaryOf(bulk: BulkReplay, preview: boolean): string {
     `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${skipped.length > 0 ? `; not replayed: ${skipped.join(", ")}` : ""}.`,
   ];
   const first = items.find(({ problem }) => problem !== null);
-  if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);
+  if (first) sentences.push(`Delivery ${first.delivery.id}: ${renderReason(first.problem ?? "")}`);
   if (unverified > 0)
     sentences.push(
       "The sender of a delivery with a failed signature is unknown: to replay a delivery that you trust, do so individually, with force.",

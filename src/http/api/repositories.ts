@@ -1,7 +1,8 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
-import { answerParts, reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { presetNames } from "../../set-up/presets.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -68,7 +69,7 @@ export function repositoriesApi({ setUp: { inspections, tokens, calls } }: ApiDe
         ? (credential ?? null)
         : await tokens.gitCredential(tokenOwnerOf(c), hostTokenId, url);
     const found = await calls(callerOf(c).userId, () => inspections.inspect(url, given));
-    return c.json({ ...found, problemParts: answerParts(found.problem) }, 200);
+    return c.json({ ...found, ...reasonJson({ problem: found.problem }) }, 200);
   });
 }
 
@@ -76,5 +77,5 @@ export function repositoriesApi({ setUp: { inspections, tokens, calls } }: ApiDe
 async function mayAddProjects(c: ApiContext): Promise<void> {
   const caller = callerOf(c);
   if (actsAsAdmin(caller) || (await c.var.permissions.managesGroup(caller))) return;
-  throw new Fault("forbidden", reasonText("managers_only"));
+  throw new Fault("forbidden", newReason("managers_only"));
 }

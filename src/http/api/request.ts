@@ -6,7 +6,7 @@ import { Counter, Histogram } from "prom-client";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Metrics } from "../../metrics.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { identify } from "../auth.ts";
 import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
@@ -76,15 +76,15 @@ export function answerFaults(app: OpenAPIHono<ApiEnv>, log: Logger): void {
   });
   app.notFound((c) =>
     faultResponse(
-      new Fault("not_found", reasonText("no_endpoint", { method: c.req.method, path: c.req.path })),
+      new Fault("not_found", newReason("no_endpoint", { method: c.req.method, path: c.req.path })),
     ),
   );
 }
 
 /** Errors of the framework as faults. */
 function faultOf(thrown: HTTPException): Fault {
-  if (thrown.status === 415) return new Fault("unsupported_type", reasonText("body_type"));
-  return new Fault("malformed", reasonText("body_not_json"));
+  if (thrown.status === 415) return new Fault("unsupported_type", newReason("body_type"));
+  return new Fault("malformed", newReason("body_not_json"));
 }
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

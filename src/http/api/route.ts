@@ -3,7 +3,7 @@ import { createMiddleware } from "hono/factory";
 import type { Needed } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { TokenScope } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
@@ -163,7 +163,7 @@ function guard(access: Access, scope: TokenScope, { headers, body }: { headers?:
 function refuseCondition(c: ApiContext): void {
   const condition = c.req.header("if-match");
   if (condition === undefined || condition.trim() === "*" || !isUnsafe(c.req.method)) return;
-  throw new Fault("changed_meanwhile", reasonText("no_revision"));
+  throw new Fault("changed_meanwhile", newReason("no_revision"));
 }
 
 async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<void> {
@@ -231,7 +231,7 @@ function faultResponses(access: Access, request: { headers?: unknown }, own: Rec
 }
 
 /** Throws 404 if the thing is missing. */
-export function found<T>(thing: T | null | undefined, sentence: string): T {
+export function found<T>(thing: T | null | undefined, sentence: Reason): T {
   if (thing === null || thing === undefined) throw new Fault("not_found", sentence);
   return thing;
 }

@@ -2,7 +2,7 @@ import { newToken } from "../../account/credential.ts";
 import { Fault } from "../../errors.ts";
 import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { labelPattern, labelRule, projectUsersFeature } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
@@ -145,16 +145,20 @@ export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
   const remoteById = async (id: number) => {
     const runner = await byId(id);
     if (!runner.local) return runner;
-    throw new Fault("conflict", reasonText("local_runner"));
+    throw new Fault("conflict", newReason("local_runner"));
   };
 
   const mustExist = async (ids: number[]) => {
     const known = await groups.list({ ids }, { page: 1, pageSize: 200 });
     const missing = ids.filter((id) => !known.items.some((group) => group.id === id));
     if (missing.length > 0)
-      throw new Fault("invalid", reasonText("none", { noun: "group", id: missing.join(", ") }), {
-        fields: [{ field: "groupIds", message: reasonText("no_such_group", { ids: missing.join(", ") }) }],
-      });
+      throw new Fault(
+        "invalid",
+        newReason("none", { noun: newReason("noun_group"), id: missing.join(", ") }),
+        {
+          fields: [{ field: "groupIds", message: newReason("no_such_group", { ids: missing.join(", ") }) }],
+        },
+      );
   };
 
   return newApi()

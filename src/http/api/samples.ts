@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { auditProject, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -34,7 +34,7 @@ export function samplesApi({ webhook: { samples } }: ApiDeps) {
     })
     .openapi(deleteSample, async (c) => {
       const project = projectOf(c);
-      if (!project.sample) throw new Fault("conflict", reasonText("no_sample", { name: project.name }));
+      if (!project.sample) throw new Fault("conflict", newReason("no_sample", { name: project.name }));
       await samples.remove(project);
       await auditProject(c, "sample.delete", project);
       return c.body(null, 204);

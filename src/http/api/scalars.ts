@@ -1,5 +1,5 @@
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { z } from "./shape.ts";
 
 /** Text of at most `max` characters that every database can hold: no NUL, no half characters. */
@@ -8,18 +8,18 @@ export function text(max: number, min = 0) {
     .string()
     .min(min)
     .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), reasonText("not_text"));
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), ruleText("not_text"));
 }
 
 /** A name: one line without surrounding white space. */
 export const name = text(100, 1)
-  .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), reasonText("not_one_line"))
+  .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), ruleText("not_one_line"))
   .openapi({ example: "shop" });
 
 /** A branch or tag that may be passed to git, full or short. */
 export const gitRef = z
   .string()
-  .refine((ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)), reasonText("ref_invalid"))
+  .refine((ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)), ruleText("ref_invalid"))
   .openapi({ example: "main" });
 
 export const permission = z
@@ -56,7 +56,7 @@ export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000
 
 /** A time in a body: ISO 8601 with its zone. */
 export const bodyTime = z.iso
-  .datetime({ offset: true, error: reasonText("time_invalid") })
+  .datetime({ offset: true, error: ruleText("time_invalid") })
   .openapi({ example: "2027-01-31T00:00:00Z" });
 
 /** A date, or a time with its zone; without one it would depend on the server. */
@@ -70,7 +70,7 @@ export const queryTime = z
     if (!Number.isNaN(at.getTime())) return at;
     context.addIssue({
       code: "custom",
-      message: reasonText("query_time_invalid"),
+      message: ruleText("query_time_invalid"),
     });
     return z.NEVER;
   })

@@ -1,7 +1,7 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { FoundTask, SearchRequest } from "../../model/console/search.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
-import { reasonParts } from "../../reason/reason.ts";
+import { renderReason, sentencesOf } from "../../reason/reason.ts";
 import { callerOf } from "./context.ts";
 import { statusShape } from "./delivery-shape.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -147,8 +147,8 @@ function deliveryJson({
     status,
     ref,
     commit,
-    reason: reason.slice(0, 300),
-    reasonParts: reasonParts(reason),
+    reason: renderReason(reason).slice(0, 300),
+    reasonParts: sentencesOf(reason),
     at: created_at.toISOString(),
   };
 }

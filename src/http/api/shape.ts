@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Page, PageRequest } from "../../model/page.ts";
 import { nearest } from "../../nearest.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { maxFields } from "./field-faults.ts";
 
 /** The forms of requests and responses that every noun shares. Import `z` from here: it can describe itself for OpenAPI. */
@@ -24,10 +24,8 @@ export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
 
 function unknownField(name: string, known: string[]): string {
   const meant = nearest(name, known);
-  if (meant) return reasonText("field_meant", { meant });
-  return known.length > 0
-    ? reasonText("field_known", { known: known.join(", ") })
-    : reasonText("field_unknown");
+  if (meant) return ruleText("field_meant", { meant });
+  return known.length > 0 ? ruleText("field_known", { known: known.join(", ") }) : ruleText("field_unknown");
 }
 
 /** Keeps page × pageSize within the integers of the databases. */

@@ -1,5 +1,5 @@
 import { defaultSettleSeconds, type StartRules } from "../../model/project.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { text } from "./scalars.ts";
 import { z } from "./shape.ts";
 
@@ -16,7 +16,7 @@ const settleSeconds = z.number().int().min(0).max(maxSettleSeconds).openapi({
 });
 
 const log = text(500)
-  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), reasonText("log_outside"))
+  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), ruleText("log_outside"))
   .openapi({ description: "Log file of the service; its first minute is shown with the task." });
 
 const switchScript = text(maxScript).openapi({

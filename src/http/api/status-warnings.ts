@@ -1,7 +1,7 @@
 import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { Project, ProjectKeeper } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 
 const maxCompared = 1000;
@@ -14,7 +14,7 @@ export async function statusWarnings(
   c: ApiContext,
   projects: Pick<ProjectKeeper, "withStatusContext" | "secretNames">,
   project: Project,
-): Promise<string[]> {
+): Promise<Reason[]> {
   const place = placeName(project);
   const { context } = project.commitStatus;
   if (place === null) return [];
@@ -32,8 +32,8 @@ export async function statusWarnings(
     .map(({ id, name }) => (visible === undefined || visible.includes(id) ? name : null));
   return others.map((other) =>
     other === null
-      ? reasonText("warn_status_hidden", { context })
-      : reasonText("warn_status", { other, context }),
+      ? newReason("warn_status_hidden", { context })
+      : newReason("warn_status", { other, context }),
   );
 }
 

@@ -1,7 +1,7 @@
 import { isCommit } from "../../model/git/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { approvalShape } from "./approval-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { id, time } from "./scalars.ts";
@@ -18,7 +18,7 @@ const actions = {
 
 export const actionsShape = z.object(actions).nullable();
 
-export const actionsBody = strict(actions).refine(leavesAStage, reasonText("no_stage")).openapi("Actions", {
+export const actionsBody = strict(actions).refine(leavesAStage, ruleText("no_stage")).openapi("Actions", {
   description: "Missing booleans mean true; `fromStage` drops the stages before it.",
 });
 
@@ -30,7 +30,7 @@ function leavesAStage(asked: NonNullable<z.infer<typeof actionsShape>>): boolean
 
 export const wholeCommit = z
   .string()
-  .refine(isCommit, reasonText("commit_hash"))
+  .refine(isCommit, ruleText("commit_hash"))
   .openapi({ example: "e9d71f5ee7c92d6dc9e92ffdad17b8bd49418f98" });
 
 const taskStage = z.object({

@@ -4,7 +4,7 @@ import type { NewAuditEntry } from "../../model/audit.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import { isFinished, type Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import { answerBody } from "./approval-shape.ts";
@@ -157,8 +157,8 @@ export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: A
     // A task that is not there and one of an invisible project look the same.
     const missing =
       taskRetentionDays > 0
-        ? reasonText("none_visible_kept", { noun: "task", id, days: taskRetentionDays })
-        : reasonText("none_visible", { noun: "task", id });
+        ? newReason("none_visible_kept", { noun: newReason("noun_task"), id, days: taskRetentionDays })
+        : newReason("none_visible", { noun: newReason("noun_task"), id });
     const task = found(await tasks.byId(id), missing);
     const project = await c.var.permissions
       .authorizeProject(callerOf(c), permission, task.projectId)

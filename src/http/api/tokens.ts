@@ -4,7 +4,8 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { ApiToken } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { auditEntry, audited, callerOf } from "./context.ts";
@@ -62,7 +63,7 @@ const createToken = (clock: Clock) =>
         .default(["read"])
         .transform((scopes) => [...new Set(scopes)]),
       expiresAt: bodyTime
-        .refine((at) => Date.parse(at) > clock.now(), reasonText("time_past"))
+        .refine((at) => Date.parse(at) > clock.now(), ruleText("time_past"))
         .nullable()
         .default(null),
     }),
@@ -83,7 +84,7 @@ export function tokensApi({ store, clock }: ApiDeps) {
       const caller = callerOf(c);
       const { userId, ...query } = c.req.valid("query");
       if (userId !== undefined && userId !== caller.userId && !actsAsAdmin(caller))
-        throw new Fault("forbidden", reasonText("admins_only_tokens"));
+        throw new Fault("forbidden", newReason("admins_only_tokens"));
       const owner = userId ?? (actsAsAdmin(caller) ? undefined : caller.userId);
       const page = await apiTokens.list(owner === undefined ? {} : { userId: owner }, query);
       return c.json(listJson(page, tokenJson), 200);
@@ -115,7 +116,7 @@ export function tokensApi({ store, clock }: ApiDeps) {
       const { id } = c.req.valid("param");
       const token = await apiTokens.byId(id);
       const isOurs = token !== null && (token.userId === caller.userId || actsAsAdmin(caller));
-      const { name, userId } = found(isOurs ? token : null, reasonText("no_own_token", { id }));
+      const { name, userId } = found(isOurs ? token : null, newReason("no_own_token", { id }));
       const entry = { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } };
       await audited(c, entry).apiTokens.delete(id);
       c.var.consoleAccess.sessionEnded(userId);

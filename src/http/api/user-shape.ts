@@ -1,6 +1,6 @@
 import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
 import { type User, userRevision } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { revision } from "./revision.ts";
 import { text, time } from "./scalars.ts";
 import { jsonOf, z } from "./shape.ts";
@@ -25,7 +25,7 @@ export const newUsername = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, reasonText("username_invalid"))
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, ruleText("username_invalid"))
   .openapi({ example: "ann" });
 
 export const newPassword = text(passwordMaxLength, passwordMinLength).openapi({

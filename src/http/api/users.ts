@@ -1,6 +1,6 @@
 import { adminsLock, changeUser, deleteUser as deleteUserOperation } from "../../account/change-user.ts";
 import { Fault } from "../../errors.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { existing } from "../../revision.ts";
 import { auditEntry, audited } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -59,7 +59,7 @@ const updateUser = route("patch", "/users/{id}", {
     keepTokens: keepTokens.optional(),
   }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
     path: ["keepTokens"],
-    message: reasonText("keep_tokens_alone"),
+    message: ruleText("keep_tokens_alone"),
   }),
   ok: tagged("The user as it is now.", userShape),
 });

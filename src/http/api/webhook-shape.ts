@@ -8,7 +8,9 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
-import { answerParts, reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { revisionOf } from "../../revision.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import type { PollState } from "../../webhook/poll/poller.ts";
@@ -25,8 +27,8 @@ const maxPatternLength = 256;
 const isNotBlank = (value: string) => value === "" || value.trim() !== "";
 
 const glob = text(maxPatternLength, 1)
-  .refine(isNotBlank, reasonText("blank"))
-  .refine((value) => !/[^\P{Cc}\0]/u.test(value), reasonText("control_characters"))
+  .refine(isNotBlank, ruleText("blank"))
+  .refine((value) => !/[^\P{Cc}\0]/u.test(value), ruleText("control_characters"))
   .openapi({ example: "release/**" });
 
 const globs = z.array(glob).max(maxPatterns).openapi({
@@ -46,10 +48,10 @@ const reservedHeaders = [
 
 const headerName = text(64)
   .refine((value) => value.trim() === "" || /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value.trim()), {
-    message: reasonText("header_name_letters"),
+    message: ruleText("header_name_letters"),
   })
   .refine((value) => !reservedHeaders.includes(value.trim().toLowerCase()), {
-    message: reasonText("header_reserved", { headers: reservedHeaders.join(", ") }),
+    message: ruleText("header_reserved", { headers: reservedHeaders.join(", ") }),
   })
   .openapi({
     description: `Blank: ${webhookDefaults.secretHeader}. None of ${reservedHeaders.join(", ")}: those are the server's own, or stand in records.`,
@@ -57,14 +59,14 @@ const headerName = text(64)
 
 const queryName = text(64)
   .refine((value) => value.trim() === "" || /^[\w.~-]+$/.test(value.trim()), {
-    message: reasonText("parameter_name"),
+    message: ruleText("parameter_name"),
   })
   .openapi({ description: `Blank: ${webhookDefaults.secretQuery}.` });
 
 const actions = actionsBody.transform(onlyGiven).nullable();
 
 const secret = text(1024)
-  .refine(isNotBlank, reasonText("blank"))
+  .refine(isNotBlank, ruleText("blank"))
   .openapi({ description: "Empty or null keeps the stored one. Never returned." });
 
 /** What GET answers and PUT does not take: sent back unchanged by clients that save what they read. */
@@ -109,7 +111,7 @@ const fields = {
     description: `A commit whose message contains it is skipped. Blank: \`${webhookDefaults.skipCiKeyword}\`; answers name it.`,
   }),
   moreSkipKeywords: z
-    .array(text(100, 1).refine((keyword) => keyword.trim() !== "", reasonText("blank")))
+    .array(text(100, 1).refine((keyword) => keyword.trim() !== "", ruleText("blank")))
     .max(20)
     .openapi({ description: "Further keywords with the same effect, such as `[ci skip]`." }),
   debounceScope: z.enum(["project", "ref"]),
@@ -222,7 +224,7 @@ export async function webhookJson(
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
   const warnings = [
     ...(await management.warningsOf(config, project)),
-    ...(poll?.error ? [reasonText("warn_not_polled", { why: poll.error })] : []),
+    ...(poll?.error ? [newReason("warn_not_polled", { why: poll.error })] : []),
   ];
   return {
     ...rest,
@@ -234,8 +236,7 @@ export async function webhookJson(
     ...withWarnings(warnings),
     poll: poll && {
       ...poll,
-      errorParts: answerParts(poll.error),
-      noteParts: answerParts(poll.note),
+      ...reasonJson({ error: poll.error, note: poll.note }),
       lastAt: poll.lastAt?.toISOString() ?? null,
       nextAt: poll.nextAt?.toISOString() ?? null,
     },

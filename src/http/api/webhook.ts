@@ -1,13 +1,14 @@
-import { eventJson } from "../../model/event-json.ts";
 import type { Project } from "../../model/project.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
+import { ruleText } from "../../reason/rule-text.ts";
 import { refuseIfChanged } from "../../revision.ts";
 import { changedConfig, secretFormats } from "../../webhook/management.ts";
 import { whatIf } from "../../webhook/what-if.ts";
 import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import {
   answerShape,
+  eventShown,
   judgementShape,
   normalizedShape,
   summaryJson,
@@ -17,7 +18,7 @@ import {
   triggerFaults,
 } from "./delivery-shape.ts";
 import type { ApiDeps } from "./deps.ts";
-import { traceJson, withReasonParts } from "./reason-shape.ts";
+import { traceJson } from "./reason-shape.ts";
 import { tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
@@ -87,7 +88,7 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
     config: webhookBody.optional(),
   }).refine(({ dryRun, config }) => dryRun || config === undefined, {
     path: ["config"],
-    message: reasonText("only_dry_run"),
+    message: ruleText("only_dry_run"),
   }),
   ok: json(
     "The decision of a dry run, or the response of a delivery that created no task.",
@@ -129,12 +130,12 @@ const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
 });
 
 function headerName() {
-  return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, reasonText("header_name"));
+  return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, ruleText("header_name"));
 }
 
 /** What HTTP allows in the value of a header. */
 function headerValue() {
-  return text(1024).regex(/^[\t\x20-\x7e\x80-\xff]*$/, reasonText("header_value"));
+  return text(1024).regex(/^[\t\x20-\x7e\x80-\xff]*$/, ruleText("header_value"));
 }
 
 export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
@@ -186,8 +187,8 @@ export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
         return c.json(
           {
             ...tested,
-            decision: withReasonParts(tested.decision),
-            normalized: eventJson(tested.normalized),
+            decision: { ...tested.decision, ...reasonJson({ reason: tested.decision.reason }) },
+            normalized: eventShown(tested.normalized),
             trace: traceJson(tested.trace),
           },
           200,
@@ -208,8 +209,8 @@ export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
           items: items.map((item) => ({
             ...item,
             delivery: summaryJson(item.delivery),
-            saved: withReasonParts(item.saved),
-            proposed: withReasonParts(item.proposed),
+            saved: { ...item.saved, ...reasonJson({ reason: item.saved.reason }) },
+            proposed: { ...item.proposed, ...reasonJson({ reason: item.proposed.reason }) },
           })),
         },
         200,

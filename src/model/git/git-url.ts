@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 
 export interface GitUrlRules {
   /** Allow addresses other than https and ssh (tasks.allowLocalRepositories). */
@@ -28,48 +28,48 @@ const scpForm = /^(?:[A-Za-z0-9_][\w.-]*@)?[A-Za-z0-9][\w.-]*:(?!\/\/)[^-\s:][^\
  * What is wrong with a clone address, as a sentence that continues "git.url …"; null when it may be used. Git reads an
  * address as an option, a helper program (`ext::`) or a path when it looks like one, so only known forms pass.
  */
-export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
-  if (url === "" || url.length > maxLength) return reasonText("characters_between", { limit: maxLength });
-  if (/[\s\p{Cc}\\]/u.test(url)) return reasonText("url_characters");
-  if (url.startsWith("-")) return reasonText("url_dash");
-  if (url.includes("::")) return reasonText("url_helper");
+export function gitUrlFault(url: string, rules: GitUrlRules): Reason | null {
+  if (url === "" || url.length > maxLength) return newReason("characters_between", { limit: maxLength });
+  if (/[\s\p{Cc}\\]/u.test(url)) return newReason("url_characters");
+  if (url.startsWith("-")) return newReason("url_dash");
+  if (url.includes("::")) return newReason("url_helper");
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
   if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return bracketFault(url);
   // Git decodes the path of a file:// address, which could lead out of the allowed folder.
-  if (scheme === "file" && url.includes("%")) return reasonText("url_percent");
+  if (scheme === "file" && url.includes("%")) return newReason("url_percent");
   return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
 }
 
 const networkSchemes = ["https", "ssh"];
 const localSchemes = [...networkSchemes, "http", "git"];
 
-function urlFault(url: string, scheme: string, rules: GitUrlRules): string | null {
+function urlFault(url: string, scheme: string, rules: GitUrlRules): Reason | null {
   const allowed = rules.allowLocal ? localSchemes : networkSchemes;
   const isTrustedHttp = scheme === "http" && isTrusted(url, rules.trusted);
   if (!allowed.includes(scheme) && !isTrustedHttp)
-    return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
-  if (!URL.canParse(url)) return reasonText("url_invalid");
-  if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return reasonText("url_before_path");
+    return newReason(rules.allowLocal ? "url_scheme" : "url_scheme_local");
+  if (!URL.canParse(url)) return newReason("url_invalid");
+  if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return newReason("url_before_path");
   const { hostname, username, password } = new URL(url);
-  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return reasonText("url_host");
-  if (password !== "" || (username !== "" && scheme !== "ssh")) return reasonText("url_password");
+  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return newReason("url_host");
+  if (password !== "" || (username !== "" && scheme !== "ssh")) return newReason("url_password");
   return bracketFault(url);
 }
 
 /** Git decodes an ssh address and takes a bracket at its start, or after any @, for the host; other programs do not. */
-function bracketFault(url: string): string | null {
+function bracketFault(url: string): Reason | null {
   const besideHost = url.replace(/^(\w+:\/\/(?:[^/@[]*@)?)\[[\da-f:.]+\]/i, "$1");
-  return /[[\]]|%5[BD]/i.test(besideHost) ? reasonText("url_brackets") : null;
+  return /[[\]]|%5[BD]/i.test(besideHost) ? newReason("url_brackets") : null;
 }
 
-function localFault(path: string, rules: GitUrlRules): string | null {
-  if (!path.startsWith("/")) return reasonText(rules.allowLocal ? "url_form" : "url_form_local");
+function localFault(path: string, rules: GitUrlRules): Reason | null {
+  if (!path.startsWith("/")) return newReason(rules.allowLocal ? "url_form" : "url_form_local");
   if (posix.normalize(path) !== path.replace(/\/$/, "") && posix.normalize(path) !== path)
-    return reasonText("url_dots");
+    return newReason("url_dots");
   if (rules.allowLocal || path.startsWith(`${posix.normalize(rules.samplesDir).replace(/\/$/, "")}/`))
     return null;
-  return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
+  return newReason(rules.allowLocal ? "url_scheme" : "url_scheme_local");
 }
 
 const defaultPorts: Record<string, string> = { https: "443", http: "80", ssh: "22", git: "9418" };

@@ -1,4 +1,4 @@
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 
 const pem = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\s+([\s\S]+?)-----END \1PRIVATE KEY-----$/;
 const openSshMagic = "openssh-key-v1\0";
@@ -7,12 +7,12 @@ const openSshMagic = "openssh-key-v1\0";
  * What is wrong with a private key for SSH, as a sentence that continues "privateKey …"; null if it may be used. A runner
  * cannot ask for a passphrase, and a truncated key would fail only in the first task.
  */
-export function sshKeyFault(privateKey: string): string | null {
+export function sshKeyFault(privateKey: string): Reason | null {
   const [, kind = "", content = ""] = pem.exec(privateKey.trim()) ?? [];
-  if (content === "") return reasonText("key_form");
+  if (content === "") return newReason("key_form");
   const cipher = kind === "OPENSSH " ? openSshCipher(content) : pemCipher(kind + content);
-  if (cipher === null) return reasonText("key_damaged");
-  if (cipher !== "none") return reasonText("key_passphrase");
+  if (cipher === null) return newReason("key_damaged");
+  if (cipher !== "none") return newReason("key_passphrase");
   return null;
 }
 

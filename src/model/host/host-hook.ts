@@ -1,4 +1,5 @@
 import type { HostKind } from "../../git-host/hosts.ts";
+import type { Reason } from "../../reason/reason.ts";
 
 /**
  * `ok`: as created. `missing`, `disabled`, `changed`: differs at the host. `unknown`: the host did not tell, for example
@@ -21,7 +22,7 @@ export interface HostHook {
   keyId: string | null;
   state: HookState;
   /** What differs, for people. */
-  note: string;
+  note: Reason;
   checkedAt: Date;
   nextCheckAt: Date;
 }

@@ -2,7 +2,7 @@ import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
 import { type BroadcastMessage, isLongerThan, maxIdLength } from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
@@ -122,7 +122,7 @@ export class Publisher {
 }
 
 function tooLarge(maxMessageBytes: number): Fault {
-  return new Fault("too_large", reasonText("data_over", { bytes: maxMessageBytes }));
+  return new Fault("too_large", newReason("data_over", { bytes: maxMessageBytes }));
 }
 
 function tooManyDeferred(): Fault {

@@ -1,26 +1,30 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ReasonError } from "../../errors.ts";
 import { lastFault } from "../../git/last-fault.ts";
 import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { GitResult } from "./git-result.ts";
 import { trimClone } from "./trim-clone.ts";
 
 const detailsMax = 1000;
 
 /** A reason for people why the commit could not be checked out. */
-export class CheckoutError extends Error {
+export class CheckoutError extends ReasonError {
   override readonly name = "CheckoutError";
   /** Git's last output, for the log. */
   readonly details: string[];
-  constructor(what: string, output = "", why: string | null = null) {
+  /** A function gets the reason of git: `why`, or the last error in its output. */
+  constructor(reason: Reason | ((why: Reason) => Reason), output = "", why: Reason | null = null) {
     const details = output
       .split("\n")
       .filter((line) => line.trim() !== "")
       .slice(-detailsMax);
-    super([what, why ?? lastFault(details)].filter((part) => part !== undefined).join(": "));
+    super(
+      typeof reason === "function" ? reason(why ?? lastFault(details) ?? newReason("git_silent")) : reason,
+    );
     this.details = details;
   }
 }
@@ -65,7 +69,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
     throw new CheckoutError(`${JSON.stringify(options.commit)} is not a commit.`);
   // The server has checked this too; a runner does not rely on that.
   const fault = gitUrlFault(repo.url, { ...repo, samplesDir: "" });
-  if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
+  if (fault) throw new CheckoutError(newReason("clone_url", { fault }));
 
   writeLine(`fetching ${toShortRef(ref)} of ${repo.url}`);
   const tip = await fetchTip(options, ref);
@@ -80,9 +84,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
         repo.isFork,
       ),
       // The author of a fork chooses the addresses: the credential would read other repositories for them.
-      repo.isFork && repo.credential
-        ? "The submodules of a fork, which gets no clone credential, could not be fetched"
-        : "The submodules could not be fetched",
+      repo.isFork && repo.credential ? "submodules_fork" : "submodules_failed",
     );
   if (repo.lfs) await fetchLfsFiles(options);
   writeLine(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
@@ -96,14 +98,14 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
 async function copyCommit({ repo, cache, target, git }: CheckoutOptions, commit: string): Promise<void> {
   const inTarget = (...args: string[]) => git(["-C", target, ...args]);
   mkdirSync(target, { recursive: true });
-  await must(git(["init", "-q", "--", target]), "A workspace could not be made");
+  await must(git(["init", "-q", "--", target]), "workspace_not_made");
   const alternates = join(target, ".git/objects/info/alternates");
   mkdirSync(dirname(alternates), { recursive: true });
   writeFileSync(alternates, `${join(cache, "objects")}\n`);
   writeFileSync(join(target, ".git/shallow"), `${commit}\n`);
   const quotedUrl = repo.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
   appendFileSync(join(target, ".git/config"), `[remote "origin"]\n\turl = "${quotedUrl}"\n`);
-  const failure = "The commit could not be checked out";
+  const failure = "checkout_failed";
   await must(inTarget("checkout", "-q", "--force", "--detach", commit, "--"), failure);
   await must(inTarget("-c", "pack.window=0", "repack", "-a", "-d", "-q", "--no-write-bitmap-index"), failure);
   rmSync(alternates);
@@ -115,7 +117,7 @@ async function copyCommit({ repo, cache, target, git }: CheckoutOptions, commit:
  */
 async function fetchLfsFiles({ repo, target, git, writeLine }: CheckoutOptions): Promise<void> {
   const { exitCode } = await git(["lfs", "version"]);
-  if (exitCode !== 0) throw new CheckoutError(reasonText("lfs_missing"));
+  if (exitCode !== 0) throw new CheckoutError(newReason("lfs_missing"));
   writeLine("fetching the files of Git LFS");
   const steps = [
     ["lfs", "install", "--local", "--skip-smudge", "--skip-repo"],
@@ -125,8 +127,8 @@ async function fetchLfsFiles({ repo, target, git, writeLine }: CheckoutOptions):
     const { exitCode, output } = await git(["-C", target, ...step]);
     if (exitCode === 0) continue;
     // The last line only says that something failed.
-    const why = output.split("\n").findLast((line) => line.trim() !== "" && !/failed to fetch/i.test(line));
-    throw new CheckoutError("The files of Git LFS could not be fetched", output, why ?? null);
+    const last = output.split("\n").findLast((line) => line.trim() !== "" && !/failed to fetch/i.test(line));
+    throw new CheckoutError((why) => newReason("lfs_failed", { why }), output, last ?? null);
   }
 }
 
@@ -151,7 +153,7 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedO
   }
   rmSync(cache, { recursive: true, force: true });
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  await must(git(["init", "-q", "--bare", "--", cache]), "The project's cached clone could not be made");
+  await must(git(["init", "-q", "--bare", "--", cache]), "clone_not_made");
   return takeTip(options, ref);
 }
 
@@ -185,15 +187,19 @@ async function isThere({ git, repo }: CheckoutOptions, ref: string): Promise<boo
 
 function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResult): CheckoutError {
   const why = sshFault(output, repo, "runner");
-  return new CheckoutError(`git could not fetch ${toShortRef(ref)}`, output, why);
+  return new CheckoutError(
+    (because) => newReason("fetch_failed", { ref: toShortRef(ref), why: because }),
+    output,
+    why,
+  );
 }
 
 /** A short name means a branch: the error explains how to name a tag. */
-function missingText(ref: string, url: string): string {
+function missingText(ref: string, url: string): Reason {
   const name = toShortRef(ref);
   return ref.startsWith("refs/heads/")
-    ? reasonText("branch_missing", { ref: name, url, tag: name })
-    : reasonText("ref_missing", { ref: name, url });
+    ? newReason("branch_missing", { ref: name, url, tag: name })
+    : newReason("ref_missing", { ref: name, url });
 }
 
 /** Always as a pack: git compares the objects of a pack with those that exist, so that a damaged object is found. */
@@ -234,7 +240,7 @@ async function reach(
     ]);
     if (ancestor.exitCode === 0) return describeCommit(options, commit);
   }
-  throw new CheckoutError(reasonText("commit_unreachable", { commit, ref: toShortRef(ref) }));
+  throw new CheckoutError(newReason("commit_unreachable", { commit, ref: toShortRef(ref) }));
 }
 
 async function describeCommit({ cache, git }: CheckoutOptions, revision: string): Promise<CheckedOut> {
@@ -250,7 +256,7 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
       revision,
       "--",
     ]),
-    "The commit could not be read",
+    "commit_unreadable",
   );
   // The message comes first, because only the end of a very long output is kept.
   const lines = shown.trimEnd().split("\n");
@@ -258,9 +264,17 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
   return { commit, author, message: lines.join("\n").trim() };
 }
 
-async function must(running: Promise<GitResult>, otherwise: string): Promise<string> {
+type Failure =
+  | "workspace_not_made"
+  | "clone_not_made"
+  | "checkout_failed"
+  | "commit_unreadable"
+  | "submodules_failed"
+  | "submodules_fork";
+
+async function must(running: Promise<GitResult>, otherwise: Failure): Promise<string> {
   const result = await running;
-  if (result.exitCode !== 0) throw new CheckoutError(otherwise, result.output);
+  if (result.exitCode !== 0) throw new CheckoutError((why) => newReason(otherwise, { why }), result.output);
   return result.output;
 }
 

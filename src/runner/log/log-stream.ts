@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { logLineSize } from "../../log-line-size.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import type { WireLine } from "../protocol.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
 import type { Masker } from "./masker.ts";
@@ -99,9 +100,9 @@ export function buildLogStream(options: LogStreamOptions) {
       };
     },
     /** A line of the runner itself; it is logged even if the log limit is reached, up to its own limit. */
-    writeLine(stage: LogStage, text: string): void {
+    writeLine(stage: LogStage, text: Reason): void {
       const splitter = buildLineSplitter();
-      const lines = splitter.push(masker.text(text));
+      const lines = splitter.push(masker.text(renderReason(text)));
       for (const line of [...lines, ...splitter.end()]) {
         saidBytes += logLineSize(line);
         if (saidBytes <= saidMaxBytes) add(stage, line);

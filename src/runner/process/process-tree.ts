@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { steadyClock } from "../../clock.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
 import { isMoved, membersOf, removeControlGroup } from "./control-group.ts";
 
@@ -62,8 +62,8 @@ export async function endMarked({ mark, group, container }: ProcessTree, graceMs
 }
 
 /** For people: the remaining processes, which they must end themselves. */
-export function survivorsText(what: string, survivors: number[]): string {
-  return reasonText("processes_left", { what, pids: survivors.map(Math.abs).join(", ") });
+export function survivorsText(what: string, survivors: number[]): Reason {
+  return newReason("processes_left", { what, pids: survivors.map(Math.abs).join(", ") });
 }
 
 /** Living processes of a session; without /proc, the process group as a negative number. */

@@ -1,4 +1,4 @@
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { RunTask } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import { copyCaches, cutHardLinks } from "../stage/detach-workspace.ts";
@@ -40,7 +40,7 @@ export async function verifyBuilt({ approval }: RunTask, { folder }: Workspace):
   if (approval?.step !== "deploy") return null;
   const changed = await changedSince(folder);
   if (changed !== null && changed.length > 0)
-    return failed(reasonText("workspace_changed", { files: changed.join(", ") }));
+    return failed(newReason("workspace_changed", { files: changed.join(", ") }));
   // From now on its own scripts and its service may change it.
   forgetManifest(folder);
   return null;

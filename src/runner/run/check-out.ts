@@ -1,5 +1,5 @@
 import { openGitEnvironment } from "../../git/git-environment.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
 import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
@@ -58,7 +58,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
         if (result.survivors.length > 0) stream.writeLine("checkout", survivorsText("git", result.survivors));
         if (result.end === "timeout") {
           state = "timeout";
-          throw new CheckoutError(reasonText("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
+          throw new CheckoutError(newReason("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
         }
         return { exitCode: result.exitCode ?? 1, output: output.text() };
       },
@@ -67,7 +67,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
     if (held.stopped.aborted) return stoppedEnd("checkout", held);
     if (!(error instanceof CheckoutError)) throw error;
     for (const line of error.details) stream.writeLine("checkout", line);
-    return { state, exitCode: null, reason: error.message };
+    return { state, exitCode: null, reason: error.reason };
   } finally {
     environment.remove();
   }

@@ -1,4 +1,5 @@
-import { messageOf } from "../../errors.ts";
+import { messageOf, thrownReason } from "../../errors.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStage } from "../stage/run-stage.ts";
 import { isOwnerOf } from "../stage/script-user.ts";
@@ -54,13 +55,15 @@ export async function rollBack(
     await held.rollback({ toTaskId, state: "unneeded", reason: "" });
     return;
   }
-  log.writeLine("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
+  log.writeLine("system", `[${renderReason(end.reason)}. Rolling back to ${nameOf(previous)}]`);
   if (previous.settings !== undefined) log.writeLine("system", `[${previous.settings}]`);
   if ((await held.rollback({ toTaskId, state: "running", reason: "" })) === null) return;
-  const restored = await runPrevious(instruction, previous, parts).catch(messageOf);
-  if (typeof restored === "string") {
-    log.writeLine("system", `[the rollback failed: ${restored}]`);
-    await held.rollback({ toTaskId, state: "failed", reason: restored.slice(0, 2000) });
+  const restored = await runPrevious(instruction, previous, parts).catch((error: unknown) => ({
+    fault: thrownReason(error),
+  }));
+  if ("fault" in restored) {
+    log.writeLine("system", `[the rollback failed: ${renderReason(restored.fault)}]`);
+    await held.rollback({ toTaskId, state: "failed", reason: restored.fault });
     return;
   }
   parts.restored();
@@ -85,12 +88,12 @@ async function runPrevious(
   instruction: RunTask,
   previous: RestorableRelease,
   parts: RollbackParts,
-): Promise<string | { isProven: boolean }> {
+): Promise<{ fault: Reason } | { isProven: boolean }> {
   const { taskId, attempt, ref, stages } = previous;
   const workspace = parts.workspaces.reopen(instruction.projectId, taskId, attempt);
   const user = workspace && parts.execution.userFor(instruction.projectId, workspace.trust);
   if (workspace === null || !isOwnerOf(user, workspace.source))
-    return `the workspace of task ${taskId} is gone from this runner`;
+    return { fault: `the workspace of task ${taskId} is gone from this runner` };
   const env = { ...previous.env, CI_ROLLBACK: "true" };
   const context = {
     ...parts,
@@ -107,7 +110,7 @@ async function runPrevious(
   parts.starting();
   for (const stage of stages) {
     const end = await runStage(stage, context, { replacing: async () => true, started, proven });
-    if (end.state !== "success") return end.reason;
+    if (end.state !== "success") return { fault: end.reason };
   }
   const { waitingTasks } = instruction;
   // It serves, and is kept already: only its place among the releases is not recorded.
@@ -118,7 +121,7 @@ async function runPrevious(
     );
   for (const again of proofs) {
     const unfit = await again();
-    if (unfit !== null) return unfit.reason;
+    if (unfit !== null) return { fault: unfit.reason };
   }
   return { isProven: proofs.length > 0 };
 }

@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.ts";
-import { messageOf } from "../../errors.ts";
+import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { mapTexts, newReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { buildMasker, type Masker } from "../log/masker.ts";
@@ -80,7 +80,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     };
     end =
       opened === null
-        ? { state: "failed", exitCode: null, reason: reasonText("workspace_gone") }
+        ? { state: "failed", exitCode: null, reason: newReason("workspace_gone") }
         : await work(instruction, opened, {
             ...parts,
             held,
@@ -95,7 +95,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     end = {
       state: "failed",
       exitCode: null,
-      reason: reasonText("runner_failed", { message: messageOf(error) }),
+      reason: newReason("runner_failed", { message: thrownReason(error) }),
     };
   } finally {
     held.settle();
@@ -115,7 +115,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     await tried("a result was not sent", () =>
       held.finish({
         state: end.state,
-        reason: masker.text(end.reason).slice(0, 2000),
+        reason: mapTexts(end.reason, masker.text),
         ...kept,
         ...(isWorkspaceLost ? { isWorkspaceLost } : {}),
       }),
@@ -140,7 +140,7 @@ async function orNull<T>(step: () => T | Promise<T>, failure: string, log: Logge
 /** The release that a rollback has restored may have ended since, because removing a workspace takes time. */
 async function reportIfEnded({ service }: RunningService, held: HeldTask): Promise<void> {
   if (livingMembers(service).length > 0) return;
-  const reason = reasonText("processes_exited_silent");
+  const reason = newReason("processes_exited_silent");
   await held.rollback({ toTaskId: service.taskId, state: "failed", reason });
 }
 

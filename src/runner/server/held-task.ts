@@ -1,6 +1,8 @@
 import { buildBackoff, type Clock, pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { mapTexts, type Reason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
 import type { KillAt } from "../process/process-tree.ts";
 import {
@@ -20,6 +22,7 @@ export type StopWhy = NonNullable<HeldAnswer["why"]> | "runner_stopped";
 
 /** The fields that each call adds to taskId, attempt and lease. */
 type Said<T> = Omit<T, "taskId" | "attempt" | "lease">;
+type Reasoned<T> = Omit<Said<T>, "reason" | "reasonParts"> & { reason: Reason };
 
 /** One attempt that this runner holds: renews its lease; every response says whether to continue. */
 export interface HeldTask {
@@ -34,8 +37,8 @@ export interface HeldTask {
   /** The response, however long the server was unreachable; null: the runner no longer holds the task. */
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
-  finish(said: Said<FinishRequest>): Promise<HeldAnswer | null>;
-  rollback(said: Said<RollbackRequest>): Promise<HeldAnswer | null>;
+  finish(said: Reasoned<FinishRequest>): Promise<HeldAnswer | null>;
+  rollback(said: Reasoned<RollbackRequest>): Promise<HeldAnswer | null>;
   /** When processes that received SIGTERM are killed: sooner if the runner no longer holds the task. */
   readonly killAt: KillAt;
   /**
@@ -146,8 +149,8 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
     killAt: (termedAt) => Math.min(termedAt + limits.stopGraceMs, lostAt + lostGraceMs(limits)),
     log: (said) => call(runnerPaths.log, said),
     stage: (said) => call(runnerPaths.stage, said),
-    finish: (said) => call(runnerPaths.finish, said),
-    rollback: (said) => call(runnerPaths.rollback, said),
+    finish: (said) => call(runnerPaths.finish, told(said)),
+    rollback: (said) => call(runnerPaths.rollback, told(said)),
     settle() {
       isSettled = true;
     },
@@ -156,4 +159,14 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
       closing.abort();
     },
   };
+}
+
+/** The server refuses longer texts. */
+const maxReasonLength = 2000;
+
+/** With the text for servers of earlier versions. */
+function told({ reason, ...said }: { reason: Reason }): object {
+  const cut = mapTexts(reason, (text) => text.slice(0, maxReasonLength));
+  const { reason: text, reasonParts } = reasonJson({ reason: cut });
+  return { ...said, reason: text.slice(0, maxReasonLength), reasonParts };
 }

@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, renameSync, rmSync } from "node:fs";
-import { reasonText } from "../../reason/reason.ts";
+import { ReasonError } from "../../errors.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { LinkedFolder } from "../workspace/cache-folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
 import { commandAs, type ScriptUser } from "./script-user.ts";
@@ -56,5 +57,5 @@ async function run(command: string[], stop: AbortSignal): Promise<string> {
     new Response(child.stderr).text(),
   ]);
   if ((await child.exited) === 0) return printed;
-  throw new Error(reasonText("workspace_not_copied", { message: problems.trim().slice(-500) }));
+  throw new ReasonError(newReason("workspace_not_copied", { message: problems.trim().slice(-500) }));
 }

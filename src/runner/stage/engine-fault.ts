@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 
 /** Exit codes of `podman run` and `docker run` that may be theirs, and not the script's. */
 const engineCodes = [125, 126, 127];
 
 /** Why the engine could not run a container, from the end of its output, if a setting of the runner helps. */
-export function engineFault(exitCode: number | null, output: string): string | null {
+export function engineFault(exitCode: number | null, output: string): Reason | null {
   if (exitCode === null || !engineCodes.includes(exitCode)) return null;
   if (/rlimit.*(operation not permitted|permission denied)/i.test(output))
-    return reasonText("container_ulimit", {
+    return newReason("container_ulimit", {
       arguments: ["nofile", "nproc"].map((name) => `--ulimit=${name}=${limitOf(name)}`).join(","),
     });
   const runtime = /(?:OCI runtime "?|invalid runtime name: )([\w./-]+)"?(?: not found|$)/im.exec(output)?.[1];
-  if (runtime !== undefined) return reasonText("container_runtime_missing", { runtime });
+  if (runtime !== undefined) return newReason("container_runtime_missing", { runtime });
   return null;
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { renderReason } from "../../reason/reason.ts";
 import { call, type EngineName } from "../process/container.ts";
 import { engineFault } from "./engine-fault.ts";
 
@@ -38,5 +39,5 @@ async function faultOf(name: EngineName): Promise<string | null> {
   const { exitCode, output } = await call(questions[name]);
   if (exitCode === 0) return null;
   const why = engineFault(125, output) ?? output.trim().split("\n").at(-1) ?? "";
-  return `${name} does not work: ${why}`;
+  return `${name} does not work: ${renderReason(why)}`;
 }

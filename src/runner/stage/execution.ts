@@ -1,6 +1,6 @@
-import { Fault } from "../../errors.ts";
+import { Fault, ReasonError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
 import { hasControlGroups, sweepControlGroups } from "../process/control-group.ts";
@@ -64,7 +64,7 @@ export interface PreparedScript {
 }
 
 /** A stage that this runner cannot run as required. */
-export class CannotRun extends Error {
+export class CannotRun extends ReasonError {
   override readonly name = "CannotRun";
 }
 
@@ -115,7 +115,7 @@ export async function openExecution(
       const resources = resourcesFor(script.instruction.resources, options.bounds);
       const wanted = script.stage.image ?? image;
       if (wanted !== null && engine === null)
-        throw new CannotRun(reasonText("no_container_engine", { stage: script.stage.name, image: wanted }));
+        throw new CannotRun(newReason("no_container_engine", { stage: script.stage.name, image: wanted }));
       if (wanted === null || engine === null) return onHost(script, resources);
       const started = containerRun({
         engine,
@@ -141,7 +141,7 @@ function onHost(
   resources: ReturnType<typeof resourcesFor>,
 ): PreparedScript {
   if (stage.network === "none")
-    throw new CannotRun(reasonText("no_network_needs_container", { stage: stage.name }));
+    throw new CannotRun(newReason("no_network_needs_container", { stage: stage.name }));
   const bounded = limited(resources, command);
   const env = hostEnvironment(own, user, variables);
   if (user === null) return { command: bounded, cwd, env };

@@ -1,5 +1,5 @@
-import { messageOf } from "../../errors.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { thrownReason } from "../../errors.ts";
+import { newReason } from "../../reason/reason.ts";
 import { CannotRun } from "./execution.ts";
 import { runStart, type StartProgress } from "./service-start.ts";
 import {
@@ -27,7 +27,7 @@ export async function runStage(
   } catch (error) {
     if (error instanceof CannotRun) return failed(error.message);
     // Such as a full disk. The stage has failed, so that the previous release is restored.
-    return failed(reasonText("runner_failed", { message: messageOf(error) }));
+    return failed(newReason("runner_failed", { message: thrownReason(error) }));
   }
 }
 

@@ -2,7 +2,8 @@ import { closeSync, constants, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { pause } from "../../clock.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { ReasonError } from "../../errors.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { findLeftProcesses, type LeftProcesses } from "../process/left-processes.ts";
 import type { RunResult } from "../process/process.ts";
 import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
@@ -166,14 +167,14 @@ async function takeOver(start: Start): Promise<StageEnd | null> {
       ...{ command, timeoutMs, mayLeaveProcesses: false },
     });
     release(result.tree, context);
-    const end = endOf({ name: stage.name, timeoutMs }, result, context);
-    if (end.state !== "success") return { ...end, reason: end.reason.replace(/^start/, "the switch script") };
+    const end = endOf({ name: "the switch script", timeoutMs }, result, context);
+    if (end.state !== "success") return end;
   }
   for (const service of earlier) {
     context.log.writeLine(stage.name, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
     if (survivors.length > 0)
-      context.log.writeLine(stage.name, `[${survivorsText(nameOf(service), survivors)}]`);
+      context.log.writeLine(stage.name, `[${renderReason(survivorsText(nameOf(service), survivors))}]`);
   }
   return null;
 }
@@ -221,7 +222,7 @@ function findFault(
   before: BeforeStart,
   left: LeftProcesses,
   capture: OutputCapture,
-  ill: string | null,
+  ill: Reason | null,
 ): StageEnd | null {
   if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
   capture.read();
@@ -232,13 +233,13 @@ function findFault(
 }
 
 /** With the reason why a port is held, which is usually the cause. */
-function exitedText(why: string | null, capture: OutputCapture): string {
+function exitedText(why: Reason | null, capture: OutputCapture): Reason {
   const output = capture.lastLines();
   if (why !== null)
     return output === ""
-      ? reasonText("held_and_exited_silent", { why })
-      : reasonText("held_and_exited", { why, output });
-  return output === "" ? reasonText("processes_exited_silent") : reasonText("processes_exited", { output });
+      ? newReason("held_and_exited_silent", { why })
+      : newReason("held_and_exited", { why, output });
+  return output === "" ? newReason("processes_exited_silent") : newReason("processes_exited", { output });
 }
 
 async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageContext): Promise<void> {
@@ -252,7 +253,7 @@ async function checkStarted(
   { stage, context, script: { cwd, variables } }: Start,
   check: HealthCheck,
   hasExited: () => boolean,
-): Promise<string | null> {
+): Promise<Reason | null> {
   const { held } = context;
   const found = await checkHealth(check, {
     stop: held.stopped,
@@ -262,12 +263,12 @@ async function checkStarted(
       const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
       const result = await runCommand(stage, context, command);
       release(result.tree, context);
-      if (result.survivors.length > 0) throw new Error(survivorsText("the check", result.survivors));
+      if (result.survivors.length > 0) throw new ReasonError(survivorsText("the check", result.survivors));
       return result.exitCode ?? 1;
     },
   });
   if (found === null) return null;
-  return reasonText("health_failed", { check: describeCheck(check), seconds: check.timeoutSeconds, found });
+  return newReason("health_failed", { check: describeCheck(check), seconds: check.timeoutSeconds, found });
 }
 
 /** A file, not a pipe: a service whose pipe is closed would end at its next line. */

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
@@ -53,7 +53,7 @@ export type Stage = RunTask["stages"][number];
 export interface StageEnd {
   state: Exclude<StageRequest["state"], "running">;
   exitCode: number | null;
-  reason: string;
+  reason: Reason;
 }
 
 /** A command of a stage. */
@@ -77,7 +77,7 @@ export function openScript(
   const { instruction, workspace, checkedOut } = context;
   const cwd = resolve(workspace.source, stage.directory);
   if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
-    return failed(reasonText("folder_missing", { folder: stage.directory, stage: stage.name }));
+    return failed(newReason("folder_missing", { folder: stage.directory, stage: stage.name }));
   const place = { stage: stage.name, workspace: workspace.source };
   return {
     command: writeScript(stage.name, stage.script, context),
@@ -105,7 +105,7 @@ const engineOutputBytes = 8 * 1024;
 
 export interface CommandResult extends RunResult {
   /** Why the container of the command could not run, if that is known. */
-  engineFault?: string | null;
+  engineFault?: Reason | null;
 }
 
 /** Runs a command of a stage. The caller releases its processes. */
@@ -187,7 +187,7 @@ function prepare(stage: Stage, context: StageContext, command: StageCommand, mar
 }
 
 export function endOf(
-  stage: Pick<Stage, "name" | "timeoutMs">,
+  stage: { name: string; timeoutMs: number },
   result: CommandResult,
   context: Pick<StageContext, "held" | "instruction">,
 ): StageEnd {
@@ -196,7 +196,7 @@ export function endOf(
     return {
       state: "timeout",
       exitCode,
-      reason: reasonText("stage_timeout", { stage: stage.name, seconds: stage.timeoutMs / 1000 }),
+      reason: newReason("stage_timeout", { stage: stage.name, seconds: stage.timeoutMs / 1000 }),
     };
   if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
   if (exitCode !== 0) {
@@ -205,28 +205,26 @@ export function endOf(
       : "";
     const values = { stage: stage.name, exitCode: String(exitCode) };
     const reason =
-      why === ""
-        ? reasonText("stage_failed", values)
-        : reasonText("stage_failed_because", { ...values, why });
+      why === "" ? newReason("stage_failed", values) : newReason("stage_failed_because", { ...values, why });
     return { ...failed(reason), exitCode };
   }
   return { state: "success", exitCode, reason: "" };
 }
 
 /** Exit codes of `podman run` and `docker run` that are not the script's. */
-function containerFault(exitCode: number | null, { resources }: RunTask): string {
-  if (exitCode === 125) return reasonText("container_not_started");
-  if (exitCode === 127) return reasonText("command_not_found");
+function containerFault(exitCode: number | null, { resources }: RunTask): Reason {
+  if (exitCode === 125) return newReason("container_not_started");
+  if (exitCode === 127) return newReason("command_not_found");
   const memory = resources.memoryBytes;
   if (exitCode !== 137 || memory === null) return "";
-  return reasonText("memory_limit", { limit: Math.round(memory / 1024 ** 2) });
+  return newReason("memory_limit", { limit: Math.round(memory / 1024 ** 2) });
 }
 
 /** The result of work that the server, or the end of the runner, has stopped. */
 export function stoppedEnd(what: string, held: Pick<HeldTask, "why">): StageEnd {
   const why = held.why() ?? "lease_lost";
   if (why !== "timeout") return { state: "canceled", exitCode: null, reason: why };
-  return { state: "timeout", exitCode: null, reason: reasonText("stage_too_long", { stage: what }) };
+  return { state: "timeout", exitCode: null, reason: newReason("stage_too_long", { stage: what }) };
 }
 
 /** Processes that cannot be ended are not waited for; a stage that leaves them behind has failed. */
@@ -238,9 +236,9 @@ export function withSurvivors(
 ): StageEnd {
   if (survivors.length === 0) return end;
   const reason = survivorsText(stage.name, survivors);
-  log.writeLine(stage.name, `[${reason}]`);
+  log.writeLine(stage.name, `[${renderReason(reason)}]`);
   if (end.state === "success") return { ...end, state: "failed", reason };
-  return { ...end, reason: `${end.reason}. ${reason}` };
+  return { ...end, reason: newReason("and_left", { why: end.reason, left: reason }) };
 }
 
 /** The processes have ended, or may continue. */
@@ -253,6 +251,6 @@ export function release(
   if (tree.group) removeControlGroup(tree.group);
 }
 
-export function failed(reason: string): StageEnd {
+export function failed(reason: Reason): StageEnd {
   return { state: "failed", exitCode: null, reason };
 }

@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
 import { processIds, statusOf } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
@@ -31,7 +31,7 @@ export function heldByOthers(
   before: BeforeStart,
   earlier: StartedService[],
   hasLeftProcesses: boolean,
-): string | null {
+): Reason | null {
   const { port } = before;
   if (port === null) return null;
   const sockets = listeningSockets(port);
@@ -44,16 +44,16 @@ export function heldByOthers(
   const [holder] = holders;
   if (holder) return describeHolder(port, holder);
   const isUnseen = holdersOf(sockets).length === 0 && sockets.some((inode) => before.sockets.includes(inode));
-  return isUnseen ? reasonText("port_held_user", { port }) : null;
+  return isUnseen ? newReason("port_held_user", { port }) : null;
 }
 
-function describeHolder(port: number, { task, name, pid }: PortHolder): string {
+function describeHolder(port: number, { task, name, pid }: PortHolder): Reason {
   if (task?.commit) return stillHeld(port, task.id, task.commit);
-  return reasonText("port_held_process", { port, name, pid });
+  return newReason("port_held_process", { port, name, pid });
 }
 
-function stillHeld(port: number, taskId: number, commit: string): string {
-  return reasonText("port_held_task", { port, task: taskId, commit: commit.slice(0, 7) });
+function stillHeld(port: number, taskId: number, commit: string): Reason {
+  return newReason("port_held_task", { port, task: taskId, commit: commit.slice(0, 7) });
 }
 
 function localPortOf(check: HealthCheck | null): number | null {

@@ -1,5 +1,5 @@
 import type { ApiToken, ApiTokenKeeper } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { pageOf } from "../query/page.ts";
 import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -23,7 +23,7 @@ export function buildApiTokenKeeper({ db, dialect }: Scope): ApiTokenKeeper {
         .insertInto("api_tokens")
         .values(shape.insert({ ...token, lastUsedAt: null }))
         .returningAll();
-      const gone = { missing: reasonText("gone_user", { id: token.userId }) };
+      const gone = { missing: newReason("gone_user", { id: token.userId }) };
       return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
     },
     async byTokenHash(tokenHash) {

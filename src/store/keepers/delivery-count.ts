@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { Fault } from "../../errors.ts";
 import type { DeliveryKeeper } from "../../model/delivery.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Scope } from "../query/scope.ts";
 
 const maxBuckets = 1000;
@@ -18,7 +18,7 @@ export async function countByStatus(
   const bucketMs = bucketSeconds * 1000;
   const firstMs = from.getTime() - (from.getTime() % bucketMs);
   if ((to.getTime() - firstMs) / bucketMs > maxBuckets)
-    throw new Fault("invalid", reasonText("buckets_over", { limit: maxBuckets }));
+    throw new Fault("invalid", newReason("buckets_over", { limit: maxBuckets }));
   const counts: Awaited<ReturnType<CountByStatus>> = [];
   const stepMs = bucketMs * bucketsPerQuery;
   for (let startMs = firstMs; startMs < to.getTime(); startMs += stepMs) {

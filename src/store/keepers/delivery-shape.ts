@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryStatus, DeliverySummary } from "../../model/delivery.ts";
-import { json, optional, plain, rowShape, time } from "../query/row.ts";
+import { json, optional, plain, reasonField, rowShape, time } from "../query/row.ts";
 import { eventField } from "./delivery-scan.ts";
 
 const summaryFields = {
@@ -14,7 +14,7 @@ const summaryFields = {
   commit_message: plain<string>(),
   author: plain<string>(),
   status: plain<DeliveryStatus>(),
-  reason: plain<string>(),
+  reason: reasonField,
   task_id: plain<number>(),
   remote_ip: plain<string>(),
   created_at: time,

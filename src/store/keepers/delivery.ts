@@ -1,6 +1,6 @@
 import type { SelectQueryBuilder } from "kysely";
 import type { Delivery, DeliveryKeeper } from "../../model/delivery.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { cappedCount, maxPageSize, sliceOf } from "../query/page.ts";
 import type { Schema } from "../query/schema.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -28,7 +28,7 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   return {
     create: (delivery, tip = null) =>
       orFault(scope.dialect, insertRecord(scope, newRowOf(delivery), tip), {
-        missing: reasonText("gone_project", { id: delivery.project_id }),
+        missing: newReason("gone_project", { id: delivery.project_id }),
       }),
     async createWithTask(delivery, task, tip = null) {
       const queued = queuedTask(task);

@@ -1,5 +1,5 @@
 import type { Group, GroupKeeper } from "../../model/group.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { pageOf } from "../query/page.ts";
 import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -13,7 +13,9 @@ const shape = rowShape<Group, "groups">({
 
 export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
   const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, { duplicate: reasonText("exists", { noun: "group", name: name ?? "" }) });
+    orFault(dialect, work, {
+      duplicate: newReason("exists", { noun: newReason("noun_group"), name: name ?? "" }),
+    });
 
   return {
     async create(group) {
@@ -65,7 +67,7 @@ export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
         .values({ group_id: id, user_id: userId, permission })
         .onConflict((conflict) => conflict.columns(["group_id", "user_id"]).doUpdateSet({ permission }));
       await orFault(dialect, insert.execute(), {
-        missing: reasonText("gone_group_or_user", { id, user: userId }),
+        missing: newReason("gone_group_or_user", { id, user: userId }),
       });
     },
     async removeMember(id, userId) {

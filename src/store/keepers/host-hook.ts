@@ -1,6 +1,6 @@
 import type { HostHook, HostHookKeeper } from "../../model/host/host-hook.ts";
-import { reasonText } from "../../reason/reason.ts";
-import { plain, rowShape, time } from "../query/row.ts";
+import { newReason } from "../../reason/reason.ts";
+import { plain, reasonField, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 const shape = rowShape<HostHook, "host_hooks">({
@@ -12,7 +12,7 @@ const shape = rowShape<HostHook, "host_hooks">({
   hookId: plain(),
   keyId: plain(),
   state: plain(),
-  note: plain(),
+  note: reasonField,
   checkedAt: time,
   nextCheckAt: time,
 });
@@ -25,7 +25,7 @@ export function buildHostHookKeeper({ db, dialect }: Scope): HostHookKeeper {
         .insertInto("host_hooks")
         .values(row)
         .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
-      const gone = { missing: reasonText("gone_project_or_token") };
+      const gone = { missing: newReason("gone_project_or_token") };
       await orFault(dialect, insert.execute(), gone);
     },
     async saveCheck({ projectId, hookId, tokenId }, found) {

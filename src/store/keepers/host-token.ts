@@ -1,5 +1,5 @@
 import type { HostToken, HostTokenKeeper } from "../../model/host/host-token.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
@@ -25,7 +25,7 @@ export function buildHostTokenKeeper({ db, dialect }: Scope): HostTokenKeeper {
         .values(row)
         .onConflict((conflict) => conflict.columns(["user_id", "origin"]).doUpdateSet(row))
         .returningAll();
-      const gone = { missing: reasonText("gone_user", { id: token.userId }) };
+      const gone = { missing: newReason("gone_user", { id: token.userId }) };
       return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
     },
     async byId(id) {

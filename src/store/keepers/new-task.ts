@@ -1,6 +1,6 @@
 import type { Insertable } from "kysely";
 import type { NewTask, Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import type { TaskTable } from "../query/schema.ts";
 import { taskShape } from "./task-shape.ts";
@@ -36,6 +36,6 @@ export const insertTask = fixedQuery(newTaskColumns, (db, row: Insertable<TaskTa
     .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
-export function noProject({ projectId }: NewTask): { missing: string } {
-  return { missing: reasonText("gone_project", { id: projectId }) };
+export function noProject({ projectId }: NewTask): { missing: Reason } {
+  return { missing: newReason("gone_project", { id: projectId }) };
 }

@@ -1,5 +1,5 @@
 import type { OutgoingAttempt, OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
-import { flag, plain, rowShape, time } from "../query/row.ts";
+import { flag, plain, reasonField, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
 const shape = rowShape<OutgoingAttempt, "outgoing_attempts">({
@@ -13,7 +13,7 @@ const shape = rowShape<OutgoingAttempt, "outgoing_attempts">({
   attempt: plain(),
   isDelivered: flag,
   status: plain(),
-  fault: plain(),
+  fault: reasonField,
   response: plain(),
 });
 

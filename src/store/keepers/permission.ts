@@ -1,5 +1,5 @@
 import { includes, type Permission, type PermissionKeeper } from "../../model/permission.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper {
@@ -123,7 +123,7 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
         .values({ project_id: projectId, user_id: userId, permission })
         .onConflict((conflict) => conflict.columns(["project_id", "user_id"]).doUpdateSet({ permission }));
       await orFault(dialect, insert.execute(), {
-        missing: reasonText("gone_project_or_user", { id: projectId, user: userId }),
+        missing: newReason("gone_project_or_user", { id: projectId, user: userId }),
       });
     },
     async removeProjectMember(projectId, userId) {

@@ -1,5 +1,5 @@
 import type { Poll, PollKeeper } from "../../model/ref-tip.ts";
-import { optional, plain, rowShape, time } from "../query/row.ts";
+import { optional, plain, reasonField, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
 const shape = rowShape<Poll, "polls">({
@@ -11,8 +11,8 @@ const shape = rowShape<Poll, "polls">({
   heldUntil: optional(time),
   lastAt: optional(time),
   nextAt: time,
-  error: plain(),
-  note: plain(),
+  error: reasonField,
+  note: reasonField,
 });
 
 const first: Pick<Poll, "url" | "version" | "scope" | "lastAt" | "error" | "note"> = {

@@ -1,5 +1,5 @@
 import type { Project } from "../../model/project.ts";
-import { flag, json, plain, rowShape, time } from "../query/row.ts";
+import { flag, json, plain, reasonField, rowShape, time } from "../query/row.ts";
 
 export const projectShape = rowShape<Project, "projects">({
   id: plain(),
@@ -20,7 +20,7 @@ export const projectShape = rowShape<Project, "projects">({
   limits: json(),
   rollback: plain(),
   liveTaskId: plain(),
-  liveNote: plain(),
+  liveNote: reasonField,
   homeRunnerId: plain(),
   sample: flag,
   createdAt: time,

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
 import { pageOf } from "../query/page.ts";
@@ -36,8 +36,8 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   const { db, dialect } = scope;
   const named = <T>(name: string | undefined, work: Promise<T>) =>
     orFault(dialect, work, {
-      duplicate: reasonText("exists", { noun: "project", name: name ?? "" }),
-      missing: reasonText("gone_group"),
+      duplicate: newReason("exists", { noun: newReason("noun_project"), name: name ?? "" }),
+      missing: newReason("gone_group"),
     });
 
   return {
@@ -113,7 +113,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         .insertInto("project_secrets")
         .values({ project_id: id, name, ciphertext, scope: null })
         .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
-      await orFault(dialect, insert.execute(), { missing: reasonText("gone_project", { id }) });
+      await orFault(dialect, insert.execute(), { missing: newReason("gone_project", { id }) });
     },
     async setSecretScope(id, name, scope) {
       await db

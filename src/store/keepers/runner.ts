@@ -1,5 +1,5 @@
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { pageOf } from "../query/page.ts";
 import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -37,7 +37,9 @@ const nothingTold = {
 
 export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
   const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, { duplicate: reasonText("exists", { noun: "runner", name: name ?? "" }) });
+    orFault(dialect, work, {
+      duplicate: newReason("exists", { noun: newReason("noun_runner"), name: name ?? "" }),
+    });
 
   return {
     async create(runner) {

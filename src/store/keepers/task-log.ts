@@ -1,6 +1,6 @@
 import { logLineSize } from "../../log-line-size.ts";
 import type { LogLine, TaskKeeper } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { fixedQuery, onlyOne } from "../query/fixed-query.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
@@ -42,7 +42,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
         .onConflict((conflict) => conflict.doNothing())
         .returning("next_index");
       const row = await orFault(dialect, insert.executeTakeFirst(), {
-        missing: reasonText("gone_task", { id: taskId }),
+        missing: newReason("gone_task", { id: taskId }),
       });
       // Another append of the same lines was first: its rows decide.
       return row?.next_index ?? (await end(taskId)).nextIndex;

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Task, TaskStage, TaskState } from "../../model/task.ts";
-import { type Field, json, optional, plain, rowShape, time } from "../query/row.ts";
+import { type Field, json, optional, plain, reasonField, rowShape, time } from "../query/row.ts";
 
 type StoredStage = Omit<TaskStage, "startedAt" | "finishedAt"> & {
   startedAt: string | null;
@@ -42,7 +42,7 @@ export const taskShape = rowShape<Task, "tasks">({
   approval: optional(json()),
   rollbackTo: plain(),
   rollback: optional(json()),
-  reason: plain(),
+  reason: reasonField,
   priority: plain(),
   notBefore: optional(time),
   attempt: plain(),

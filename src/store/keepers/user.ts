@@ -1,5 +1,5 @@
 import type { User, UserKeeper, UserWithPassword } from "../../model/user.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { cappedCount, pageOf } from "../query/page.ts";
 import { flag, plain, rowShape, time } from "../query/row.ts";
@@ -35,7 +35,7 @@ export function buildUserKeeper(scope: Scope): UserKeeper {
           .values(shape.insert({ ...user, disabled: false, language: null }))
           .returningAll()
           .executeTakeFirstOrThrow(),
-        { duplicate: reasonText("exists", { noun: "user", name: user.username }) },
+        { duplicate: newReason("exists", { noun: newReason("noun_user"), name: user.username }) },
       );
       return read(row);
     },

@@ -1,5 +1,5 @@
 import { inForce, type WebhookConfig, type WebhookConfigKeeper } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
@@ -96,8 +96,8 @@ async function save({ db, dialect }: Scope, config: WebhookConfig): Promise<void
     .values(row)
     .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
   await orFault(dialect, insert.execute(), {
-    duplicate: reasonText("key_taken"),
-    missing: reasonText("gone_project", { id: config.projectId }),
+    duplicate: newReason("key_taken"),
+    missing: newReason("gone_project", { id: config.projectId }),
   });
   const formerKey = before?.key ?? null;
   if (formerKey === null || formerKey === config.key) return;

@@ -9,9 +9,11 @@ import {
 import { Fault, messageOf } from "../../errors.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { schema as firstSchema } from "./0001-schema.ts";
+import { reasonsAsData } from "./0002-reasons-as-data.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
+  "0002-reasons-as-data": reasonsAsData,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

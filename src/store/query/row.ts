@@ -1,4 +1,5 @@
 import type { Insertable, Updateable } from "kysely";
+import type { Reason } from "../../reason/reason.ts";
 import type { Schema, TableName } from "./schema.ts";
 
 /** What a column holds. */
@@ -39,6 +40,12 @@ export const time: Field<Date> = {
 export function json<T>(): Field<T> {
   return { encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(String(stored)) as T };
 }
+
+/** As JSON; an empty text stays empty, so that queries can ask for it. */
+export const reasonField: Field<Reason> = {
+  encode: (reason) => (reason === "" ? "" : JSON.stringify(reason)),
+  decode: (stored) => (stored === "" ? "" : (JSON.parse(String(stored)) as Reason)),
+};
 
 export function optional<T>(field: Field<T>): Field<T | null> {
   return {

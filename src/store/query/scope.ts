@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.ts";
+import type { Reason } from "../../reason/reason.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
 import type { Execute } from "./kysely-dialect.ts";
 
@@ -14,7 +15,7 @@ export interface Scope {
 export async function orFault<T>(
   dialect: Dialect,
   work: Promise<T>,
-  sentences: Partial<Record<Violation, string>>,
+  sentences: Partial<Record<Violation, Reason>>,
 ): Promise<T> {
   try {
     return await work;

@@ -1,4 +1,5 @@
 import { Fault, type FaultCode, type FieldFault, messageOf } from "../../errors.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import { codeOf } from "../query/dialect.ts";
 
 export interface ThreadData {
@@ -39,7 +40,7 @@ export type Outcome = { value: unknown } | { failure: Failure } | "timeout";
 
 /** An error on its way between threads. */
 export interface Failure {
-  message: string;
+  message: Reason;
   /** Set when it is a fault. */
   fault: FaultCode | null;
   /** SQLite's name of the error, "" when it is none of SQLite's. */
@@ -53,15 +54,15 @@ export const failedSync = "SYNC_FAILED";
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Fault) {
-    const { message, code, fields, retryAfterSeconds } = error;
-    return { message, fault: code, code: codeOf(error.cause), fields, retryAfterSeconds };
+    const { reason, code, fields, retryAfterSeconds } = error;
+    return { message: reason, fault: code, code: codeOf(error.cause), fields, retryAfterSeconds };
   }
   return { message: messageOf(error), fault: null, code: codeOf(error) };
 }
 
 export function errorOf({ message, fault, code, fields, retryAfterSeconds }: Failure): Error {
-  const cause = code === "" ? undefined : Object.assign(new Error(message), { code });
-  if (fault === null) return cause ?? new Error(message);
+  const cause = code === "" ? undefined : Object.assign(new Error(renderReason(message)), { code });
+  if (fault === null) return cause ?? new Error(renderReason(message));
   return new Fault(fault, message, {
     ...(cause === undefined ? {} : { cause }),
     ...(fields === undefined ? {} : { fields }),

@@ -1,7 +1,7 @@
 import { isReservedSecret } from "../../model/sealed.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { waitingSince } from "./waiting-since.ts";
 
 /** Names of the secrets that scripts of the project get. */
@@ -28,8 +28,8 @@ export async function askedForSecrets(
   const replacing = added.filter((name) => name in approval.pinned.env);
   const reason =
     replacing.length > 0
-      ? reasonText("approval_secrets_shadow", { names: replacing.join(", ") })
-      : reasonText("approval_secrets_added", { names: added.join(", ") });
+      ? newReason("approval_secrets_shadow", { names: replacing.join(", ") })
+      : newReason("approval_secrets_added", { names: added.join(", ") });
   const asked = { ...approval, secretNames, by: null, at: null, comment: "", earlierAttempts: attempt };
   return { ...waitingSince(asked, keepers.now()), reason };
 }

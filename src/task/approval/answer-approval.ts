@@ -3,7 +3,7 @@ import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
@@ -32,7 +32,7 @@ export const answerApproval = operation(
     const task = existing(await keepers.tasks.byId(id), "task", id);
     const { approval } = task;
     if (task.state !== "waiting" || approval === null)
-      throw new Fault("conflict", reasonText("not_waiting", { id, state: task.state }));
+      throw new Fault("conflict", newReason("not_waiting", { id, state: task.state }));
     const now = keepers.now();
     const answered = { ...approval, by: username, at: now.toISOString(), comment };
     const said = comment.replaceAll(/\s+/g, " ").trim();
@@ -53,17 +53,17 @@ export const answerApproval = operation(
           reason: answerText("rejected", username, said),
           approval: { ...answered, state: "rejected" },
         });
-    if (!decided) throw new Fault("conflict", reasonText("answered", { id }));
+    if (!decided) throw new Fault("conflict", newReason("answered", { id }));
     const detail = { ref: task.ref, commit: task.commit, comment };
     await keepers.audit.add({ ...entryOfTask(audited, task), detail });
     return decided;
   },
 );
 
-function answerText(answer: "approved" | "rejected", user: string, comment: string): string {
+function answerText(answer: "approved" | "rejected", user: string, comment: string): Reason {
   return comment === ""
-    ? reasonText(`${answer}_by`, { user })
-    : reasonText(`${answer}_by_with`, { user, comment });
+    ? newReason(`${answer}_by`, { user })
+    : newReason(`${answer}_by_with`, { user, comment });
 }
 
 async function mayApprove(
@@ -73,15 +73,15 @@ async function mayApprove(
   { username, isAdmin }: { username: string; isAdmin: boolean },
 ): Promise<void> {
   const project = await keepers.projects.byId(task.projectId);
-  if (!project) throw new Fault("not_found", reasonText("project_gone"));
+  if (!project) throw new Fault("not_found", newReason("project_gone"));
   const mayNot = approval.notByPusher || project.deploy.notByPusher;
   if (mayNot && pushersOf(task).includes(username.toLowerCase()))
-    throw new Fault("forbidden", reasonText("own_push"));
-  if (mayNot && !isAdmin && isPusherUnknown(task)) throw new Fault("forbidden", reasonText("pusher_unknown"));
+    throw new Fault("forbidden", newReason("own_push"));
+  if (mayNot && !isAdmin && isPusherUnknown(task)) throw new Fault("forbidden", newReason("pusher_unknown"));
   if (isExpired(approval, keepers.now()))
-    throw new Fault("conflict", reasonText("request_expired", { id: task.id }));
+    throw new Fault("conflict", newReason("request_expired", { id: task.id }));
   const newer = await newerDeploy(keepers, task);
-  if (newer !== null) throw new Fault("conflict", reasonText("newer_deployed", { newer, id: task.id }));
+  if (newer !== null) throw new Fault("conflict", newReason("newer_deployed", { newer, id: task.id }));
 }
 
 /** Cancels requests that nobody answered in time, and those that a newer deploy has overtaken. */
@@ -97,7 +97,7 @@ export const endApprovals = operation(
       else if (approval !== null && isExpired(approval, now))
         ended.push(
           await cancel(keepers, task, consoleUrl, {
-            reason: reasonText("approval_expired"),
+            reason: newReason("approval_expired"),
             approval: { ...approval, state: "expired" },
           }),
         );
@@ -127,7 +127,7 @@ function supersede(
   by: number,
   consoleUrl: string,
 ): Promise<DecidedTask | null> {
-  const reason = reasonText("superseded_by", { task: by });
+  const reason = newReason("superseded_by", { task: by });
   return cancel(keepers, task, consoleUrl, { reason, supersededBy: by });
 }
 

@@ -4,7 +4,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { inOrder, newReason } from "../../reason/reason.ts";
 import { reportTask } from "../notify/report-task.ts";
 import { isSideEffect, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
@@ -33,7 +33,8 @@ export const prepareApproval = operation(
     const project = task && (await keepers.projects.byId(task.projectId));
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
-      const reason = `${reasonText("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" })} ${askedAgain}`;
+      const gone = newReason("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" });
+      const reason = inOrder(gone, askedAgain);
       // The current attempt is the first one of the new build.
       const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
       return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval), reason });
@@ -95,7 +96,7 @@ function requestFor(
   };
 }
 
-export const askedAgain = reasonText("approval_again");
+export const askedAgain = newReason("approval_again");
 
 /** What changes when the approved workspace is lost. The pinned values stay: they are what the first request was about. */
 export function builtAgain(task: Task, approval: TaskApproval): Partial<Task> {

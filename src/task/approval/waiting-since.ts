@@ -1,13 +1,13 @@
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 
 /** What changes when the workspace of a task that needs an approval is ready. */
 export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
   const expiresAt = new Date(now.getTime() + approval.expiresAfterMinutes * 60_000);
   return {
     state: "waiting",
-    reason: reasonText("approval_waiting", { time: expiresAt.toISOString().slice(0, 16).replace("T", " ") }),
+    reason: newReason("approval_waiting", { time: expiresAt.toISOString().slice(0, 16).replace("T", " ") }),
     approval: {
       ...approval,
       state: "waiting",

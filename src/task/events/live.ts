@@ -4,6 +4,7 @@ import { consoleUserId, projectChannel } from "../../model/console-names.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { LogLine, Task } from "../../model/task.ts";
+import { renderReason } from "../../reason/reason.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
 
 /**
@@ -13,7 +14,7 @@ import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue
 export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
   | { type: "approval"; project: string; task: TaskJson }
-  | { type: "delivery"; delivery: DeliverySummary }
+  | { type: "delivery"; delivery: Omit<DeliverySummary, "reason"> & { reason: string } }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
 
 export function taskChannel(projectId: number, taskId: number): string {
@@ -100,7 +101,8 @@ export function buildLive(publish: PublishLive, log: Logger) {
         );
     },
     /** A delivery was recorded; deliveries without a project have no subscribers. */
-    delivery(delivery: DeliverySummary): void {
+    delivery({ reason, ...summary }: DeliverySummary): void {
+      const delivery = { ...summary, reason: renderReason(reason) };
       if (delivery.project_id !== 0)
         say(
           projectChannel(delivery.project_id),

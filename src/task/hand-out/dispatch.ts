@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import {
   type ClaimRequest,
   claimWaitMs,
@@ -69,7 +69,7 @@ export function buildDispatch(parts: DispatchParts) {
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
         throw error;
       }
-      await refuse(task, error.message);
+      await refuse(task, error.reason);
       return claimOnce(runner, request);
     }
   }
@@ -113,8 +113,8 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
-  async function refuse(task: Task, reason: string): Promise<void> {
-    parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
+  async function refuse(task: Task, reason: Reason): Promise<void> {
+    parts.log.error({ taskId: task.id, reason: renderReason(reason) }, "a task could not be handed out");
     const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
     if (!failed) return;
     parts.events.logged(failed.task, [failed.line]);
@@ -147,7 +147,7 @@ export function buildDispatch(parts: DispatchParts) {
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
     const { concurrency, version, alsoUnlabelled, isolated, isolation, containers, features } = request;
     if (!runnerFeatures.every((feature) => features.includes(feature)))
-      throw new Fault("invalid", reasonText("runner_old", { version }));
+      throw new Fault("invalid", newReason("runner_old", { version }));
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),

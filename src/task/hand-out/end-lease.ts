@@ -1,6 +1,6 @@
 import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
@@ -54,12 +54,12 @@ export function reportLostLease(events: TaskEvents, { task, line, calls }: Decid
 }
 
 /** Before deploy the task is repeated. Later the state is unknown, and a second deploy could make it worse. */
-function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { reason: string } {
+function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { reason: Reason } {
   const isTouched = hasSideEffects(task.stages);
   if (task.state === "canceling" && !isTouched)
     return {
       state: "canceled",
-      reason: task.reason || reasonText("canceled"),
+      reason: task.reason || newReason("canceled"),
       stages: endStages(task.stages, "canceled", now),
       finishedAt: now,
     };
@@ -67,7 +67,7 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
     const state = isTouched ? "lost" : "timeout";
     return {
       state,
-      reason: reasonText("runner_stuck"),
+      reason: newReason("runner_stuck"),
       stages: endStages(task.stages, state, now),
       finishedAt: now,
     };
@@ -76,7 +76,7 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
   if (!isTouched && task.attempt - earlierAttempts < maxAttempts)
     return {
       state: "queued",
-      reason: reasonText("runner_vanished_queued"),
+      reason: newReason("runner_vanished_queued"),
       ...(built
         ? { runnerId: built.runnerId }
         : { stages: resetStages(task.stages), runnerId: null, startedAt: null }),
@@ -85,8 +85,8 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
   return {
     state: "lost",
     reason: isTouched
-      ? reasonText("runner_vanished_during", { stage: during })
-      : reasonText("runner_vanished_twice"),
+      ? newReason("runner_vanished_during", { stage: during })
+      : newReason("runner_vanished_twice"),
     stages: endStages(task.stages, "lost", now),
     finishedAt: now,
   };

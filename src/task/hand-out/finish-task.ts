@@ -1,7 +1,7 @@
 import type { AddedCall } from "../../model/outgoing-call.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
 import { supersedeWaiting } from "../approval/answer-approval.ts";
 import { askedAgain, builtAgain } from "../approval/request-approval.ts";
@@ -15,7 +15,7 @@ import { type HeldLease, renew } from "./lease.ts";
 interface Ending {
   held: HeldLease;
   state: FinishRequest["state"];
-  reason: string;
+  reason: Reason;
   kept: FinishRequest["kept"];
   isWorkspaceLost: boolean;
   consoleUrl: string;
@@ -93,7 +93,7 @@ function approvalStep(
   return {
     ...builtAgain(before, next),
     state: "queued",
-    reason: `${reasonText("approval_build_gone")} ${askedAgain}`,
+    reason: inOrder(newReason("approval_build_gone"), askedAgain),
     leaseHash: null,
     leaseUntil: null,
     runnerId: null,
@@ -101,6 +101,6 @@ function approvalStep(
 }
 
 /** The outcome comes first: a commit status shows little more. */
-function withRollback(task: Task, reason: string): string {
-  return task.rollback ? `${rollbackText(task, task.rollback)} ${reason}`.trim() : reason;
+function withRollback(task: Task, reason: Reason): Reason {
+  return task.rollback ? inOrder(rollbackText(task, task.rollback), reason) : reason;
 }

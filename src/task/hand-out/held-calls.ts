@@ -3,6 +3,7 @@ import { Fault } from "../../errors.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
+import { reasonOf } from "../../reason/said-reason.ts";
 import type {
   BeatRequest,
   FinishRequest,
@@ -127,7 +128,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
-      const { state, reason, kept, isWorkspaceLost = false } = request;
+      const { state, kept, isWorkspaceLost = false } = request;
+      const reason = reasonOf(request);
       const held = leaseOf(runner, request);
       const consoleUrl = events.consoleUrl();
       const done = await store.run(finishTask, { held, state, reason, kept, isWorkspaceLost, consoleUrl });
@@ -147,7 +149,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async rollback(runner: Runner, request: RollbackRequest): Promise<HeldAnswer> {
-      const { toTaskId, state, reason, isProven } = request;
+      const { toTaskId, state, isProven } = request;
+      const reason = reasonOf(request);
       const held = leaseOf(runner, request);
       const done = await store.run(reportRollback, { held, request: { toTaskId, state, reason, isProven } });
       if (!done) return leaseLost;

@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { messageOf, ReasonError } from "../../errors.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
@@ -37,7 +37,7 @@ export interface InstructionParts {
 }
 
 /** Why no runner can run a task; a retry would not change that. */
-export class Undeliverable extends Error {
+export class Undeliverable extends ReasonError {
   override readonly name = "Undeliverable";
 }
 
@@ -45,14 +45,14 @@ export class Undeliverable extends Error {
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
   const current = await keepers.projects.byId(task.projectId);
-  if (!current) throw new Undeliverable(reasonText("project_deleted"));
+  if (!current) throw new Undeliverable(newReason("project_deleted"));
   const project = { ...current, ...task.approval?.pinned };
   const step = stepOf(task);
   // The clone credential belongs to the current address, and must not be sent to another server.
   const isMoved = project.git.url !== current.git.url;
-  if (isMoved && step !== "deploy") throw new Undeliverable(reasonText("git_url_changed"));
+  if (isMoved && step !== "deploy") throw new Undeliverable(newReason("git_url_changed"));
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
-  if (fault) throw new Undeliverable(reasonText("git_url_refused", { why: fault }));
+  if (fault) throw new Undeliverable(newReason("git_url_refused", { why: fault }));
   const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
   const { credential, ...opened } = await openSecrets(project, parts);
   const env = {
@@ -210,6 +210,6 @@ function openSecret(secrets: Secrets, projectId: number, name: string, ciphertex
   try {
     return secrets.open(sealedPurpose.projectSecret(projectId, name), ciphertext);
   } catch (error) {
-    throw new Undeliverable(reasonText("secret_unreadable", { name, message: messageOf(error) }));
+    throw new Undeliverable(newReason("secret_unreadable", { name, message: messageOf(error) }));
   }
 }

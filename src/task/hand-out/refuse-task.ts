@@ -1,12 +1,13 @@
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import type { Reason } from "../../reason/reason.ts";
 import { reportEnd } from "../notify/report-task.ts";
 import { endStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
 interface Refusal {
   task: Task;
-  reason: string;
+  reason: Reason;
   consoleUrl: string;
 }
 

@@ -1,18 +1,18 @@
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import type { OutputRequest, RollbackRequest } from "../../runner/protocol.ts";
-import { noteOutput, noteRollback } from "../release/serving.ts";
+import type { OutputRequest } from "../../runner/protocol.ts";
+import { noteOutput, noteRollback, type RollbackReport } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
-interface RollbackReport {
+interface RollbackCall {
   held: HeldLease;
-  request: Pick<RollbackRequest, "toTaskId" | "state" | "reason" | "isProven">;
+  request: RollbackReport;
 }
 
 /** Null: the runner no longer holds the task. */
 export const reportRollback = operation(
   "reportRollback",
-  async (keepers, { held, request }: RollbackReport): Promise<Task | null> => {
+  async (keepers, { held, request }: RollbackCall): Promise<Task | null> => {
     const before = await renew(keepers, held);
     if (!before) return null;
     const rollback = await noteRollback(keepers, before, request, keepers.now());

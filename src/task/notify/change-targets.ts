@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { NewSecret, NotifyTarget } from "../../model/project.ts";
 import { targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { randomToken, type Secrets } from "../../secrets.ts";
 import { chatAddressFault, signedFormats } from "./chat-request.ts";
 import {
@@ -48,13 +48,13 @@ export function changeTargets(
   sent.forEach((target, index) => {
     const before = heldBy(target, free, addresses);
     if (before) free.delete(before);
-    if (target.id !== undefined && before === undefined) refuse(index, "id", reasonText("target_unknown"));
+    if (target.id !== undefined && before === undefined) refuse(index, "id", newReason("target_unknown"));
     const address = changedAddressOf(target, before && addresses.get(before.id), index);
     const format = target.format ?? before?.format ?? "slipway";
     const fault = chatAddressFault(format, address.url);
     if (fault !== null) refuse(index, "url", fault);
     if (target.secret && !signedFormats.includes(format))
-      refuse(index, "secret", reasonText("target_secret", { formats: signedFormats.join(" and "), format }));
+      refuse(index, "secret", newReason("target_secret", { formats: signedFormats.join(" and "), format }));
     const secret = signedFormats.includes(format) ? address.secret : null;
     const id = before?.id ?? newTargetId();
     changed.addresses.set(id, { url: address.url, secret });
@@ -88,17 +88,17 @@ function changedAddressOf(
 ): TargetAddress {
   const isKept = url === undefined || isShortened(url);
   if (isKept && held === undefined)
-    return refuse(index, "url", url === undefined ? reasonText("required") : reasonText("target_shortened"));
+    return refuse(index, "url", url === undefined ? newReason("required") : newReason("target_shortened"));
   if (url !== undefined && isShortened(url) && held && shownAddress(held.url) !== url)
-    return refuse(index, "url", reasonText("target_shortened_other"));
+    return refuse(index, "url", newReason("target_shortened_other"));
   return {
     url: isKept ? (held?.url ?? "") : url,
     secret: secret === undefined ? (held?.secret ?? null) : secret || null,
   };
 }
 
-function refuse(index: number, field: string, message: string): never {
-  throw new Fault("invalid", reasonText("target_refused", { field: `${index}.${field}`, fault: message }), {
+function refuse(index: number, field: string, message: Reason): never {
+  throw new Fault("invalid", newReason("target_refused", { field: `${index}.${field}`, fault: message }), {
     fields: [{ field: `notify.${index}.${field}`, message }],
   });
 }

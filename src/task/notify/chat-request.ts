@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isObject, parseJson } from "../../json.ts";
 import type { NotifyFormat } from "../../model/project.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { OutgoingAnswer } from "./guarded-request.ts";
 import type { TargetAddress } from "./target-address.ts";
 
@@ -56,15 +56,15 @@ function telegramRequest(url: string, body: string): { url: string; body: string
 const telegramParameters = ["chat_id", "message_thread_id"];
 
 /** Why an address does not fit the format; null: it fits. */
-export function chatAddressFault(format: NotifyFormat, url: string): string | null {
+export function chatAddressFault(format: NotifyFormat, url: string): Reason | null {
   if (format !== "telegram") return null;
   const { pathname, searchParams } = new URL(url);
   const isRight = pathname.endsWith("/sendMessage") && (searchParams.get("chat_id") ?? "") !== "";
-  return isRight ? null : reasonText("telegram_address");
+  return isRight ? null : newReason("telegram_address");
 }
 
 /** Some services answer 200 with an error in the body. Returns the error; null: the message was accepted. */
-export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): string | null {
+export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): Reason | null {
   const rule = answerRules[format];
   if (rule === undefined) return null;
   const parsed = parseJson(body);
@@ -73,7 +73,7 @@ export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): s
   const code = rule.codes
     .map((name) => answer?.[name])
     .find((value) => value !== undefined && typeof value !== "object");
-  if (answer === null || code === undefined) return reasonText("notify_answer", { format });
+  if (answer === null || code === undefined) return newReason("notify_answer", { format });
   const text = rule.texts.map((name) => answer[name]).find((value) => typeof value === "string") ?? "";
   return `${rule.codes[0]} ${String(code)}: ${String(text)}`;
 }

@@ -1,3 +1,4 @@
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import { visibleText } from "../../visible-text.ts";
 
 /**
@@ -6,8 +7,10 @@ import { visibleText } from "../../visible-text.ts";
  */
 
 /** One line of at most `maxLength` characters, without characters that hide or reorder text. */
-export function oneLine(text: string, maxLength: number): string {
-  const start = text.slice(0, 2 * maxLength + 2).toWellFormed();
+export function oneLine(reason: Reason, maxLength: number): string {
+  const start = renderReason(reason)
+    .slice(0, 2 * maxLength + 2)
+    .toWellFormed();
   const line = visibleText(start.replaceAll(/\s+/g, " ").trim());
   const characters = [...line];
   return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join("")}…`;

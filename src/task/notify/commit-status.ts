@@ -6,6 +6,7 @@ import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { CallAddress, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 
 const maxDescription = 140;
 
@@ -18,18 +19,18 @@ export function commitStatusCall(
   provider: ProviderName,
   targetUrl: string,
 ): NewOutgoingCall | null {
-  const description = task.reason || `Task ${task.id}: ${task.state}`;
+  const description = renderReason(task.reason) || `Task ${task.id}: ${task.state}`;
   return callOf({ state: task.state, commit: task.commit, description, targetUrl }, project, provider);
 }
 
 /** The call that reports why a filter excluded a push. It is sent only if the commit has no status of this context. */
 export function skippedStatusCall(
-  push: { commit: string; reason: string },
+  push: { commit: string; reason: Reason },
   project: Reported,
   provider: ProviderName,
   targetUrl: string,
 ): NewOutgoingCall | null {
-  const description = `Skipped: ${push.reason}`;
+  const description = `Skipped: ${renderReason(push.reason)}`;
   const call = callOf({ state: "skipped", commit: push.commit, description, targetUrl }, project, provider);
   // A separate subject: it must not replace a waiting status of a task.
   return call && { ...call, subject: `${call.subject}${skippedSubject}` };

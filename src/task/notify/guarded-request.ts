@@ -1,8 +1,9 @@
 import { type LookupAddress, lookup } from "node:dns";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
+import { ReasonError } from "../../errors.ts";
 import { isInternalAddress } from "../../internal-address.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 
 export interface GuardedRequest {
   /** Absent: POST. */
@@ -13,7 +14,7 @@ export interface GuardedRequest {
 }
 
 /** The address must not be called; a retry would not change that. */
-export class ForbiddenAddress extends Error {
+export class ForbiddenAddress extends ReasonError {
   override readonly name = "ForbiddenAddress";
 }
 
@@ -45,7 +46,7 @@ const answerMaxBytes = 64 * 1024;
 export function sendGuarded(request: GuardedRequest, options: GuardOptions): Promise<GuardedAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    return Promise.reject(new ForbiddenAddress(reasonText("address_not_http", { protocol: url.protocol })));
+    return Promise.reject(new ForbiddenAddress(newReason("address_not_http", { protocol: url.protocol })));
   const hostname = url.hostname.replace(/^\[|\]$/g, "");
   const allowInternal = options.allowInternal || options.trusted?.includes(url.origin) === true;
   if (isIP(hostname) !== 0 && !allowInternal && isInternalAddress(hostname))
@@ -101,5 +102,5 @@ function checkedLookup(allowInternal: boolean): LookupFunction {
 }
 
 function forbidden(address: string): ForbiddenAddress {
-  return new ForbiddenAddress(reasonText("address_internal", { address }));
+  return new ForbiddenAddress(newReason("address_internal", { address }));
 }

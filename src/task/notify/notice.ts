@@ -2,6 +2,7 @@ import type { DeliverySummary } from "../../model/delivery.ts";
 import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
 import { type LogLine, type Task, workedMs } from "../../model/task.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import { taskJson } from "../queue/task-json.ts";
 import type { ChatMessage } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
@@ -84,7 +85,7 @@ export function deliveryNotice(
         id,
         status,
         code,
-        reason,
+        reason: renderReason(reason),
         provider,
         event: delivery.event,
         ref,
@@ -112,7 +113,7 @@ export function deliveryNotice(
 export function runnerGoneNotice(
   runner: Pick<Runner, "id" | "name" | "lastSeenAt">,
   project: Project,
-  waiting: string,
+  waiting: Reason,
 ): Notice {
   const lastSeenAt = runner.lastSeenAt?.toISOString() ?? null;
   return {

@@ -9,6 +9,7 @@ import type {
   OutgoingCall,
   OutgoingCallKeeper,
 } from "../../model/outgoing-call.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import { laneOf } from "./commit-status.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 import { maxCalls } from "./store-calls.ts";
@@ -118,15 +119,23 @@ export function buildOutbox(options: OutboxOptions) {
       triedHere.delete(call.id);
       return calls.delete(call.id);
     }
-    const about = { kind: call.kind, host: hostOf(call.url), fault: result.fault, nextTryInMs: waitMs };
+    const about = {
+      kind: call.kind,
+      host: hostOf(call.url),
+      fault: renderReason(result.fault),
+      nextTryInMs: waitMs,
+    };
     log.debug(about, "an outgoing call was not taken");
     await calls.putOff(call, after(options.now(), waitMs));
     rouse.abort();
   }
 
-  function giveUp(call: NewOutgoingCall, fault: string): void {
+  function giveUp(call: NewOutgoingCall, fault: Reason): void {
     options.counted(call.kind, "failed");
-    log.warn({ kind: call.kind, host: hostOf(call.url), fault }, "an outgoing call was given up");
+    log.warn(
+      { kind: call.kind, host: hostOf(call.url), fault: renderReason(fault) },
+      "an outgoing call was given up",
+    );
   }
 
   function drop(call: CallAddress): void {

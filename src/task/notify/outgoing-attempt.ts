@@ -1,6 +1,6 @@
-import { messageOf } from "../../errors.ts";
+import { thrownReason } from "../../errors.ts";
 import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import { visibleText } from "../../visible-text.ts";
 import { isChatFormat } from "./chat-formats.ts";
 import { chatAnswerFault } from "./chat-request.ts";
@@ -13,7 +13,7 @@ export interface AttemptResult {
   /** Null: there was no response. */
   status: number | null;
   /** Why it was not delivered; empty: it was delivered. */
-  fault: string;
+  fault: Reason;
   /** A further attempt would not change the result. */
   isFinal: boolean;
   /** First characters of the response. */
@@ -41,7 +41,7 @@ export async function attemptCall(
       const found = await send(prepared.lookUp.request, call.kind);
       const next = prepared.lookUp.next(found);
       if (next === "done") return delivered({ status: found.status, body: alreadyThere }, []);
-      if (next === "unknown") return refused(reasonText("notify_look_up"), found, prepared.secrets);
+      if (next === "unknown") return refused(newReason("notify_look_up"), found, prepared.secrets);
       request = next;
     }
     const answer = await send(request, call.kind);
@@ -51,16 +51,16 @@ export async function attemptCall(
     return {
       isDelivered: false,
       status: null,
-      fault: hidden(messageOf(error), prepared?.secrets ?? []),
+      fault: mapTexts(thrownReason(error), (text) => hidden(text, prepared?.secrets ?? [])),
       isFinal: error instanceof ForbiddenAddress || error instanceof Withheld,
       response: "",
     };
   }
 }
 
-function answerFault(proof: string, answer: OutgoingAnswer): string | null {
+function answerFault(proof: string, answer: OutgoingAnswer): Reason | null {
   if (answer.status < 200 || answer.status >= 300)
-    return reasonText("notify_status", { status: answer.status });
+    return newReason("notify_status", { status: answer.status });
   return isChatFormat(proof) ? chatAnswerFault(proof, answer) : null;
 }
 
@@ -68,11 +68,11 @@ function delivered({ status, body }: OutgoingAnswer, secrets: string[]): Attempt
   return { isDelivered: true, status, fault: "", isFinal: false, response: excerpt(body, secrets) };
 }
 
-function refused(fault: string, { status, body }: OutgoingAnswer, secrets: string[]): AttemptResult {
+function refused(fault: Reason, { status, body }: OutgoingAnswer, secrets: string[]): AttemptResult {
   return {
     isDelivered: false,
     status,
-    fault: excerpt(fault, secrets),
+    fault: mapTexts(fault, (text) => excerpt(text, secrets)),
     isFinal: isFinal(status),
     response: excerpt(body, secrets),
   };

@@ -1,10 +1,11 @@
 import type { Clock } from "../../clock.ts";
+import { ReasonError } from "../../errors.ts";
 import { statusApiOf } from "../../git-host/recognise.ts";
 import { parseJson } from "../../json.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
 import { isChatFormat } from "./chat-formats.ts";
@@ -25,7 +26,7 @@ export type Sendable = Pick<
 >;
 
 /** The call must never be sent. */
-export class Withheld extends Error {
+export class Withheld extends ReasonError {
   override readonly name = "Withheld";
 }
 
@@ -64,9 +65,9 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
   /** While the call waited, the repository may have moved to another server with its own token. */
   async function tokenFor(call: Sendable): Promise<string> {
     const token = await secretOf(call.projectId, reservedSecrets.status);
-    if (token === null) throw new Withheld(reasonText("notify_no_token"));
+    if (token === null) throw new Withheld(newReason("notify_no_token"));
     const project = await projects.byId(call.projectId);
-    if (project === null || !isStatusAddressOf(project, call)) throw new Withheld(reasonText("notify_moved"));
+    if (project === null || !isStatusAddressOf(project, call)) throw new Withheld(newReason("notify_moved"));
     return token;
   }
 
@@ -83,7 +84,7 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     const { projectId, targetId, messageId, proof } = call;
     const addresses = await openAddresses(projects, secrets, projectId, targetId === null ? [] : [targetId]);
     const address = addresses.get(targetId ?? "");
-    if (address === undefined) throw new Withheld(reasonText("notify_removed"));
+    if (address === undefined) throw new Withheld(newReason("notify_removed"));
     const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
     if (isChatFormat(proof)) {
       const { url, body } = chatRequest(proof, address, call.body, clock.now());

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { NotifyTarget, Project } from "../../model/project.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { testNotice } from "./notice.ts";
 import { notificationCall } from "./notifications.ts";
 import type { OutboxOptions } from "./outbox.ts";
@@ -29,7 +29,7 @@ export function buildTestMessages(parts: {
     if (waitMs !== null)
       throw new Fault(
         "too_many",
-        reasonText("test_messages", { limit: testsPerMinute, seconds: wholeSeconds(waitMs) }),
+        newReason("test_messages", { limit: testsPerMinute, seconds: wholeSeconds(waitMs) }),
       );
     const context = { now: new Date(parts.clock.now()), consoleUrl: parts.consoleUrl() };
     const call = notificationCall(testNotice(project, username), project, target, context);

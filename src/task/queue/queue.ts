@@ -6,7 +6,7 @@ import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { endStages, hasSideEffects } from "./stages.ts";
 
 /** The data of a new task. Webhook tasks and manual ones differ only in these values. */
@@ -75,8 +75,8 @@ export async function enqueueTask(
 export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
   const isAsked = (name: StageName) => isStageAsked(actions, name);
   if (!stageNames.some(isAsked))
-    throw new Fault("invalid", reasonText("actions_empty"), {
-      fields: [{ field: "actions", message: reasonText("no_stage_left") }],
+    throw new Fault("invalid", newReason("actions_empty"), {
+      fields: [{ field: "actions", message: newReason("no_stage_left") }],
     });
   return stageNames.map((name) => ({
     name,
@@ -106,7 +106,7 @@ export async function supersedeOlder(
   now: Date,
 ): Promise<Task[]> {
   if (project.supersede === "none") return [];
-  const reason = reasonText("superseded_by", { task: task.id });
+  const reason = newReason("superseded_by", { task: task.id });
   const superseded: Task[] = [];
   for (const older of await keepers.tasks.unfinishedOfProject(project.id)) {
     if (older.id === task.id || older.ref !== task.ref || older.approval?.state === "approved") continue;

@@ -1,6 +1,7 @@
 import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
+import { renderReason } from "../../reason/reason.ts";
 
 /** A task that the server has decided about, and its log line with the reason. */
 export interface DecidedTask {
@@ -17,7 +18,7 @@ export async function appendSystemLine(
   at: Date,
 ): Promise<LogLine> {
   const index = await keepers.tasks.nextLogIndex(id);
-  const line: LogLine = { index, stage: "system", at, text: `[${reason}]` };
+  const line: LogLine = { index, stage: "system", at, text: `[${renderReason(reason)}]` };
   await keepers.tasks.appendLog(id, [line]);
   return line;
 }

@@ -1,5 +1,6 @@
 import { type LogLine, type Task, type TaskWait, waitedMs } from "../../model/task.ts";
-import { reasonParts, renderReason } from "../../reason/reason.ts";
+import { renderReason, type Sentence } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 
 /** A task as the API, live messages and notifications write it. */
 export function taskJson(task: Task, queued: { queuePosition?: number; wait?: TaskWait } = {}) {
@@ -21,14 +22,13 @@ export function taskJson(task: Task, queued: { queuePosition?: number; wait?: Ta
       finishedAt: timeJson(stage.finishedAt),
       exitCode: stage.exitCode,
     })),
-    reason: task.reason,
-    reasonParts: reasonParts(task.reason),
+    ...reasonJson({ reason: task.reason }),
     attempt: task.attempt,
     runnerId: task.runnerId,
     rerunOf: task.rerunOf,
     supersededBy: task.supersededBy,
     rollbackTo: task.rollbackTo,
-    rollback: task.rollback,
+    rollback: task.rollback && { ...task.rollback, reason: renderReason(task.rollback.reason) },
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,
     source: task.source,
@@ -45,10 +45,8 @@ export function taskJson(task: Task, queued: { queuePosition?: number; wait?: Ta
 }
 
 /** Why no runner can take it, as text and as parts. */
-export function waitJson(wait: TaskWait | undefined) {
-  if (wait === undefined) return {};
-  const waiting = renderReason(wait.reason);
-  return { waiting, waitingParts: reasonParts(waiting) };
+export function waitJson(wait: TaskWait | undefined): { waiting?: string; waitingParts?: Sentence[] } {
+  return wait === undefined ? {} : reasonJson({ waiting: wait.reason });
 }
 
 /** Without what is pinned, which is long, and what only the server needs. */

@@ -3,7 +3,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { stagesFor, type TaskOrder } from "../queue/queue.ts";
 import { liveReleaseId } from "./release-instruction.ts";
 
@@ -32,8 +32,8 @@ export async function rollbackOrder(
     return { ...orderOf(release, project), source };
   }
   if (toTaskId === null)
-    throw new Fault("conflict", reasonText("no_earlier_release", { project: project.name }));
-  throw new Fault("conflict", reasonText("not_returnable", { id: toTaskId, project: project.name }));
+    throw new Fault("conflict", newReason("no_earlier_release", { project: project.name }));
+  throw new Fault("conflict", newReason("not_returnable", { id: toTaskId, project: project.name }));
 }
 
 async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<Release | null> {
@@ -42,7 +42,7 @@ async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<
   const earlier = releases.filter(({ taskId }) => taskId !== live);
   const working = earlier.filter(({ endedAt }) => endedAt === null);
   if (working.length === 0 && earlier.length > 0)
-    throw new Fault("conflict", reasonText("no_working_release", { project: project.name }));
+    throw new Fault("conflict", newReason("no_working_release", { project: project.name }));
   return working.find((release) => isUsable(release, project)) ?? working[0] ?? null;
 }
 

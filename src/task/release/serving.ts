@@ -1,7 +1,7 @@
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
 import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
 
@@ -22,13 +22,13 @@ export async function noteStage(
   const project = await projects.byId(task.projectId);
   if (!project) return;
   if (!request.endsPrevious) {
-    await projects.setLive(project.id, { liveNote: reasonText("live_deploying", nameOf(task)) });
+    await projects.setLive(project.id, { liveNote: newReason("live_deploying", nameOf(task)) });
     return;
   }
   const live = project.liveTaskId === null ? null : await tasks.byId(project.liveTaskId);
   const liveNote = live
-    ? reasonText("live_replacing", { ...nameOf(task), previous: shortOf(live.commit) })
-    : reasonText("live_replacing_service", nameOf(task));
+    ? newReason("live_replacing", { ...nameOf(task), previous: shortOf(live.commit) })
+    : newReason("live_replacing_service", nameOf(task));
   await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 
@@ -116,16 +116,18 @@ function homeOf(project: Project, { runnerId }: Task): Partial<Pick<Project, "ho
   return { homeRunnerId: project.homeRunnerId ?? runnerId };
 }
 
-function unknownText(task: Task, { liveTaskId }: Project): string {
-  const before = liveTaskId === null ? "" : ` ${reasonText("live_before", { task: liveTaskId })}`;
-  return `${reasonText(task.state === "lost" ? "live_lost" : "live_failed", nameOf(task))}${before}`;
+function unknownText(task: Task, { liveTaskId }: Project): Reason {
+  const now = newReason(task.state === "lost" ? "live_lost" : "live_failed", nameOf(task));
+  return liveTaskId === null ? now : inOrder(now, newReason("live_before", { task: liveTaskId }));
 }
+
+export type RollbackReport = Pick<RollbackRequest, "toTaskId" | "state" | "isProven"> & { reason: Reason };
 
 /** The previous release is restored. Returns the task's reference to it; null: none is known to serve, or none exists. */
 export async function noteRollback(
   { projects, releases }: ServingKeepers,
   task: Task,
-  { toTaskId, state, reason, isProven }: Pick<RollbackRequest, "toTaskId" | "state" | "reason" | "isProven">,
+  { toTaskId, state, reason, isProven }: RollbackReport,
   now: Date,
 ): Promise<Task["rollback"]> {
   const project = await projects.byId(task.projectId);
@@ -153,14 +155,14 @@ function isServing(state: RollbackRequest["state"] | undefined): boolean {
 }
 
 /** For the task, the project, the commit status and notifications: "abc1234 failed; def5678 is serving again." */
-export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<Task["rollback"]>): string {
+export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<Task["rollback"]>): Reason {
   const [failed, back] = [shortOf(task.commit), shortOf(rollback.commit)];
   const values = { failed, serving: back };
   if (rollback.state === "success")
-    return reasonText(rollback.isProven === false ? "put_back" : "rolled_back", values);
-  if (rollback.state === "unneeded") return reasonText("still_serving", values);
-  if (rollback.state === "running") return reasonText("rolling_back", values);
-  return reasonText("rollback_failed", { ...values, detail: rollback.reason });
+    return newReason(rollback.isProven === false ? "put_back" : "rolled_back", values);
+  if (rollback.state === "unneeded") return newReason("still_serving", values);
+  if (rollback.state === "running") return newReason("rolling_back", values);
+  return newReason("rollback_failed", { ...values, detail: rollback.reason });
 }
 
 /** A service that exited soon after its start no longer serves, and its release is not rolled back to. */
@@ -182,7 +184,7 @@ export async function noteOutput(
   if (project.liveTaskId === null) return;
   const live = await tasks.byId(project.liveTaskId);
   if (live?.id !== serviceTaskId && live?.rollbackTo !== serviceTaskId) return;
-  const liveNote = reasonText("live_exited", nameOf(live));
+  const liveNote = newReason("live_exited", nameOf(live));
   await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 

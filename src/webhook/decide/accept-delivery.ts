@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { NormalizedEvent, ProjectState, ProjectStateQuery } from "../../model/delivery.ts";
 import { type Keepers, operation } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
 import { createTask, startOf } from "./create-task.ts";
 import { debounce } from "./debounce.ts";
@@ -97,13 +97,12 @@ function checkedRepository(
   return checkRepository(event, project, config.repositoryCheck, traceOn(trace));
 }
 
-const noEvent: Outcome = { code: "invalid_payload", reason: reasonText("no_event") };
+const noEvent: Outcome = { code: "invalid_payload", reason: newReason("no_event") };
 
-function withAside(decision: Decision, aside: string): Decision {
+function withAside(decision: Decision, aside: Reason): Decision {
   const { outcome } = decision;
-  return aside === ""
-    ? decision
-    : { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
+  const reason = aside === "" ? outcome.reason : inOrder(outcome.reason, aside);
+  return { ...decision, outcome: { ...outcome, reason } };
 }
 
 /** Only the data that the decision depends on. */

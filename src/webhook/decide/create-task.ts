@@ -4,7 +4,7 @@ import { isCommit, toFullRef } from "../../model/git/git-ref.ts";
 import type { Project } from "../../model/project.ts";
 import type { TaskSource } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { coversStages, newTaskOf, placeAtTheEnd, type TaskOrder } from "../../task/queue/queue.ts";
 import { type BuildOrder, type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
@@ -43,9 +43,9 @@ export function createTask(delivery: PassedDelivery): Decision {
   const { kind, config, event, now, state } = delivery;
   const trace = traceOn(delivery.trace);
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
-  const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? reasonText("all_passed") };
+  const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? newReason("all_passed") };
   if (!kind.task) {
-    trace.add("task", "pass", event.rawRef, "", reasonText("task_would_start"));
+    trace.add("task", "pass", event.rawRef, "", newReason("task_would_start"));
     return { outcome };
   }
   const { project, queue } = state;
@@ -58,7 +58,7 @@ export function createTask(delivery: PassedDelivery): Decision {
     rerunOf: null,
     notBefore: startOf(kind, config, event, now),
   };
-  trace.add("task", "pass", order.ref, "", reasonText("task_started"));
+  trace.add("task", "pass", order.ref, "", newReason("task_started"));
   return {
     outcome,
     start: { task: newTaskOf(order, now), place: queue === null ? null : placeAtTheEnd(queue) },

@@ -2,7 +2,7 @@ import type { ProjectState } from "../../model/delivery.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task, TaskSource } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { orderOf, sourceOf } from "./create-task.ts";
 import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 
@@ -21,20 +21,20 @@ export async function debounce(
       "skipped",
       "",
       shown,
-      reasonText(windowSeconds === 0 ? "debounce_off" : "debounce_skipped"),
+      newReason(windowSeconds === 0 ? "debounce_off" : "debounce_skipped"),
     );
     return null;
   }
   const { windowTask } = state;
   if (windowTask === null) {
-    trace.add("debounce", "pass", "", shown, reasonText("debounce_first"));
+    trace.add("debounce", "pass", "", shown, newReason("debounce_first"));
     return null;
   }
   const task = isAlike(delivery, windowTask)
     ? await queuedTask(keepers, windowTask)
     : await olderOfWindow(keepers, delivery);
   if (task?.state !== "queued" || task.approval !== null) {
-    trace.add("debounce", "pass", `task ${windowTask.id}`, shown, reasonText("debounce_full"));
+    trace.add("debounce", "pass", `task ${windowTask.id}`, shown, newReason("debounce_full"));
     return null;
   }
   if (kind.debounce === "shown") {
@@ -43,7 +43,7 @@ export async function debounce(
       "unknown",
       `task ${task.id}`,
       shown,
-      reasonText("debounce_would_merge", { task: task.id }),
+      newReason("debounce_would_merge", { task: task.id }),
     );
     return null;
   }
@@ -91,8 +91,8 @@ function mergeInto({ config, state, event, trace }: PassedDelivery, into: Task, 
   const merged = { task: into.id, window: shown };
   const displaced = displacement(into, order, keeps);
   const reason = displaced
-    ? reasonText("debounce_merged_instead", { ...merged, ...displaced })
-    : reasonText("debounce_merged", merged);
+    ? newReason("debounce_merged_instead", { ...merged, ...displaced })
+    : newReason("debounce_merged", merged);
   traceOn(trace).add("debounce", "stop", `task ${into.id}`, shown, reason);
   return {
     outcome: { code: "debounced", reason },

@@ -3,6 +3,7 @@ import type { ProviderName } from "../../git-host/hosts.ts";
 import type { NormalizedEvent, ProjectState, TraceResult, TraceStep } from "../../model/delivery.ts";
 import type { NewTask, Task } from "../../model/task.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
+import { mapTexts, type Reason } from "../../reason/reason.ts";
 import type { QueuePlace } from "../../task/queue/queue.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";
@@ -43,7 +44,7 @@ export interface PendingDelivery {
   body: string;
   event: NormalizedEvent | null;
   /** Why the body contains no event; "" if it contains one. */
-  problem: string;
+  problem: Reason;
 
   /** When the push arrived first; null: now. */
   pushedAt: Date | null;
@@ -57,7 +58,7 @@ export interface FilteredDelivery extends PendingDelivery {
   /** Why the filters stop it; null: they do not. */
   stoppedBy: Outcome | null;
   /** A sentence that names the refs of the push that were not chosen; "" if there are none. */
-  aside: string;
+  aside: Reason;
   filterTrace: TraceStep[];
   /** Whether the tips of refs are stored, for polls. */
   keepsTip: boolean;
@@ -120,7 +121,7 @@ export function newDelivery(
 /** Adds steps of the decision to a list, in order: input, rule and result of each. */
 export interface Trace {
   readonly steps: TraceStep[];
-  add(step: string, result: TraceResult, value: string, pattern: string, detail: string): void;
+  add(step: string, result: TraceResult, value: string, pattern: string, detail: Reason): void;
 }
 
 /** Longer values are truncated: the trace is for people. */
@@ -130,7 +131,7 @@ export function traceOn(steps: TraceStep[]): Trace {
   return {
     steps,
     add(step, result, value, pattern, detail) {
-      steps.push({ step, result, value: cut(value), pattern: cut(pattern), detail: cut(detail) });
+      steps.push({ step, result, value: cut(value), pattern: cut(pattern), detail: mapTexts(detail, cut) });
     },
   };
 }

@@ -2,7 +2,7 @@ import { gitHostOf } from "../../git-host/hosts.ts";
 import type { NormalizedEvent, ProjectStateQuery, SameRefTask } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { coversStages, stagesFor } from "../../task/queue/queue.ts";
 import { actionsFor, orderOf, sourceOf } from "./create-task.ts";
 import { type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
@@ -48,7 +48,7 @@ export async function joinReported(
     ...orderOf(config, project, event),
     ...(isCovered ? {} : { actions: asked, stages: stagesFor(project, asked) }),
   };
-  const reason = reasonText("repeated", { event: nameOf(earlier.source), task: into.id });
+  const reason = newReason("repeated", { event: nameOf(earlier.source), task: into.id });
   traceOn(delivery.trace).add("repeat", "stop", `task ${into.id}`, event.rawRef, reason);
   return {
     outcome: { code: "duplicate", reason },
@@ -82,7 +82,7 @@ export async function joinPolled(
   if (kind.tip !== "live" || !tip?.polledTaskId || tip.commit !== event.commit?.toLowerCase()) return null;
   const into = await keepers.tasks.byId(tip.polledTaskId);
   if (into === null || !isUseful(into) || askedCommit(into) !== tip.commit) return null;
-  const reason = reasonText("poll_found", { task: into.id });
+  const reason = newReason("poll_found", { task: into.id });
   traceOn(trace).add("poll", "stop", tip.commit, `task ${into.id}`, reason);
   return { outcome: { code: "duplicate", reason }, merge: { into, order: null, isDisplaced: false } };
 }

@@ -1,5 +1,5 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
@@ -17,8 +17,8 @@ export function matchEvent(event: NormalizedEvent, rules: Rules, trace: Trace): 
   const allowed = rules.events.join(", ");
   const isAllowed = event.event !== null && rules.events.includes(event.event);
   const detail = isAllowed
-    ? reasonText("event_allowed")
-    : reasonText("event_not_listed", { event: event.event ?? "null", events: allowed });
+    ? newReason("event_allowed")
+    : newReason("event_not_listed", { event: event.event ?? "null", events: allowed });
   trace.add("event", isAllowed ? "pass" : "stop", event.event ?? "", allowed, detail);
   return isAllowed ? null : { code: "event_not_allowed", reason: detail };
 }

@@ -1,7 +1,7 @@
 import { refChangeOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { type FilteredDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";
@@ -84,8 +84,8 @@ export function applyFilters(
   const others = judged.filter((each) => each !== chosen);
   const trace = traceOn([]);
   for (const { candidate, stoppedBy } of others.slice(0, maxTraced)) {
-    const why = stoppedBy?.reason ?? reasonText("one_ref_only");
-    trace.add("other ref", "skipped", candidate.rawRef, "", reasonText("not_built", { why }));
+    const why = stoppedBy?.reason ?? newReason("one_ref_only");
+    trace.add("other ref", "skipped", candidate.rawRef, "", newReason("not_built", { why }));
   }
   const otherRefs = others.map(({ candidate }) => refChangeOf(candidate));
   return {
@@ -99,12 +99,12 @@ export function applyFilters(
 /** More names would hide the rest of the reason. */
 const maxNamed = 5;
 
-function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: boolean): string {
+function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: boolean): Reason {
   const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";
   const named = others
     .slice(0, maxNamed)
     .map(({ ref, refType }) => (refType === "tag" ? `tag ${ref}` : ref))
     .join(", ");
-  if (isTooComplex) return reasonText("aside_too_complex", { refs: named + more });
-  return reasonText(isBuilt ? "aside_others" : "aside_none", { refs: named + more });
+  if (isTooComplex) return newReason("aside_too_complex", { refs: named + more });
+  return newReason(isBuilt ? "aside_others" : "aside_none", { refs: named + more });
 }

@@ -1,6 +1,6 @@
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
 import type { Task, TaskWait } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { QueuePlace } from "../../task/queue/queue.ts";
 
 /** HTTP status and delivery status of every code. */
@@ -35,20 +35,20 @@ export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...Delivery
 export interface Outcome {
   code: DeliveryCode;
   /** For people, in the record and, unless `told` is set, in the response. */
-  reason: string;
+  reason: Reason;
   /** The text for the sender where the reason would help an attacker. */
-  told?: string;
+  told?: Reason;
   retryAfterSeconds?: number;
 }
 
-/** The response body of the specification, and `code`. */
+/** The response body of the specification, and `code`. The texts are rendered when it is sent. */
 export interface DeliveryAnswer {
   deliveryId: number;
   taskId?: number;
   mergedIntoTaskId?: number;
   status: DeliveryStatus;
-  reason: string;
-  message: string;
+  reason: Reason;
+  message: Reason;
   queued: boolean;
   queuePosition?: number;
   code: DeliveryCode;
@@ -61,15 +61,14 @@ export interface Answer {
 }
 
 /**
- * Reasons quote the sender and appear in lists. A sentence of ours with a ref and many patterns is shorter than this.
+ * Reasons quote the sender and appear in lists. A value that a project sets, such as many patterns, is shorter than this.
  */
 const maxReasonLength = 2_000;
 
-/** Cut in the middle, where the quoted text is: beginning and end are ours. */
-export function shortReason(reason: string): string {
-  if (reason.length <= maxReasonLength) return reason;
-  const half = maxReasonLength / 2;
-  return `${reason.slice(0, half)}…${reason.slice(-half)}`.toWellFormed();
+export function shortReason(reason: Reason): Reason {
+  return mapTexts(reason, (text) =>
+    text.length <= maxReasonLength ? text : `${text.slice(0, maxReasonLength)}…`.toWellFormed(),
+  );
 }
 
 /** Whether a delivery was rejected or failed before the rules were applied. */
@@ -103,11 +102,11 @@ export function taskFieldsOf(
   const fields = { taskId: id, queued: true, queuePosition: position };
   // The Git host is informed only of a lasting reason, not of a runner that still has to connect.
   if (wait?.isLasting)
-    return { ...fields, message: reasonText("sent_waiting", { ...named, why: wait.reason }) };
-  if (queued) return { ...fields, message: reasonText("sent_queued", named) };
+    return { ...fields, message: newReason("sent_waiting", { ...named, why: wait.reason }) };
+  if (queued) return { ...fields, message: newReason("sent_queued", named) };
   const message =
     notBefore === null
-      ? reasonText("sent", { task: id })
-      : reasonText("sent_later", { task: id, time: notBefore.toISOString() });
+      ? newReason("sent", { task: id })
+      : newReason("sent_later", { task: id, time: notBefore.toISOString() });
   return { taskId: id, message };
 }

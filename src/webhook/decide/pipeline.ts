@@ -3,7 +3,7 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
 import type { TaskAnnouncer } from "../../task/queue/queue.ts";
 import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
@@ -143,14 +143,14 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         "a delivery could not be recorded",
       );
       metrics.recorded("failed", "internal_error");
-      return answerOf({ code: "internal_error", reason: reasonText("not_recorded") }, 0);
+      return answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0);
     }
   }
 
   /** After a rollback, the failure gets its own record. */
   async function fail(delivery: PendingDelivery, error: unknown): Promise<Answer> {
     log.error({ error: messageOf(error), projectId: delivery.projectId }, "a delivery failed");
-    const reason = error instanceof Fault ? error.message : reasonText("unexpected_error");
+    const reason = error instanceof Fault ? error.reason : newReason("unexpected_error");
     return refuse(delivery, { code: "internal_error", reason, told: "The delivery could not be handled." });
   }
 
@@ -174,7 +174,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       const delivery = filtered(hook, newDelivery(kind, now, { event }));
       const input = { delivery, sharedLimit: null, countsPlace: false };
       const state = await store.deliveries.projectState(stateQuery(input, now));
-      if (state === null) throw new Fault("not_found", reasonText("project_gone"));
+      if (state === null) throw new Fault("not_found", newReason("project_gone"));
       const { outcome } = await decide(store, input, state, now);
       return { event: delivery.event ?? event, outcome, trace: delivery.trace };
     },
@@ -183,7 +183,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-function unreadable(problem: string): Omit<Filtered, "event"> {
+function unreadable(problem: Reason): Omit<Filtered, "event"> {
   const trace = traceOn([]);
   trace.add("payload", "stop", "", "a JSON object", problem);
   return { stoppedBy: { code: "invalid_payload", reason: problem }, aside: "", filterTrace: trace.steps };
@@ -195,27 +195,27 @@ function isProjectGone(error: unknown): boolean {
 }
 
 export function notEnabled(trace: Trace): Outcome {
-  const reason = reasonText("not_enabled");
+  const reason = newReason("not_enabled");
   trace.add("enabled", "stop", "", "", reason);
   return { code: "webhook_disabled", reason };
 }
 
 const endpointGone: Outcome = {
   code: "endpoint_not_found",
-  reason: reasonText("endpoint_gone"),
+  reason: newReason("endpoint_gone"),
 };
 
 /** No record: the delivery that handled the ref has one. */
 const overtaken: Outcome = {
   code: "duplicate",
-  reason: reasonText("overtaken"),
+  reason: newReason("overtaken"),
 };
 
 function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);
   return {
     code: "lock_timeout",
-    reason: reasonText("lock_timeout", { seconds }),
+    reason: newReason("lock_timeout", { seconds }),
     retryAfterSeconds: seconds,
   };
 }

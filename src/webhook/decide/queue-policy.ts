@@ -1,4 +1,4 @@
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 
 /** Filter step 6: with queuePolicy skip, a project with an unfinished task accepts no further one. */
@@ -6,15 +6,15 @@ export function applyQueuePolicy({ kind, config, state, ...delivery }: PassedDel
   const { queuePolicy } = config;
   const trace = traceOn(delivery.trace);
   if (queuePolicy === "always") {
-    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_open"));
+    trace.add("queue", "pass", "", queuePolicy, newReason("queue_open"));
     return null;
   }
   const busy = state.unfinished;
   if (busy === null) {
-    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_free"));
+    trace.add("queue", "pass", "", queuePolicy, newReason("queue_free"));
     return null;
   }
-  const reason = reasonText("queue_busy", { task: busy.id, state: busy.state });
+  const reason = newReason("queue_busy", { task: busy.id, state: busy.state });
   trace.add(
     "queue",
     kind.queuePolicy === "shown" ? "unknown" : "stop",

@@ -1,6 +1,6 @@
 import type { NormalizedEvent, ProjectState, ProjectStateQuery, RateBucket } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
@@ -30,7 +30,7 @@ export function rateLimited(
   waitMs: number,
   trace: Trace,
 ): Outcome {
-  const reason = reasonText(bucket === "listed" ? "rate_limited" : "rate_limited_unlisted", {
+  const reason = newReason(bucket === "listed" ? "rate_limited" : "rate_limited_unlisted", {
     limit: limitPerMinute,
   });
   trace.add("rate", "stop", "", `${limitPerMinute} a minute`, reason);
@@ -38,7 +38,7 @@ export function rateLimited(
 }
 
 export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Trace): void {
-  const detail = reasonText(bucket === "listed" ? "within_rate" : "within_rate_unlisted");
+  const detail = newReason(bucket === "listed" ? "within_rate" : "within_rate_unlisted");
   trace.add("rate", "pass", "", `${limitPerMinute} a minute`, detail);
 }
 

@@ -9,7 +9,7 @@ import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import { type Keepers, type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { inOrder, mapTexts, newReason } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
@@ -41,7 +41,7 @@ export function recordOf(
     commit_message: commitMessageOf(event?.message ?? ""),
     author: fieldOf(event?.author ?? ""),
     status,
-    reason: visible(shortReason(outcome.reason)),
+    reason: mapTexts(shortReason(outcome.reason), visible),
     task_id: 0,
     remote_ip: delivery.remoteIp,
     body: delivery.body,
@@ -74,7 +74,7 @@ export function withBoundedEvent(delivery: PendingDelivery): PendingDelivery {
   const bounded = {
     ...rest,
     paths: null,
-    pathsUnknownBecause: reasonText("paths_unproven"),
+    pathsUnknownBecause: newReason("paths_unproven"),
     message: cutAtBytes(event.message, maxUnprovenMessageBytes),
   };
   return { ...delivery, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };
@@ -207,8 +207,8 @@ export const recordRefusal = operation(
 export function withReplacedBy<D extends DeliverySummary & { trace?: TraceStep[] }>(delivery: D): D {
   const { replaced_by, reason, trace } = delivery;
   if (replaced_by === null) return delivery;
-  const detail = reasonText("replaced", { delivery: replaced_by });
-  const named = { ...delivery, reason: `${reason} ${detail}` };
+  const detail = newReason("replaced", { delivery: replaced_by });
+  const named = { ...delivery, reason: inOrder(reason, detail) };
   if (trace === undefined) return named;
   const step: TraceStep = {
     step: "replaced",

@@ -1,7 +1,7 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Rules, textOf } from "./rules.ts";
@@ -10,19 +10,19 @@ import { type Rules, textOf } from "./rules.ts";
 const shortCommit = /^[0-9a-f]{4,64}$/i;
 
 export function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
-  const stop = (value: string, reason: string): Outcome => {
+  const stop = (value: string, reason: Reason): Outcome => {
     trace.add("ref", "stop", value, "", reason);
     return { code: "ref_invalid", reason };
   };
-  if (event.ref === "") return stop("", reasonText("no_ref"));
-  if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref)) return stop(event.rawRef, reasonText("ref_unsafe"));
+  if (event.ref === "") return stop("", newReason("no_ref"));
+  if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref)) return stop(event.rawRef, newReason("ref_unsafe"));
   const target = event.mergeRequest?.targetBranch ?? "";
-  if (target !== "" && !isSafeRef(target)) return stop(target, reasonText("ref_unsafe"));
+  if (target !== "" && !isSafeRef(target)) return stop(target, newReason("ref_unsafe"));
   const outside = outsideOf(event);
   if (outside !== null) return stop(event.rawRef, outside);
   const { commit } = event;
   if (commit !== null && !isCommit(commit) && !shortCommit.test(commit))
-    return stop(commit, reasonText("commit_invalid"));
+    return stop(commit, newReason("commit_invalid"));
   return null;
 }
 
@@ -30,16 +30,16 @@ export function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | 
  * Why a ref is neither a branch nor a tag; null: it is one. Git hosts keep the code of forks in special refs such as
  * refs/pull/7/head, which outsiders can create: only a merge request may name one, and only if forks are allowed.
  */
-function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
+function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): Reason | null {
   if (mergeRequest?.fromFork) return null;
-  if (!isBranchOrTag(rawRef)) return reasonText("ref_outside", { ref: rawRef });
-  if (toShortRef(rawRef).startsWith("refs/")) return reasonText("ref_nested", { ref: rawRef });
+  if (!isBranchOrTag(rawRef)) return newReason("ref_outside", { ref: rawRef });
+  if (toShortRef(rawRef).startsWith("refs/")) return newReason("ref_nested", { ref: rawRef });
   return null;
 }
 
 export function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
   if (!event.mergeRequest?.fromFork) return null;
-  const detail = reasonText(rules.allowForks ? "fork_allowed" : "fork_not_allowed");
+  const detail = newReason(rules.allowForks ? "fork_allowed" : "fork_not_allowed");
   trace.add("fork", rules.allowForks ? "pass" : "stop", event.mergeRequest.sourceBranch, "", detail);
   return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
 }
@@ -57,19 +57,19 @@ export function matchRef(
   const names = namesOf(event);
   const shown = event.mergeRequest ? `${event.mergeRequest.targetBranch} ← ${event.ref}` : event.ref;
   if (patterns.length === 0) {
-    trace.add(noun, "pass", shown, "", reasonText(`no_${noun}_filter`));
+    trace.add(noun, "pass", shown, "", newReason(`no_${noun}_filter`));
     return null;
   }
   const hit = patterns.find(({ matches }) => names.some((name) => matches(name, work)));
   const listed = textOf(patterns);
   if (hit) {
-    trace.add(noun, "pass", shown, hit.text, reasonText(`${noun}_matches`, { pattern: hit.text }));
+    trace.add(noun, "pass", shown, hit.text, newReason(`${noun}_matches`, { pattern: hit.text }));
     return null;
   }
   const reason =
     work.left < 0
-      ? reasonText(`${noun}_too_complex`, { ref: shown })
-      : reasonText(`${noun}_not_matched`, { ref: shown, patterns: listed });
+      ? newReason(`${noun}_too_complex`, { ref: shown })
+      : newReason(`${noun}_not_matched`, { ref: shown, patterns: listed });
   trace.add(noun, "stop", shown, listed, reason);
   return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };
 }

@@ -4,7 +4,7 @@ import type { NormalizedEvent } from "../../model/delivery.ts";
 import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import type { RepositoryCheck } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -24,10 +24,10 @@ export function checkRepository(
   if (other === null) return null;
   const values = { other, own: project.git.url };
   if (check === "warn") {
-    trace.add("repository", "unknown", other, project.git.url, reasonText("repository_warned", values));
+    trace.add("repository", "unknown", other, project.git.url, newReason("repository_warned", values));
     return null;
   }
-  const reason = reasonText("repository_mismatch", values);
+  const reason = newReason("repository_mismatch", values);
   trace.add("repository", "stop", other, project.git.url, reason);
   return { code: "repository_mismatch", reason };
 }

@@ -1,5 +1,5 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
@@ -9,7 +9,7 @@ export function matchKeyword(event: NormalizedEvent, rules: Rules, trace: Trace)
   const message = event.message.toLowerCase();
   const found = rules.skipKeywords.find((keyword) => message.includes(keyword.toLowerCase()));
   const keyword = found ?? rules.skipKeywords.join(", ");
-  const detail = reasonText(found === undefined ? "keyword_absent" : "keyword_found", { keyword });
+  const detail = newReason(found === undefined ? "keyword_absent" : "keyword_found", { keyword });
   trace.add("keyword", found === undefined ? "pass" : "stop", firstLineOf(event.message), keyword, detail);
   return found === undefined ? null : { code: "skip_keyword", reason: detail };
 }

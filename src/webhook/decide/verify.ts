@@ -3,7 +3,7 @@ import { proofOf } from "../../git-host/git-host.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { isSignedBy, type SignedRequest } from "../../git-host/proof/proof.ts";
 import { diagnose } from "../../git-host/signature-doctor.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { DeliveryRequest, Trace } from "./delivery.ts";
 import type { Hook } from "./locate.ts";
 import type { Outcome } from "./outcome.ts";
@@ -36,14 +36,14 @@ export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): b
 /** The only text that a sender gets, whatever the cause is. */
 const signatureFailed = "The signature failed.";
 
-export function signatureInvalid({ config }: Hook, why: string, trace: Trace): Outcome {
-  const reason = reasonText("signature_failed", { why });
+export function signatureInvalid({ config }: Hook, why: Reason, trace: Trace): Outcome {
+  const reason = newReason("signature_failed", { why });
   trace.add("signature", "stop", "", config.provider, reason);
   return { code: "signature_invalid", reason, told: signatureFailed };
 }
 
 /** Which mistake a failed signature looks like. */
-export function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string {
+export function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): Reason {
   const secrets = hook.secrets();
   return diagnose({
     secrets: secrets.accepted(nowMs),

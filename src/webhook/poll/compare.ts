@@ -3,7 +3,7 @@ import { normalized, pollEvent, refFieldsOf } from "../../git-host/delivery/norm
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters, newFilterWork } from "../decide/filters.ts";
@@ -22,7 +22,7 @@ export interface Comparison {
   pushed: { ref: string; tip: RemoteRef; before: string | null }[];
   /** Tips that are only stored, or deleted. */
   found: FoundTip[];
-  note: string;
+  note: Reason;
 }
 
 /** The filters that select refs. If they change, newly selected refs are not new pushes. */
@@ -108,14 +108,14 @@ async function choose(
 
 const maxNamed = 5;
 
-function passedOverNote(refs: readonly string[]): string {
+function passedOverNote(refs: readonly string[]): Reason {
   if (refs.length === 0) return "";
   const named = refs.slice(0, maxNamed).join(", ");
   return refs.length > maxNamed
-    ? reasonText("poll_first_more", { refs: named, more: refs.length - maxNamed })
-    : reasonText("poll_first", { refs: named });
+    ? newReason("poll_first_more", { refs: named, more: refs.length - maxNamed })
+    : newReason("poll_first", { refs: named });
 }
 
-function surplusNote(surplus: number): string {
-  return surplus === 0 ? "" : reasonText("poll_surplus", { count: surplus, limit: maxRefs });
+function surplusNote(surplus: number): Reason {
+  return surplus === 0 ? "" : newReason("poll_surplus", { count: surplus, limit: maxRefs });
 }

@@ -1,5 +1,6 @@
 import type { RefTip } from "../../model/ref-tip.ts";
 import { operation } from "../../model/store.ts";
+import type { Reason } from "../../reason/reason.ts";
 
 interface PollRequest {
   holder: string;
@@ -51,8 +52,8 @@ export interface PollResult {
   everyMs: number;
   /** False: the server stops, and the next one may poll at once. */
   isDone: boolean;
-  error: string;
-  note: string;
+  error: Reason;
+  note: Reason;
 }
 
 /**

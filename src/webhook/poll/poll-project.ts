@@ -4,7 +4,7 @@ import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
@@ -69,7 +69,7 @@ export async function pollProject(hold: Hold, options: PollOptions): Promise<Fou
     return await pollHook(hook, remote, options);
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
-    return { found: [], basis: null, error: errorText(error.message), note: "" };
+    return { found: [], basis: null, error: errorOf(error), note: "" };
   } finally {
     remote?.close();
   }
@@ -86,10 +86,10 @@ async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promi
   const refs = kinds.length === 0 ? new Map() : await remote.refs(kinds);
   const { pushed, found, note } = await compare(hook, refs, stored, poll, version);
   const basis = { url: project.git.url, version, scope: scopeOf(rules) };
-  let error = "";
+  let error: Reason = "";
   for (const entry of pushed) {
     if (performance.now() > endsAt) {
-      error ||= reasonText("poll_long");
+      error ||= newReason("poll_long");
       break;
     }
     try {
@@ -97,7 +97,7 @@ async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promi
       if (unfit !== null) found.push(unfit);
     } catch (problem) {
       if (!(problem instanceof RemoteError)) throw problem;
-      error ||= errorText(problem.message);
+      error ||= errorOf(problem);
     }
   }
   return { found, basis, error, note };
@@ -125,10 +125,10 @@ async function deliver(
     comparedTip: { commit: before },
   });
   const value = `${ref} ${fetched.commit}`;
-  const detail = reasonText("polled", { before: before ?? "nothing" });
+  const detail = newReason("polled", { before: before ?? "nothing" });
   traceOn(delivery.trace).add("poll", "pass", value, tip.commit, detail);
   const { body } = await pipeline.decide(hook, delivery);
-  if (isRefused(body)) throw new RemoteError(reasonText("poll_not_delivered", { ref, why: body.reason }));
+  if (isRefused(body)) throw new RemoteError(newReason("poll_not_delivered", { ref, why: body.reason }));
   return null;
 }
 
@@ -142,7 +142,7 @@ function bodyOf(hook: Hook, ref: string, before: string | null, commit: RemoteCo
 async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollOptions) {
   const { url } = project.git;
   const fault = gitUrlFault(url, gitUrlRules);
-  if (fault !== null) throw new RemoteError(reasonText("git_url_refused", { why: fault }));
+  if (fault !== null) throw new RemoteError(newReason("git_url_refused", { why: fault }));
   const stored = await store.projects.secrets(project.id);
   const sealed = stored.find(({ name }) => name === reservedSecrets.credential);
   const access = gitAccessOf(url, gitUrlRules);
@@ -152,14 +152,16 @@ async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollO
     const credential = JSON.parse(secrets.open(purpose, sealed.ciphertext)) as GitCredential;
     return { url, ...access, credential };
   } catch {
-    throw new RemoteError(reasonText("poll_credential"));
+    throw new RemoteError(newReason("poll_credential"));
   }
 }
 
-/** One line without control characters; the host may have written a part of it. */
-function errorText(message: string): string {
-  return message
-    .toWellFormed()
-    .replaceAll(/\p{Cc}+/gu, " ")
-    .slice(0, maxErrorLength);
+/** Without control characters; the host may have written a part of it. */
+function errorOf({ reason }: RemoteError): Reason {
+  return mapTexts(reason, (text) =>
+    text
+      .toWellFormed()
+      .replaceAll(/\p{Cc}+/gu, " ")
+      .slice(0, maxErrorLength),
+  );
 }

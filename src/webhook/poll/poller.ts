@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Poll } from "../../model/ref-tip.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { finishPoll, type TakenPoll, takePolls } from "./poll-operations.ts";
 import { type PollOptions, pollProject } from "./poll-project.ts";
 
@@ -85,7 +85,7 @@ export function buildPoller(options: PollerOptions): Poller {
     const found = await pollProject({ projectId, stop: closing.signal, extend }, options).catch(
       (error: unknown) => ({
         ...nothing,
-        error: reasonText("poll_failed", { why: messageOf(error).slice(0, 300) }),
+        error: newReason("poll_failed", { why: messageOf(error).slice(0, 300) }) as Reason,
       }),
     );
     clearInterval(extending);
@@ -96,7 +96,7 @@ export function buildPoller(options: PollerOptions): Poller {
       const result = { projectId, holder, everyMs, ...nothing, ...found, error, isDone };
       const stored = await store.run(finishPoll, result, lock);
       if (stored === "timeout") log.debug({ projectId }, "the result of a poll was not stored");
-      report(projectId, error);
+      report(projectId, renderReason(error));
     } catch (problem) {
       log.warn({ projectId, error: messageOf(problem) }, "the result of a poll could not be stored");
     }

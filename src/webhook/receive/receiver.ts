@@ -4,7 +4,7 @@ import type { SignedRequest } from "../../git-host/proof/proof.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { newReason } from "../../reason/reason.ts";
 import {
   type DeliveryRequest,
   newDelivery,
@@ -90,7 +90,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const trace = traceOn(delivery.trace);
     const usable = cached.config.enabled ? cached : await currentHook(cached, request, delivery);
     if ("body" in usable) return usable;
-    trace.add("enabled", "pass", "", "", reasonText("enabled"));
+    trace.add("enabled", "pass", "", "", newReason("enabled"));
     const body = await request.readBody();
     if (body instanceof Uint8Array) {
       const known = usable === cached ? delivery : located(usable, request, delivery);
@@ -124,7 +124,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const waitMs = rates.listed.waitMs(projectId, elapsedMs);
     if (waitMs !== null && floods.isFlooding(originOf(request, projectId, "verified"), elapsedMs))
       return refuse(request, delivery, rateLimited(limitPerMinute, "listed", waitMs, trace), "verified");
-    trace.add("size", "pass", `${body.byteLength} bytes`, `${options.maxBodyKB} KB`, reasonText("size_ok"));
+    trace.add("size", "pass", `${body.byteLength} bytes`, `${options.maxBodyKB} KB`, newReason("size_ok"));
     const signed = signedRequestOf(request, body);
     const isVerifiedBy = (hook: Hook) => isVerified(hook, signed, nowMs);
     const readBy = (hook: Hook) =>
@@ -167,8 +167,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       return refuse(request, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
     }
     withinRate(limitPerMinute, bucket, trace);
-    if (hook.config.secret === null) trace.add("signature", "skipped", "", "", reasonText("unsigned"));
-    else trace.add("signature", "pass", "", hook.config.provider, reasonText("signature_ok"));
+    if (hook.config.secret === null) trace.add("signature", "skipped", "", "", newReason("unsigned"));
+    else trace.add("signature", "pass", "", hook.config.provider, newReason("signature_ok"));
     const answer = await pipeline.decide(hook, delivery, readAgain);
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
@@ -190,14 +190,14 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     if (overLimit !== null)
       return refuse(request, delivery, {
         code: "rate_limited",
-        reason: reasonText("failed_signatures", { address: request.limitKey, limit: limitPerMinute }),
+        reason: newReason("failed_signatures", { address: request.limitKey, limit: limitPerMinute }),
         told: "Too many failed signatures; try again later.",
         retryAfterSeconds: wholeSeconds(overLimit),
       });
     const trace = traceOn(delivery.trace);
     withinRate(limitPerMinute, "listed", trace);
     if (floods.isFlooding(originOf(request, delivery.projectId), elapsedMs))
-      return refuse(request, delivery, signatureInvalid(hook, reasonText("signature_flood"), trace));
+      return refuse(request, delivery, signatureInvalid(hook, newReason("signature_flood"), trace));
     const why = diagnosisOf(hook, signed, clock.now());
     return refuse(request, withBoundedEvent(read()), signatureInvalid(hook, why, trace));
   }
@@ -208,7 +208,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(request.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
-      reason: formerProjectId === null ? unknownEndpoint : reasonText("address_reset"),
+      reason: formerProjectId === null ? unknownEndpoint : newReason("address_reset"),
       told: unknownEndpoint,
     };
     traceOn(trace).add("locate", "stop", "", "", outcome.reason);
@@ -233,18 +233,18 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       });
       return own ?? answerOf(outcome, id);
     } catch {
-      return own ?? answerOf({ code: "internal_error", reason: reasonText("not_recorded") }, 0);
+      return own ?? answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0);
     }
   }
 
   return { receive, close: () => floods.settle() };
 }
 
-const unknownEndpoint = reasonText("unknown_endpoint");
-const brokenBody: Outcome = { code: "invalid_payload", reason: reasonText("body_broken") };
+const unknownEndpoint = newReason("unknown_endpoint");
+const brokenBody: Outcome = { code: "invalid_payload", reason: newReason("body_broken") };
 
 function tooLarge(maxBodyKB: number, trace: Trace): Outcome {
-  const reason = reasonText("body_too_large", { limit: maxBodyKB });
+  const reason = newReason("body_too_large", { limit: maxBodyKB });
   trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
   return { code: "body_too_large", reason };
 }
