@@ -196,7 +196,7 @@ describe.skipIf(!podman)("what survives a task", () => {
         .slice(before)
         .map((line) => line.text)
         .join("\n");
-    await scene.run({ build }, {}, { cache, ref: "refs/pull/7/head" });
+    await scene.run({ build }, {}, { cache, ref: "refs/pull/7/head", cacheScope: "fork-7b35605898ef" });
     expect(textSince()).toMatch(/^seen=$/m);
     await scene.run({ build }, {}, { cache });
     expect(textSince()).toContain("seen=1");
