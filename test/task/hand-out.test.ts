@@ -5,6 +5,7 @@ import { messageOf } from "../../src/errors.ts";
 import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
+import { renderReason } from "../../src/reason/reason.ts";
 import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
@@ -100,10 +101,13 @@ describe("a task that is handed out", () => {
         state: "failed",
         stages: ["skipped", "skipped"],
       });
-      expect(await store.tasks.log(id, 0, 10)).toMatchObject([{ stage: "system", text: `[${reason}]` }]);
+      expect(await store.tasks.log(id, 0, 10)).toMatchObject([
+        { stage: "system", text: `[${renderReason(reason)}]` },
+      ]);
     }
-    expect(finished[0]?.reason).toContain("clone URL");
-    expect(finished[1]?.reason).toStartWith("The project's secret TOKEN cannot be opened: ");
+    const [address = "", secret = ""] = finished.map(({ reason }) => renderReason(reason));
+    expect(address).toContain("clone URL");
+    expect(secret).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
 });
 
