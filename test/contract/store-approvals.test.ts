@@ -52,7 +52,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     expect(ended.map(({ task }) => task.id)).toEqual([id]);
     expect(await store.tasks.byId(id)).toMatchObject({
       state: "canceled",
-      reason: "nobody approved it in time",
+      reason: { code: "approval_expired" },
       approval: { state: "expired" },
     });
     expect((await store.tasks.waiting(project.id)).length).toBe(205);
