@@ -161,9 +161,7 @@ describe.each((await availableDatabases()).filter(({ name }) => name === "Postgr
         expect(Number(second.body.taskId)).toBeGreaterThan(claimed);
         const record = await shared.deliveries.byId(Number(second.body.deliveryId));
         const debounce = record?.trace.filter(({ step }) => step === "debounce");
-        expect(debounce).toMatchObject([
-          { result: "pass", detail: "The task of the window can take no more." },
-        ]);
+        expect(debounce).toMatchObject([{ result: "pass", detail: { code: "debounce_full" } }]);
         expect((await shared.tasks.byId(claimed))?.commit).toBeNull();
         expect((await shared.tasks.list({ projectId: id }, { page: 1, pageSize: 10 })).total).toBe(2);
       });
