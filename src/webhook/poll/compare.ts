@@ -3,7 +3,7 @@ import { normalized, pollEvent, refFieldsOf } from "../../git-host/delivery/norm
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
-import { newReason, type Reason } from "../../reason/reason.ts";
+import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters, newFilterWork } from "../decide/filters.ts";
@@ -72,7 +72,7 @@ export async function compare(
       found.push({ ref, commit: tip.commit, expected: before });
     else pushed.push({ ref, tip, before });
   }
-  return { pushed, found, note: [passedOverNote(passedOver), surplusNote(surplus)].join(" ").trim() };
+  return { pushed, found, note: inOrder(passedOverNote(passedOver), surplusNote(surplus)) };
 }
 
 /** The host may have named an annotated tag itself, or only the first digits of a commit. */
