@@ -61,8 +61,7 @@ export class Publisher {
   /** Rejects with Fault "too_large" or "unavailable". Not `async`: each promise costs about 1 µs of the 20 of a publish. */
   publish(request: PublishRequest): Promise<Published> {
     const publishing = this.#append(this.#messageOf(request));
-    if (this.#isDebug) void publishing.then((published) => this.#log(request, published));
-    return publishing;
+    return this.#isDebug ? publishing.then((published) => this.#log(request, published)) : publishing;
   }
 
   /** A repeat of a key returns the id of the first publish and delivers nothing. */
@@ -115,9 +114,10 @@ export class Publisher {
   }
 
   /** Logs everything except the data. */
-  #log({ targetType, target, data }: PublishRequest, published: Published): void {
+  #log({ targetType, target, data }: PublishRequest, published: Published): Published {
     const bytes = Buffer.byteLength(data);
     this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");
+    return published;
   }
 }
 
