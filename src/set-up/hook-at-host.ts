@@ -19,7 +19,7 @@ async function hookWithUrl({ api, origin, call }: HostAccess, path: string, url:
   const { listHooks } = requestsOf(api, path);
   for (let page = 1; page <= maxHookPages; page++) {
     const answer = await call(listHooks(page));
-    const listed = succeeded(answer, origin, "host_list_hooks");
+    const listed = succeeded(answer, origin, newReason("host_list_hooks"));
     const hooks = Array.isArray(listed) ? listed : [];
     const found = hooks.find((json) => api.hookUrl(json) === url);
     if (found !== undefined) return idOf(found);
@@ -43,14 +43,17 @@ export async function putHook(
   const update = async (id: string) => {
     const updated = await call(updateHook(id, wanted));
     if (updated.status === 404) return false;
-    succeeded(updated, origin, "host_change_hook");
+    succeeded(updated, origin, newReason("host_change_hook"));
     return true;
   };
   if (formerId !== null && (await update(formerId))) return { hookId: formerId, isNew: false };
   const sameUrl = await hookWithUrl(access, path, wanted.url);
   if (sameUrl !== null && (await update(sameUrl))) return { hookId: sameUrl, isNew: false };
   const created = await call(createHook(wanted));
-  return { hookId: createdId(succeeded(created, origin, "host_create_hook"), origin), isNew: true };
+  return {
+    hookId: createdId(succeeded(created, origin, newReason("host_create_hook")), origin),
+    isNew: true,
+  };
 }
 
 /** Reads hook and key at the host and compares them with what was created. */
@@ -83,7 +86,7 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
 async function examineKey({ api, origin, call }: HostAccess, path: string, keyId: string) {
   const answer = await call(requestsOf(api, path).readKey(keyId));
   if (answer.status === 404) return { state: "changed" as const, note: newReason("note_key_deleted") };
-  const key = succeeded(answer, origin, "host_show_key");
+  const key = succeeded(answer, origin, newReason("host_show_key"));
   if (idOf(key) !== null && !api.isReadOnlyKey(key))
     return { state: "changed" as const, note: newReason("note_key_pushes") };
   return { state: "ok" as const, note: "" };
@@ -99,9 +102,9 @@ export async function putKey(access: HostAccess, path: string, title: string, pu
   const { api, origin, call } = access;
   const { createKey, readKey, deleteKey } = requestsOf(api, path);
   const created = await call(createKey(title, publicKey));
-  const keyId = createdId(succeeded(created, origin, "host_create_key"), origin);
+  const keyId = createdId(succeeded(created, origin, newReason("host_create_key")), origin);
   try {
-    const read = succeeded(await call(readKey(keyId)), origin, "host_show_key");
+    const read = succeeded(await call(readKey(keyId)), origin, newReason("host_show_key"));
     if (api.isReadOnlyKey(read)) return keyId;
     throw new Fault("conflict", newReason("deploy_key_pushes", { origin }));
   } catch (error) {

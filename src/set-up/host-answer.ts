@@ -1,33 +1,21 @@
 import { Fault } from "../errors.ts";
 import type { HostAnswer } from "../git-host/api/host-api.ts";
 import { at, textAt } from "../git-host/delivery/json-reader.ts";
-import { newReason, type Reason } from "../reason/reason.ts";
+import { newReason, type Reason, type Sentence } from "../reason/reason.ts";
 
 /** Longer waits are not believed. */
 const maxWaitSeconds = 24 * 3600;
 const maxReasonLength = 300;
 const maxIdLength = 64;
 
-/** What a Git host is asked to do. */
-export type HostAct =
-  | "host_create_hook"
-  | "host_change_hook"
-  | "host_create_key"
-  | "host_show_key"
-  | "host_delete_hook"
-  | "host_check_hook"
-  | "host_list_hooks"
-  | "host_user"
-  | "host_list";
-
 /** The JSON of a successful answer; otherwise a fault with the host's reason. */
-export function succeeded(answer: HostAnswer, origin: string, act: HostAct): unknown {
+export function succeeded(answer: HostAnswer, origin: string, act: Sentence): unknown {
   if (answer.status >= 200 && answer.status < 300) return answer.json;
   const retryAfterSeconds = rateLimitSeconds(answer);
   const isTemporary = retryAfterSeconds !== null || answer.status >= 500;
   throw new Fault(
     isTemporary ? "unavailable" : "conflict",
-    newReason("host_failed", { origin, act: newReason(act), why: reasonOf(answer) }),
+    newReason("host_failed", { origin, act, why: reasonOf(answer) }),
     {
       isShown: true,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),

@@ -12,7 +12,6 @@ import type { Secrets } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
 import { newDeployKey } from "./deploy-key.ts";
 import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
-import type { HostAct } from "./host-answer.ts";
 import type { HostAccess } from "./host-client.ts";
 import type { HostTokens, OpenedToken } from "./host-tokens.ts";
 
@@ -112,10 +111,10 @@ export function buildHostHooks(options: HostHooksOptions) {
   }
 
   /** A token of the caller: the token that created the hook, or another one for the same server. */
-  async function accessOf(userId: number, hook: HostHook, act: HostAct): Promise<OpenedToken> {
+  async function accessOf(userId: number, hook: HostHook, act: Sentence): Promise<OpenedToken> {
     const access = await tokens.openForOrigin(userId, hook.kind, hook.origin);
     if (access !== null) return access;
-    throw new Fault("conflict", newReason("own_token_needed", { act: newReason(act), origin: hook.origin }));
+    throw new Fault("conflict", newReason("own_token_needed", { act, origin: hook.origin }));
   }
 
   async function connectOnce(
@@ -189,14 +188,15 @@ export function buildHostHooks(options: HostHooksOptions) {
     },
     /** A check that a user asked for, with a token of that user. */
     async checkFor(userId: number, hook: HostHook): Promise<HostHook> {
-      const access = hook.tokenId === null ? null : await accessOf(userId, hook, "host_check_hook");
+      const access =
+        hook.tokenId === null ? null : await accessOf(userId, hook, newReason("host_check_hook"));
       const found = await examined(hook, access, newReason("note_token_deleted"));
       await store.hostHooks.saveCheck(hook, found);
       return found;
     },
     /** Deletes webhook and deploy key at the host, with a token of the caller. */
     async disconnect(hook: HostHook, userId: number): Promise<void> {
-      const access = await accessOf(userId, hook, "host_delete_hook");
+      const access = await accessOf(userId, hook, newReason("host_delete_hook"));
       const { hookFault, keyFault } = await removeBoth(access, hook);
       if (hookFault === null && keyFault === null) {
         await store.hostHooks.delete(hook.projectId);

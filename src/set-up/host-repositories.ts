@@ -25,7 +25,7 @@ export async function readHostUser({
   call,
 }: HostAccess): Promise<{ id: string; answer: HostAnswer }> {
   const answer = await call({ method: "GET", path: "/user" });
-  const id = idOf(succeeded(answer, origin, "host_user"));
+  const id = idOf(succeeded(answer, origin, newReason("host_user")));
   if (id === null) throw wrongKind(origin);
   return { id, answer };
 }
@@ -42,7 +42,7 @@ export function buildHostRepositories(clock: Clock) {
     let isCut = false;
     for (let page = 1; page <= maxPages; page++) {
       const answer = await call(pageOf(api, api.repositories({ search, userId }), page));
-      const listed = api.repositoriesIn(succeeded(answer, origin, "host_list"));
+      const listed = api.repositoriesIn(succeeded(answer, origin, newReason("host_list")));
       if (listed === null) throw wrongKind(origin);
       items.push(...listed.flatMap((json) => api.readRepository(json) ?? []));
       isCut = hasNextPage(answer, page);
