@@ -1,7 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { isObject } from "../json.ts";
 
-/** Processes that are remembered; the one that was seen first is forgotten first. */
+/** Limit of remembered processes. Above it the oldest is dropped. */
 const maxProcesses = 10_000;
 
 /**

@@ -6,7 +6,7 @@ import { newReason, type Sentence } from "../../reason/reason.ts";
 import type { Dialect } from "../query/dialect.ts";
 import type { Scope } from "../query/scope.ts";
 
-/** The rules that keep `runner` from the tasks of a project, in the order in which people are told of them. */
+/** The rules that keep `runner` from the tasks of a project. If several apply, the first is shown. */
 const rules = {
   wait_group_labels: ({ isSubset }: Dialect) => sql`groups.labels is not null
     and not ${isSubset("projects.labels", sql.ref("groups.labels"))}`,
