@@ -1,9 +1,9 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import pg from "pg";
 import type { Keepers } from "../../src/model/store.ts";
 import { buildKeepers } from "../../src/store/keepers/keepers.ts";
 import { type Dialect, postgresDialect, sqliteDialect } from "../../src/store/query/dialect.ts";
 import { databaseOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
+import { connect } from "../../src/store/sqlite/sqlite-connection.ts";
 
 /** The plan of a query: the tables that are scanned without an index, and the number of rows read. */
 interface Plan {
@@ -25,14 +25,12 @@ export function openPlanner(url: string): Promise<Planner> {
 }
 
 function sqlitePlanner(url: string): Planner {
-  const file = new SqliteFile(url.slice("sqlite:".length));
+  const file = connect(url.slice("sqlite:".length));
   return {
     dialect: sqliteDialect,
-    run: async (statement) => void file.run(statement),
+    run: async (statement) => file.run(statement),
     async explain({ sql, parameters }) {
-      const rows = file.prepare(`explain query plan ${sql}`).all(...(parameters as string[])) as {
-        detail: string;
-      }[];
+      const { rows } = file.execute<{ detail: string }>({ sql: `explain query plan ${sql}`, parameters });
       const lines = rows.map((row) => row.detail);
       // Without a condition a table is read from its newest row up to the limit.
       const isWalk = !sql.includes(" where ") || / from "tasks" order by "tasks"\."id" desc limit /.test(sql);

@@ -1,9 +1,10 @@
-import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { type IsolationLevel, isolationLevels } from "../../model/execution.ts";
 import { seenWithinMs } from "../../model/runner.ts";
 import type { TaskWait } from "../../model/task.ts";
 import { newReason, type Sentence } from "../../reason/reason.ts";
 import type { Dialect } from "../query/dialect.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
 import type { Scope } from "../query/scope.ts";
 
 /** The rules that keep `runner` from the tasks of a project. If several apply, the first is shown. */
@@ -59,16 +60,11 @@ interface KeptAway {
   group_labels: string | null;
 }
 
-/** Why the tasks of these projects wait, by project; with `runnerId` as if there were no other runner. */
-export async function waitsOf(
-  { db, dialect }: Scope,
-  projectIds: readonly number[],
-  now: Date,
-  runnerId?: number,
-): Promise<Record<number, TaskWait>> {
-  if (projectIds.length === 0) return {};
-  const isAsked: RawBuilder<SqlBool> = runnerId === undefined ? sql`true` : sql`runner.id = ${runnerId}`;
-  const { rows } = await sql<KeptAway>`select paired.id, paired.rule, paired.home_runner_id, paired.labels,
+/** For every accepted delivery, so its text is compiled once. */
+const selectKeptAway = fixedQuery<{ project_ids: readonly number[]; runner_id: number | null }, KeptAway>(
+  ["project_ids", "runner_id"],
+  (_, { project_ids, runner_id }, dialect) =>
+    sql<KeptAway>`select paired.id, paired.rule, paired.home_runner_id, paired.labels,
       paired.isolation, paired.group_name, paired.group_labels,
       string_agg(paired.name, ', ' order by paired.name) as runners,
       max(paired.last_seen_at) as last_seen_at,
@@ -76,9 +72,21 @@ export async function waitsOf(
     from (select projects.id, projects.home_runner_id, projects.labels, projects.isolation,
         groups.name as group_name, groups.labels as group_labels,
         runner.id as runner_id, runner.name, runner.last_seen_at, ${ruleAgainst(dialect)} as rule
-      from projects left join groups on groups.id = projects.group_id left join runners as runner on ${isAsked}
-      where ${dialect.isAmong("projects.id", projectIds)}) as paired
-    group by 1, 2, 3, 4, 5, 6, 7`.execute(db);
+      from projects left join groups on groups.id = projects.group_id
+      left join runners as runner on runner.id = coalesce(cast(${runner_id} as bigint), runner.id)
+      where ${dialect.isAmong("projects.id", project_ids)}) as paired
+    group by 1, 2, 3, 4, 5, 6, 7`,
+);
+
+/** Why the tasks of these projects wait, by project; with `runnerId` as if there were no other runner. */
+export async function waitsOf(
+  scope: Scope,
+  projectIds: readonly number[],
+  now: Date,
+  runnerId?: number,
+): Promise<Record<number, TaskWait>> {
+  if (projectIds.length === 0) return {};
+  const rows = await selectKeptAway(scope, { project_ids: projectIds, runner_id: runnerId ?? null });
   const waits: Record<number, TaskWait> = {};
   for (const [id, kept] of Map.groupBy(rows, (row) => row.id)) {
     const wait = waitOf(kept, now);

@@ -43,8 +43,7 @@ export interface Dialect {
 export const sqliteDialect: Dialect = {
   name: "sqlite",
   idColumn: "integer primary key autoincrement",
-  isAmong: (column, values) =>
-    sql`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
+  isAmong: (column, values) => sql`${sql.ref(column)} in (select value from json_each(${sql.val(values)}))`,
   isSubset: (column, list) =>
     sql`not exists (select 1 from json_each(${sql.ref(column)}) needed where needed.value not in (select value from json_each(${list})))`,
   isListed: (column, listColumn) =>
@@ -54,7 +53,7 @@ export const sqliteDialect: Dialect = {
     sql`cast(round(unixepoch(${sql.ref(column)} ->> ${name}, 'subsec') * 1000) as integer)`,
   // SQLite has no lateral join, but evaluates `in` by its index once for each outer row.
   ofEach: (values, table, query) =>
-    sql`select found.id from json_each(${JSON.stringify(values)}) as one
+    sql`select found.id from json_each(${sql.val(values)}) as one
       cross join ${sql.table(table)} as found on found.id in (${query(sql.ref("one.value"))})`,
   byIndex: (name) => sql`indexed by ${sql.ref(name)}`,
   hasRowLocks: false,

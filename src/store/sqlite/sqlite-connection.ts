@@ -62,7 +62,7 @@ export function connect(path: string): SqliteConnection {
   function execute<R>({ sql, parameters }: Query): QueryAnswer<R> {
     try {
       const { statement, hasRows, isWrite } = prepare(sql);
-      const values = storable(parameters) as Parameter[];
+      const values = storable(parameters).map(bound);
       const answer = hasRows
         ? { rows: statement.all(...values) as R[], changes: 0, newId: 0 }
         : answerOf<R>(statement.run(...values));
@@ -84,6 +84,11 @@ export function connect(path: string): SqliteConnection {
       file.close(false);
     },
   };
+}
+
+/** A list is one parameter, which the query reads as JSON. */
+function bound(value: unknown): Parameter {
+  return Array.isArray(value) ? JSON.stringify(value) : (value as Parameter);
 }
 
 function damaged(path: string, error: unknown): Fault {
