@@ -1,10 +1,22 @@
-import { cpus, loadavg } from "node:os";
+import { cpus } from "node:os";
 import type { Benchmark, BenchmarkResult, Table } from "./benchmark.ts";
 
+/** What the page says of the machine during a run. */
+export interface MachineState {
+  isBusy: boolean;
+  /** "other programs used 1.2 % of the machine" */
+  use: string;
+}
+
 /** docs/performance.md: one section per benchmark between two marks, so that a run replaces only what it measured. */
-export function updatePage(page: string, benchmark: Benchmark, result: BenchmarkResult): string {
+export function updatePage(
+  page: string,
+  benchmark: Benchmark,
+  result: BenchmarkResult,
+  machine: MachineState,
+): string {
   const [start, end] = [`<!-- bench ${benchmark.name} -->`, `<!-- end ${benchmark.name} -->`];
-  const section = `${start}\n${sectionOf(benchmark, result)}${end}`;
+  const section = `${start}\n${sectionOf(benchmark, result, machine)}${end}`;
   const known = page.indexOf(start);
   if (known < 0) return `${page.trimEnd()}\n\n${section}\n`;
   return page.slice(0, known) + section + page.slice(page.indexOf(end) + end.length);
@@ -13,10 +25,15 @@ export function updatePage(page: string, benchmark: Benchmark, result: Benchmark
 export const emptyPage = `# Performance
 
 Written by \`npm run bench\`; \`npm run bench -- fan-out\` measures one part again. What counts are the ratios: peers run side by side on
-the same machine, in the same run. Load generators are processes of their own.
+the same machine, in the same run. Load generators are processes of their own. A section that says how much
+other programs used was measured on an idle machine, unless its title says otherwise.
 `;
 
-function sectionOf(benchmark: Benchmark, { figures, tables, plots }: BenchmarkResult): string {
+function sectionOf(
+  benchmark: Benchmark,
+  { figures, tables, plots }: BenchmarkResult,
+  { isBusy, use }: MachineState,
+): string {
   const summary: Table = {
     title: "",
     head: ["figure", "measured", "to reach", ""],
@@ -27,11 +44,11 @@ function sectionOf(benchmark: Benchmark, { figures, tables, plots }: BenchmarkRe
       isReached ? "reached" : "**missed**",
     ]),
   };
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}, Bun ${Bun.version}, ${new Date().toISOString().slice(0, 10)}, load average ${(loadavg()[0] ?? 0).toFixed(1)}`;
+  const hardware = `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}, Bun ${Bun.version}, ${new Date().toISOString().slice(0, 10)}`;
   return [
-    `## ${benchmark.title}\n`,
+    `## ${benchmark.title}${isBusy ? " (on a busy machine)" : ""}\n`,
     `${benchmark.method}\n`,
-    `Measured on ${machine}.\n`,
+    `Measured on ${hardware}; ${use}.\n`,
     ...(figures.length > 0 ? [markdownTable(summary)] : []),
     ...tables.map((table) => `${table.title}:\n\n${markdownTable(table)}`),
     ...plots.map((plot) => `![${plot.title}](${plot.file}.svg)\n`),
