@@ -105,6 +105,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     samples: buildSamples({
       store,
       management,
+      secrets,
       clock,
       samplesDir: resolve(config["data.dir"], "samples"),
       runnerDirs: [runner.root, ...(runner.former === null ? [] : [runner.former])],

@@ -118,6 +118,8 @@ export interface Project extends ExecutionSettings {
   /** Whether a stage must run in a container; see needsContainer. */
   needsContainer: boolean;
   rollback: Rollback;
+  /** Where users reach what it serves; empty: not known. */
+  publicUrl: string;
   /** The task whose commit is serving; null: none is known to. */
   liveTaskId: number | null;
   /** For people: why nothing is known to serve, or what happened to it last. */
@@ -131,10 +133,12 @@ export interface Project extends ExecutionSettings {
 
 export function projectRevision(project: Project): string {
   const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback } = project;
-  const { image, isolation, cache, limits, deploy } = project;
+  const { image, isolation, cache, limits, deploy, publicUrl } = project;
   return revisionOf({
     ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits, deploy },
+    // The revision of a project without the field stays what it was before the field existed.
+    ...(publicUrl === "" ? {} : { publicUrl }),
   });
 }
 
@@ -160,7 +164,7 @@ export type ProjectChange = Partial<
   Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
 >;
 
-type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy";
+type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy" | "publicUrl";
 
 /** A project before it is stored; its execution is plain unless it says otherwise. */
 export type NewProject = Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted> &

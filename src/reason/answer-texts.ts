@@ -79,7 +79,8 @@ export const answerTexts = {
   secret_scope_wider:
     "To give {name} to all stages, store its value again: only deploy and start get it now.",
   samples_full: "There are {count} sample projects; delete one first.",
-  no_sample: "{name} is no sample; delete it as a project.",
+  no_sample: "{name} is no sample project.",
+  sample_not_pushable: "Nothing can be pushed to {name}: its webhook has no address or no secret.",
   sample_url: "{name} is a sample project: the clone URL {fault}.",
   switch_use: "The switch script is used with previous: stop-after-healthy only.",
   labels_refused: "The project may not use these labels.",

@@ -6,8 +6,8 @@ import { Fault } from "../errors.ts";
 export interface SampleRepository {
   /** Its path, which is also its clone URL. */
   path: string;
-  /** Writes a new version and commits it. */
-  commit(version: number): Promise<{ commit: string; message: string }>;
+  /** Writes the next version and commits it. */
+  commit(version?: { isBroken: boolean }): Promise<{ commit: string; message: string }>;
 }
 
 const author = {
@@ -24,6 +24,12 @@ const page = (version: number) => `<!doctype html>
 <h1>Hello from version ${version}</h1>
 `;
 
+/** Without the heading that the health check looks for. */
+const brokenPage = (version: number) => `<!doctype html>
+<title>Sample ${version}</title>
+<p>The heading of version ${version} is missing.</p>
+`;
+
 const readme = `# Sample
 A repository that Slipway made to show a deploy. It is deleted with its project.
 `;
@@ -31,15 +37,23 @@ A repository that Slipway made to show a deploy. It is deleted with its project.
 export async function makeSampleRepository(path: string): Promise<SampleRepository> {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   await git(path, "init", "-q", "-b", "main", ".");
+  return openSampleRepository(path);
+}
+
+export function openSampleRepository(path: string): SampleRepository {
   return {
     path,
-    async commit(version) {
-      const files = { "README.md": readme, "site/index.html": page(version), VERSION: `${version}\n` };
+    async commit({ isBroken } = { isBroken: false }) {
+      const version = Number(await git(path, "rev-list", "--count", "--all")) + 1;
+      const written = isBroken ? brokenPage(version) : page(version);
+      const files = { "README.md": readme, "site/index.html": written, VERSION: `${version}\n` };
       for (const [name, text] of Object.entries(files)) {
         mkdirSync(dirname(join(path, name)), { recursive: true });
         writeFileSync(join(path, name), text);
       }
-      const message = `Say hello from version ${version}`;
+      const message = isBroken
+        ? `Forget the heading of version ${version}`
+        : `Say hello from version ${version}`;
       await git(path, "add", "-A");
       await git(path, "commit", "-q", "-m", message);
       return { commit: await git(path, "rev-parse", "HEAD"), message };
@@ -70,6 +84,9 @@ async function git(cwd: string, ...args: string[]): Promise<string> {
   });
   const [output, problems] = [new Response(child.stdout).text(), new Response(child.stderr).text()];
   if ((await child.exited) !== 0)
-    throw new Fault("unavailable", `git could not make the sample repository: ${(await problems).trim()}`);
+    throw new Fault(
+      "unavailable",
+      `git could not write to the sample repository: ${(await problems).trim()}`,
+    );
   return (await output).trim();
 }

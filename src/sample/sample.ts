@@ -4,11 +4,12 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { hmacOf } from "../git-host/proof/proof.ts";
 import { deleteProject, type Project } from "../model/project.ts";
+import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import { newReason } from "../reason/reason.ts";
-import { randomToken } from "../secrets.ts";
+import { randomToken, type Secrets } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
-import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
+import { makeSampleRepository, openSampleRepository, sampleFolderOf } from "./sample-repository.ts";
 
 export interface MadeSample {
   project: Project;
@@ -18,7 +19,8 @@ export interface MadeSample {
 
 export interface SamplesOptions {
   store: Store;
-  management: Pick<WebhookManagement, "save" | "generateSecret">;
+  management: Pick<WebhookManagement, "read" | "save" | "generateSecret">;
+  secrets: Pick<Secrets, "open">;
   clock: Clock;
   samplesDir: string;
   /** Folders in which the local runner keeps clones and workspaces by project. */
@@ -49,12 +51,13 @@ echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
   },
   start: {
     script:
-      '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=$CI_WORKSPACE/live; echo "Live now:"; grep -o "<h1>.*</h1>" "$SAMPLE_LIVE/index.html"',
+      '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=$CI_WORKSPACE/live; echo "Live now:"; cat "$SAMPLE_LIVE/index.html"',
     timeout: 60,
     previous: "stop-first",
     healthCheck: {
       type: "command",
-      command: 'test -s "$SAMPLE_LIVE/index.html" || test -s live/index.html',
+      command:
+        '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=live; grep "<h1>" "$SAMPLE_LIVE/index.html" || { echo "the page has no heading"; exit 1; }',
       timeoutSeconds: 5,
     },
   },
@@ -91,8 +94,8 @@ export function buildSamples(options: SamplesOptions) {
       const name = `Sample ${randomToken(3, "hex")}`;
       const folder = join(samplesDir, name.replace(" ", "-").toLowerCase());
       const repository = await makeSampleRepository(join(folder, "repository"));
-      await repository.commit(1);
-      const { commit, message } = await repository.commit(2);
+      await repository.commit();
+      const { commit, message } = await repository.commit();
       const project = await store.projects.create({
         name,
         groupId: null,
@@ -112,6 +115,16 @@ export function buildSamples(options: SamplesOptions) {
       const webhook = { enabled: true, provider: "github", secret, ...rules } as const;
       const { key } = await management.save(project.id, webhook, () => null);
       return { project, ...(await push(project, key ?? "", secret, commit, message)) };
+    },
+    /** Pushes a commit whose health check fails, so that the release before it comes back. */
+    async pushBroken(project: Project): Promise<Omit<MadeSample, "project">> {
+      const folder = sampleFolderOf(project.git.url, samplesDir);
+      const { key, secret } = await management.read(project.id);
+      if (folder === null || key === null || secret === null)
+        throw new Fault("conflict", newReason("sample_not_pushable", { name: project.name }));
+      const { commit, message } = await openSampleRepository(project.git.url).commit({ isBroken: true });
+      const plain = options.secrets.open(sealedPurpose.webhookSecret(project.id), secret);
+      return push(project, key, plain, commit, message);
     },
     /** Removes the project with its repository, deliveries, clones and workspaces. */
     async remove(project: Project): Promise<void> {

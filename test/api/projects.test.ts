@@ -43,7 +43,7 @@ describe("a project", () => {
       stages: { build: none, deploy: none, start },
       ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
-      ...{ supersede: "none", rollback: "automatic", liveNoteParts: [], warningParts: [] },
+      ...{ supersede: "none", rollback: "automatic", publicUrl: "", liveNoteParts: [], warningParts: [] },
       ...plainExecution,
       ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null, warnings: [] },
       deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },

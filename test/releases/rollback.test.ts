@@ -26,8 +26,8 @@ describe("a rollback by hand", () => {
     const second = await deploy(projectId, "success");
     const deployMs = performance.now() - deployedAt;
     expect(await releasesOf(projectId)).toMatchObject([
-      { taskId: second.task.id, isLive: true, isKept: true },
-      { taskId: first.task.id, isLive: false, isKept: true },
+      { taskId: second.task.id, isLive: true, isNext: false, isKept: true },
+      { taskId: first.task.id, isLive: false, isNext: true, isKept: true },
     ]);
     for (const { bytes } of await releasesOf(projectId)) expect(bytes).toBeGreaterThan(1000);
     const old = await answerOf(port);

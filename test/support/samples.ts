@@ -45,6 +45,7 @@ export function sampleProject(
     supersede: "none",
     deploy: noApproval,
     rollback: "off",
+    publicUrl: "https://shop.example",
     sample: false,
     createdAt: sampleTime,
     ...change,

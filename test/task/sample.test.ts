@@ -48,9 +48,39 @@ test("a sample project deploys from its own repository, and its deletion removes
   expect((await server.admin.request("GET", `/api/tasks/${task.id}`)).status).toBe(404);
 });
 
+test("a broken push to a sample fails its health check, and the release before it comes back", async () => {
+  const made = await server.admin.expect<{ projectId: number; taskId: number }>(201, "POST", "/api/samples");
+  await server.reach(made.taskId, "success");
+  const path = `/api/projects/${made.projectId}`;
+  const pushed = await server.admin.expect<{ deliveryId: number; taskId: number }>(
+    201,
+    "POST",
+    `/api/samples/${made.projectId}/push`,
+  );
+  const task = await server.reach(pushed.taskId, "failed");
+  expect(task).toMatchObject({
+    message: "Forget the heading of version 3",
+    deliveryId: pushed.deliveryId,
+    rollback: { taskId: made.taskId, state: "success" },
+  });
+  expect(textOf(await server.log(task.id))).toContain("the page has no heading");
+  const project = await server.admin.expect<{ liveTaskId: number; env: { SAMPLE_LIVE: string } }>(
+    200,
+    "GET",
+    path,
+  );
+  expect(project.liveTaskId).toBe(made.taskId);
+  expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
+  await server.admin.expect(200, "PUT", `${path}/webhook`, { clearSecret: true });
+  const refused = await server.admin.request("POST", `/api/samples/${made.projectId}/push`);
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("no secret")]);
+  await server.admin.expect(204, "DELETE", path);
+});
+
 test("only a sample is deleted as one", async () => {
   const projectId = await server.project("https://git.example.com/shop.git", {});
   expect((await server.admin.request("DELETE", `/api/samples/${projectId}`)).status).toBe(409);
+  expect((await server.admin.request("POST", `/api/samples/${projectId}/push`)).status).toBe(409);
 });
 
 test("the address of a sample cannot be changed, so that nothing else is deleted with it", async () => {

@@ -21,14 +21,19 @@ const listNames = route("get", "/project-names", {
   ),
 });
 
+/** The projects of these items by id; none: the project is gone. */
+export async function namedProjects(search: Keepers["search"], items: { projectId: number }[]) {
+  const named = await search.names([...new Set(items.map(({ projectId }) => projectId))]);
+  return new Map(named.map((project) => [project.id, project]));
+}
+
 /** Names of the projects of these items; empty: the project is gone. */
 export async function projectNameOf(
   search: Keepers["search"],
   items: { projectId: number }[],
 ): Promise<(projectId: number) => string> {
-  const names = await search.names([...new Set(items.map(({ projectId }) => projectId))]);
-  const nameOf = new Map(names.map(({ id: projectId, name }) => [projectId, name]));
-  return (projectId) => nameOf.get(projectId) ?? "";
+  const projects = await namedProjects(search, items);
+  return (projectId) => projects.get(projectId)?.name ?? "";
 }
 
 export function projectNamesApi({ store: { projects } }: ApiDeps) {

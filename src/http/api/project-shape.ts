@@ -121,6 +121,13 @@ const rollback = z.enum(["automatic", "off"]).openapi({
     "Whether the previous release comes back by itself when deploy, start or the health check fails.",
 });
 
+const publicUrl = text(2000)
+  .refine((value) => value === "" || httpUrl.safeParse(value).success, ruleText("url_not_http"))
+  .openapi({
+    description: "Where users reach what the project serves: the link “Visit” of the console. Empty: none.",
+    example: "https://shop.example.com",
+  });
+
 const lfs = z.boolean().openapi({
   description:
     "Whether the files of Git LFS are fetched, with the clone credential. The runner needs git-lfs.",
@@ -151,6 +158,7 @@ export function projectBodies(rules: GitUrlRules) {
     deploy: deployRuleBody.optional(),
     ...executionBody,
     rollback: rollback.optional(),
+    publicUrl: publicUrl.optional(),
   };
   return {
     create: strict({ name, git: strict(git), ...rest }),
@@ -238,6 +246,7 @@ export const projectShape = z
     deploy: deployRuleShape,
     ...executionShape,
     rollback,
+    publicUrl,
     liveTaskId: z
       .number()
       .int()

@@ -169,6 +169,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         supersede: body.supersede ?? "none",
         deploy: mergeDeployRule(noApproval, body.deploy),
         rollback: body.rollback ?? "automatic",
+        publicUrl: body.publicUrl ?? "",
         sample: false,
         createdAt: new Date(clock.now()),
       };

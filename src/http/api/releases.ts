@@ -4,7 +4,7 @@ import { existing } from "../../revision.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { changedSettings } from "../../task/release/changed-settings.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
-import { isUsable } from "../../task/release/rollback-order.ts";
+import { consideredReleases, isUsable, nextRelease } from "../../task/release/rollback-order.ts";
 import { auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -23,6 +23,7 @@ const releaseShape = z
     message: z.string(),
     runnerId: id,
     isLive: z.boolean(),
+    isNext: z.boolean().openapi({ description: "A rollback without `taskId` takes it." }),
     isKept: z.boolean().openapi({
       description: "Its workspace is on the project's runner: it can serve again without a build.",
     }),
@@ -80,16 +81,19 @@ const moveProject = route("post", "/projects/{id}/move", {
 });
 
 export function releasesApi({ store, manualTasks }: ApiDeps) {
-  const written = (release: Release, project: Project, liveId: number | null) => {
-    const flags = { isLive: release.taskId === liveId, isKept: isUsable(release, project) };
-    return jsonOf(releaseShape, { ...release, ...flags });
+  const writtenAll = (releases: Release[], project: Project, liveId: number | null) => {
+    const next = nextRelease(releases, liveId, project);
+    return releases.slice(0, maxReleases).map((release) => {
+      const flags = { isLive: release.taskId === liveId, isNext: release === next };
+      return jsonOf(releaseShape, { ...release, ...flags, isKept: isUsable(release, project) });
+    });
   };
   return newApi()
     .openapi(listReleases, async (c) => {
       const project = projectOf(c);
       const liveId = await liveReleaseId(store, project);
-      const releases = await store.releases.ofProject(project.id, maxReleases);
-      return c.json({ items: releases.map((release) => written(release, project, liveId)) }, 200);
+      const releases = await store.releases.ofProject(project.id, consideredReleases);
+      return c.json({ items: writtenAll(releases, project, liveId) }, 200);
     })
     .openapi(listSettings, async (c) => {
       const project = projectOf(c);

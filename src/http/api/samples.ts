@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
+import type { Project } from "../../model/project.ts";
 import { newReason } from "../../reason/reason.ts";
-import { auditProject, projectOf } from "./context.ts";
+import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id } from "./scalars.ts";
@@ -19,6 +20,18 @@ const createSample = route("post", "/samples", {
   ),
 });
 
+const pushSample = route("post", "/samples/{id}/push", {
+  summary: "Push a broken commit to a sample project",
+  description:
+    "Commits a page without its heading and sends a signed push: its health check fails, and the release before it comes back. `id` is the id of the project.",
+  access: { project: "manage" },
+  faults: { 409: "It is no sample, or its webhook has no secret." },
+  created: json(
+    "What was pushed.",
+    z.object({ deliveryId: z.number().int(), taskId: id.nullable() }).openapi("SamplePush"),
+  ),
+});
+
 const deleteSample = route("delete", "/samples/{id}", {
   summary: "Remove a sample project",
   description: "Deletes its repository, tasks, logs and deliveries too. `id` is the id of the project.",
@@ -32,11 +45,22 @@ export function samplesApi({ webhook: { samples } }: ApiDeps) {
       await auditProject(c, "sample.create", project);
       return c.json({ projectId: project.id, deliveryId, taskId }, 201);
     })
+    .openapi(pushSample, async (c) => {
+      const project = sampleOf(c);
+      const pushed = await samples.pushBroken(project);
+      await auditProject(c, "sample.push", project);
+      return c.json(pushed, 201);
+    })
     .openapi(deleteSample, async (c) => {
-      const project = projectOf(c);
-      if (!project.sample) throw new Fault("conflict", newReason("no_sample", { name: project.name }));
+      const project = sampleOf(c);
       await samples.remove(project);
       await auditProject(c, "sample.delete", project);
       return c.body(null, 204);
     });
+}
+
+function sampleOf(c: ApiContext): Project {
+  const project = projectOf(c);
+  if (!project.sample) throw new Fault("conflict", newReason("no_sample", { name: project.name }));
+  return project;
 }

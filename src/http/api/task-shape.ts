@@ -57,6 +57,9 @@ export const taskShape = z
     id,
     projectId: id,
     projectName: z.string().optional().openapi({ description: "In lists and single tasks of the API." }),
+    isServing: z.boolean().optional().openapi({
+      description: "Whether it is the task whose commit serves, in lists and single tasks of the API.",
+    }),
     state: taskState,
     triggerType: z.enum(["webhook", "manual"]),
     triggeredBy: z.string(),

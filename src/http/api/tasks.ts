@@ -7,13 +7,15 @@ import { isFinished, type Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
+import { changesOf } from "../../task/release/task-changes.ts";
 import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { projectNameOf } from "./project-names.ts";
+import { namedProjects } from "./project-names.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { gitRef, queryId, queryTime, text } from "./scalars.ts";
 import { json, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import { changesJson, getChanges } from "./task-changes.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
 const route = routesOf("tasks");
@@ -191,16 +193,22 @@ export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: A
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
-      const nameOf = await projectNameOf(store.search, list.items);
+      const named = await namedProjects(store.search, list.items);
       const items = (await writtenAll(list.items)).map((task) => ({
         ...task,
-        projectName: nameOf(task.projectId),
+        projectName: named.get(task.projectId)?.name ?? "",
+        isServing: named.get(task.projectId)?.liveTaskId === task.id,
       }));
       return c.json({ ...list, items }, 200);
     })
     .openapi(getTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "view");
-      return c.json({ ...(await written(task)), links: await linksOf(task, project) }, 200);
+      const isServing = project.liveTaskId === task.id;
+      return c.json({ ...(await written(task)), isServing, links: await linksOf(task, project) }, 200);
+    })
+    .openapi(getChanges, async (c) => {
+      const { task, project } = await authorized(c, c.req.valid("param").id, "view");
+      return c.json(changesJson(await changesOf(store, task, project), await linksOf(task, project)), 200);
     })
     .openapi(getLog, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "view");

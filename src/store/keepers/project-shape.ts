@@ -19,6 +19,7 @@ export const projectShape = rowShape<Project, "projects">({
   cache: json(),
   limits: json(),
   rollback: plain(),
+  publicUrl: plain(),
   liveTaskId: plain(),
   liveNote: reasonField,
   homeRunnerId: plain(),

@@ -49,6 +49,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
             ...plainExecution,
             needsContainer: false,
             deploy: noApproval,
+            publicUrl: "",
             ...project,
             liveTaskId: null,
             liveNote: "",

@@ -117,7 +117,11 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .limit(limit)
         .execute(),
     names: (projectIds) =>
-      db.selectFrom("projects").select(["id", "name"]).where(dialect.isAmong("id", projectIds)).execute(),
+      db
+        .selectFrom("projects")
+        .select(["id", "name", "live_task_id as liveTaskId"])
+        .where(dialect.isAmong("id", projectIds))
+        .execute(),
   };
 }
 

@@ -10,10 +10,12 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { schema as firstSchema } from "./0001-schema.ts";
 import { reasonsAsData } from "./0002-reasons-as-data.ts";
+import { publicUrl } from "./0003-public-url.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
   "0002-reasons-as-data": reasonsAsData,
+  "0003-public-url": publicUrl,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -17,7 +17,8 @@ export type RollbackOrder = Pick<
   stages?: Task["stages"];
 };
 
-const maxReleases = 200;
+/** More than any runner keeps. */
+export const consideredReleases = 200;
 
 /** Without a task: the last release before the live one that is not known to have ended by itself. */
 export async function rollbackOrder(
@@ -38,11 +39,20 @@ export async function rollbackOrder(
 
 async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<Release | null> {
   const live = await liveReleaseId(keepers, project);
-  const releases = await keepers.releases.ofProject(project.id, maxReleases);
-  const earlier = releases.filter(({ taskId }) => taskId !== live);
-  const working = earlier.filter(({ endedAt }) => endedAt === null);
-  if (working.length === 0 && earlier.length > 0)
+  const releases = await keepers.releases.ofProject(project.id, consideredReleases);
+  const next = nextRelease(releases, live, project);
+  if (next === null && releases.some(({ taskId }) => taskId !== live))
     throw new Fault("conflict", newReason("no_working_release", { project: project.name }));
+  return next;
+}
+
+/** The release that a rollback takes which names none; `releases` are ordered, the last served first. */
+export function nextRelease(
+  releases: Release[],
+  liveId: number | null,
+  project: Pick<Project, "homeRunnerId">,
+): Release | null {
+  const working = releases.filter(({ taskId, endedAt }) => taskId !== liveId && endedAt === null);
   return working.find((release) => isUsable(release, project)) ?? working[0] ?? null;
 }
 
