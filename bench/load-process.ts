@@ -5,6 +5,8 @@ export type Order =
   | { type: "hold"; url: string; count: number; prefix: string; atOnce: number }
   /** Makes own codes, which the next `holdIssued` uses up. */
   | { type: "issue"; url: string; token: string; count: number; atOnce: number }
+  /** Signs JWTs as codes, which the next `holdIssued` uses up. */
+  | { type: "sign"; secret: string; count: number }
   | { type: "holdIssued"; url: string; atOnce: number }
   | { type: "release" }
   | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number; pauseMs: number }

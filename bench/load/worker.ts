@@ -3,6 +3,7 @@
  * one order at a time by IPC and answers with the result.
  */
 import type { Socket } from "bun";
+import { SignJWT } from "jose";
 import type { Order, OrderResult } from "../load-process.ts";
 import { type Counter, openSocket, Poster, postRequest, publishRequest } from "../raw-client.ts";
 
@@ -32,6 +33,18 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
     const seconds = (performance.now() - startedAt) / 1000;
     for (const poster of posters) poster.close();
     return { count: count - failed, failed, seconds };
+  },
+
+  async sign({ secret, count }) {
+    const startedAt = performance.now();
+    for (let index = 0; index < count; index++)
+      issued.push(
+        await new SignJWT({ sub: `user${index}` })
+          .setProtectedHeader({ alg: "HS256" })
+          .setExpirationTime("1h")
+          .sign(Buffer.from(secret)),
+      );
+    return { count, failed: 0, seconds: (performance.now() - startedAt) / 1000 };
   },
 
   holdIssued({ url, atOnce }) {

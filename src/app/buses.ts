@@ -11,6 +11,7 @@ import type { Config } from "../config/config.ts";
 import { ConfigError, type ConfigFault } from "../config/config-load.ts";
 import { messageOf } from "../errors.ts";
 import { oncePerSecond } from "../once-per-second.ts";
+import { singleUseWindowMs } from "../push/admission/single-use.ts";
 import { presenceWindowMs } from "../push/presence/presence.ts";
 import { idempotencyDefaults } from "../push/publish/idempotency.ts";
 import { randomToken } from "../secrets.ts";
@@ -127,7 +128,7 @@ export const logFileMaxBytes = 64 * 1024 * 1024;
 /** How much of each log is read after a restart: for idempotency keys, clients that resume, and presence. */
 export function logWindowsMs(config: AppContext["config"]): Record<LogName, number> {
   const broadcast = Math.max(idempotencyDefaults.windowMs, config["push.resume.age"]);
-  return { broadcast, control: presenceWindowMs };
+  return { broadcast, control: Math.max(presenceWindowMs, singleUseWindowMs) };
 }
 
 /** The files of an instance without a queue. */

@@ -1,7 +1,6 @@
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { ConfigError } from "../config/config-load.ts";
 import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { feignCredentials } from "../http/feign/feign-credentials.ts";
@@ -9,14 +8,12 @@ import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Logger } from "../logger.ts";
-import { consoleUserPrefix } from "../model/console-names.ts";
-import { oncePerSecond } from "../once-per-second.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
-import { verifyByUri } from "../push/admission/verify-uri.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
 import { randomToken } from "../secrets.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
 import { openBuses } from "./buses.ts";
+import { checkCodeSources, codeSources, namesOf } from "./codes/code-sources.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
 import { socketLimit } from "./open-file-limit.ts";
 import type { AppContext, Part } from "./part.ts";
@@ -26,14 +23,13 @@ export interface PushPart extends Part {
   gateway: Gateway;
 }
 
-const verifyTimeoutMs = 3000;
 const maxPendingVerifications = 1000;
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
   const { config, log, metrics, clock, worker } = context;
-  const verifyUri = config["push.verify-uri"];
-  if (!ownCodes) checkVerifyUri(config);
+  if (!ownCodes) checkCodeSources(config);
+  const codes = await codeSources(context, ownCodes);
   const steady = clock === systemClock ? steadyClock : clock;
   const { bus, outbound, node } = await openBuses(context, steady);
   registerLogMetrics(metrics, bus);
@@ -50,7 +46,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       outbound,
       workers: worker ? workerShare(worker.link, worker) : null,
       queuesClientMessages: config["push.queue-client-messages"],
-      codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
+      codes,
       clock,
       steady,
       random: Math.random,
@@ -80,7 +76,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       const state = bus.state();
       return state.ready ? null : `queue: ${state.detail}`;
     },
-    facts: [`push: codes verified by ${verifyUri ? "verify-uri" : "Slipway"}, bus ${bus.name}`],
+    facts: [`push: codes verified by ${namesOf(codes)}, bus ${bus.name}`],
     warnings: [...warningsOf(config, maxConnections, console), ...workerWarnings(config, ownCodes !== null)],
     async drain() {
       await gateway.drain.start();
@@ -93,18 +89,6 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       await Promise.all([...opened].map((one) => one.close()));
     },
   };
-}
-
-/** Thrown before anything is started. */
-export function checkVerifyUri(config: Config): void {
-  if (config["push.verify-uri"]) return;
-  throw new ConfigError([
-    {
-      key: "push.verify-uri",
-      source: "settings",
-      message: "must be set if `slipway push` runs alone: nothing else can verify a code",
-    },
-  ]);
 }
 
 /** push.max-connections, or what the open-file limits of all workers allow. */
@@ -153,40 +137,6 @@ function gatewayOptions(
       delaysWhenEmpty: isAlone,
     },
   };
-}
-
-/** Logs only the number of failures and the last reason, never an address or a code. */
-function verifyRemote(uri: string, config: Config, log: Logger) {
-  let reason = "";
-  const complain = oncePerSecond(steadyClock, (failed) =>
-    log.warn({ failed, reason }, "verify-uri could not be used; the connections were refused with 503"),
-  );
-  const complainReserved = oncePerSecond(steadyClock, (refused) =>
-    log.warn(
-      { refused },
-      `verify-uri named users that start with ${consoleUserPrefix}, which are reserved for the console; the connections were refused with 401`,
-    ),
-  );
-  const complainUnasked = oncePerSecond(steadyClock, (refused) =>
-    log.warn(
-      { refused },
-      "verify-uri answered temporary: true for clients that did not send temp=1; the connections were refused with 401 (push.unasked-temporary)",
-    ),
-  );
-  return verifyByUri({
-    uri,
-    method: config["push.verify-method"],
-    timeoutMs: verifyTimeoutMs,
-    fetch,
-    reservesConsoleNames: config["push.reserve-console-names"],
-    onReservedUser: complainReserved,
-    refusesUnaskedTemporary: config["push.unasked-temporary"] === "refuse",
-    onUnaskedTemporary: complainUnasked,
-    onUnusable(why) {
-      reason = why;
-      complain();
-    },
-  });
 }
 
 function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {

@@ -18,7 +18,8 @@ import { SharedLog } from "../workers/supervisor/shared-log.ts";
 import { Switchboard } from "../workers/supervisor/switchboard.ts";
 import { WorkerProcesses } from "../workers/supervisor/worker-processes.ts";
 import { instanceName, logFileMaxBytes, logFilesOf, logWindowsMs } from "./buses.ts";
-import { checkVerifyUri, instanceMaxConnections } from "./push-part.ts";
+import { checkCodeSources } from "./codes/code-sources.ts";
+import { instanceMaxConnections } from "./push-part.ts";
 import { workerCommand } from "./worker-count.ts";
 
 /** A running supervisor with its workers. */
@@ -52,7 +53,7 @@ export async function superviseWorkers(
       "invalid",
       "push.workers needs Linux, whose kernel distributes connections; set it to 1.",
     );
-  checkVerifyUri(config);
+  checkCodeSources(config);
   const node = await instanceName(config);
   const { lock, address } = await lockAddress(config["server.listen"], log);
   const supervisor = new Supervisor({ ...config, "server.listen": address }, workers, node, lock, log);

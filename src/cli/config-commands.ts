@@ -12,8 +12,12 @@ export function addConfigCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (options: Record<string, unknown>) => {
       try {
-        const [config, { queueFaults }] = await Promise.all([configFrom(options), import("../app/buses.ts")]);
-        const faults = await queueFaults(config);
+        const [config, { queueFaults }, { jwtFaults }] = await Promise.all([
+          configFrom(options),
+          import("../app/buses.ts"),
+          import("../app/codes/jwt-codes.ts"),
+        ]);
+        const faults = [...(await queueFaults(config)), ...(await jwtFaults(config))];
         if (faults.length > 0) throw new ConfigError(faults);
       } catch (error) {
         if (options.json && error instanceof ConfigError)

@@ -1,4 +1,5 @@
 import { secret, setting } from "./declare-setting.ts";
+import { jwtSettings } from "./jwt-settings.ts";
 import { runnerSettings } from "./runner-settings.ts";
 import {
   accessKey,
@@ -77,6 +78,7 @@ export const settings = {
     "Address that verifies a connection's `code` and answers its userId. Unset in `start`: only codes that Slipway issued.",
   ),
   "push.verify-method": setting(oneOf("GET", "POST"), "GET", "How verify-uri is called."),
+  ...jwtSettings,
   "push.allowed-origins": setting(
     listOf(originPattern),
     ["*"],

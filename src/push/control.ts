@@ -32,6 +32,8 @@ export interface ControlParts {
   newId: () => string;
   /** Handles the presence records of all instances. */
   presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
+  /** Handles the uses of codes on all instances. */
+  used: (record: LogRecord, message: ControlMessage & { type: "use" }) => void;
   onUnreadable: () => void;
   onCaughtUp: () => void;
   /** Called when actions may have been lost. */
@@ -97,20 +99,22 @@ export class Control implements LogReader {
   }
 
   /** Returns how many connections of this process are affected. */
-  #read({ offset, value, isRepeat }: LogRecord): number {
+  #read(record: LogRecord): number {
+    const { offset, value, isRepeat } = record;
     if (isRepeat || isMarker(value)) return 0;
     const message = readControl(value);
     if (!message) {
       this.#parts.onUnreadable();
       return 0;
     }
-    if (message.type !== "presence") return this.#applyTo(message);
-    this.#parts.presence(offset, message);
+    if (message.type === "presence") this.#parts.presence(offset, message);
+    else if (message.type === "use") this.#parts.used(record, message);
+    else return this.#applyTo(message);
     return 0;
   }
 
   /** Returns how many connections of this process are affected. */
-  #applyTo(message: Exclude<ControlMessage, { type: "presence" }>): number {
+  #applyTo(message: Exclude<ControlMessage, { type: "presence" | "use" }>): number {
     if (message.type === "kick") return this.#kick(message);
     const sockets = this.#parts.connections.ofUser(message.userId);
     if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));

@@ -8,6 +8,7 @@ import { CodeVerifier, type CodeVerifierParts } from "./admission/code-verifier.
 import { ConnectRate } from "./admission/connect-rate.ts";
 import { NewConnections } from "./admission/new-connections.ts";
 import { originCheck } from "./admission/origin.ts";
+import { SingleUse, singleUseWindowMs } from "./admission/single-use.ts";
 import { type ClientMessageOptions, ClientMessages, type RemoteListeners } from "./client-messages.ts";
 import { Channels } from "./connection/channels.ts";
 import { Connections, type NameWatch } from "./connection/connections.ts";
@@ -19,10 +20,10 @@ import { ResumeRing, type ResumeRingOptions } from "./fanout/resume-ring.ts";
 import { type SendBufferOptions, SendBuffers } from "./fanout/send-buffer.ts";
 import { newPushCounters } from "./message/counters.ts";
 import { idGenerator } from "./message/ids.ts";
-import { memberFrame, type PresenceEvent, presenceEventId } from "./message/message.ts";
+import { memberFrame } from "./message/message.ts";
 import { ChannelMembers } from "./presence/channel-members.ts";
 import { Presence, presenceWindowMs } from "./presence/presence.ts";
-import type { PresenceReport } from "./presence/presence-record.ts";
+import { presenceEventsOver } from "./presence/presence-events.ts";
 import { BroadcastReader } from "./publish/broadcast-reader.ts";
 import { Idempotency } from "./publish/idempotency.ts";
 import { Publisher } from "./publish/publisher.ts";
@@ -59,7 +60,7 @@ export interface GatewayParts {
   queuesClientMessages: boolean;
   /** The other workers of this instance; null: this process is the whole instance. */
   workers: GatewayWorkers | null;
-  codes: Pick<CodeVerifierParts, "own" | "remote">;
+  codes: Pick<CodeVerifierParts, "own" | "jwt" | "remote">;
   /** The time of messages and events. */
   clock: Clock;
   /** For deadlines. */
@@ -100,6 +101,7 @@ export class Gateway {
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
   readonly #idempotency: Idempotency;
+  readonly #singleUse: SingleUse;
   readonly #counters = newPushCounters();
   readonly #tickMs: number;
   readonly #caughtUp = Promise.withResolvers<void>();
@@ -119,6 +121,7 @@ export class Gateway {
     const { isCluster } = bus;
     this.isCluster = isCluster;
     this.#idempotency = new Idempotency();
+    this.#singleUse = new SingleUse({ control: bus.control, node, newId, steady });
     this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
     this.ring = new ResumeRing(options.resume);
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
@@ -162,6 +165,7 @@ export class Gateway {
       connectRate: new ConnectRate(options.connectRate, steady),
       verifier: new CodeVerifier({
         ...parts.codes,
+        singleUse: this.#singleUse,
         observe: (seconds, result) => verifySeconds.observe({ result }, seconds),
         clock: steady,
         onFault: logVerifyFaults,
@@ -172,20 +176,6 @@ export class Gateway {
     const warnEventsLost = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
-    const writeEvents = async (reports: readonly PresenceReport[]) => {
-      const writing = reports.map(({ type, userId, cause, at }) => {
-        const event: PresenceEvent = {
-          v: 1,
-          id: presenceEventId(type, userId, cause),
-          ts: at,
-          node,
-          type,
-          userId,
-        };
-        return outbound?.publish("events", userId, event);
-      });
-      await Promise.all(writing);
-    };
     this.presence = new Presence({
       control: bus.control,
       isReady: () => bus.state().ready && toCatchUp === 0,
@@ -194,7 +184,7 @@ export class Gateway {
       node,
       newId,
       steady,
-      writeEvents: outbound && writeEvents,
+      writeEvents: outbound && presenceEventsOver(outbound, node),
       onNotices(notices) {
         for (const { type, channel, userId } of notices)
           hub.notifyChannel(channel, memberFrame(type, channel, userId));
@@ -245,6 +235,7 @@ export class Gateway {
       node,
       newId,
       presence: (offset, message) => this.presence.receive(offset, message),
+      used: (record, message) => this.#singleUse.receive(record, message),
       onUnreadable,
       onCaughtUp: () => {
         this.presence.caughtUp();
@@ -295,7 +286,7 @@ export class Gateway {
       onAdvanced: () => this.sockets.resumeEarly(),
     });
     bus.broadcast.read(Math.max(this.#idempotency.windowMs, ring.maxAgeMs), broadcastReader);
-    bus.control.read(presenceWindowMs, this.control);
+    bus.control.read(Math.max(presenceWindowMs, singleUseWindowMs), this.control);
   }
 
   /** Resolves when both logs were read to their end once. */
@@ -329,6 +320,7 @@ export class Gateway {
     this.drain.tick(nowMs);
     this.ring.dropOld(nowMs);
     this.#idempotency.dropOld(nowMs);
+    this.#singleUse.dropOld(nowMs);
   }
 
   /** Converts a time of the steady clock to the system clock as it is set now. */

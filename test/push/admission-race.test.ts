@@ -107,7 +107,7 @@ describe("a place is reserved before any waiting", () => {
         isAllowedOrigin: () => true,
         connectRate: new ConnectRate(0, systemClock),
         verifier: {
-          isOwn: () => false,
+          isLocal: () => false,
           verify: () => promise.then(() => "rejected"),
         } as unknown as CodeVerifier,
         connections: new Connections(),

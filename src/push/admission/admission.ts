@@ -1,9 +1,10 @@
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushCounters } from "../message/counters.ts";
-import type { CodeVerifier, VerifiedCode } from "./code-verifier.ts";
+import type { CodeVerifier } from "./code-verifier.ts";
 import type { ConnectRate } from "./connect-rate.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
+import type { VerifiedCode } from "./verified-code.ts";
 
 /** A handshake before its parameters are read. */
 export interface Handshake {
@@ -55,9 +56,10 @@ export interface AdmissionParts {
 const maxCodeBytes = 4096;
 /**
  * Starting a call of verify-uri takes about as long as a publish; open connections never wait for more than two. Asking the
- * database for an own code takes a fraction of that, and those of one turn share a transaction.
+ * database for an own code takes a fraction of that, and those of one turn share a transaction; a JWT is verified on a
+ * thread of the runtime.
  */
-const verificationsPerTurn = { remote: 2, own: 16 };
+const verificationsPerTurn = { remote: 2, local: 16 };
 
 /**
  * Decides which handshakes become connections. A place under max-connections is reserved before the code is verified, so
@@ -67,7 +69,7 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #parts: AdmissionParts;
   readonly #remoteGate = new TurnGate(verificationsPerTurn.remote);
-  readonly #ownGate = new TurnGate(verificationsPerTurn.own);
+  readonly #localGate = new TurnGate(verificationsPerTurn.local);
   #placesTaken = 0;
   #pending = 0;
 
@@ -162,7 +164,7 @@ export class Admission {
     let result: VerifiedCode | RefusalReason = "verify_unavailable";
     try {
       const code = request.code ?? "";
-      await (this.#parts.verifier.isOwn(code) ? this.#ownGate : this.#remoteGate).pass();
+      await (this.#parts.verifier.isLocal(code) ? this.#localGate : this.#remoteGate).pass();
       result = await this.#parts.verifier.verify({
         code,
         asksTemporary: request.asksTemporary,

@@ -1,26 +1,8 @@
 import type { Clock } from "../../clock.ts";
+import { hasJwtForm, type VerifyJwt } from "./jwt.ts";
 import type { RefusalReason } from "./refusals.ts";
-
-/** The result of a valid code: the user, and the rules for the connection. */
-export interface VerifiedCode {
-  userId: string;
-  /** Whether it is a view of the console; only these may join channels of the console. */
-  isConsole: boolean;
-  isTemporary: boolean;
-  /** Maximum lifetime of a temporary connection; 0: unlimited; null: push.temp-max-lifetime. */
-  maxLifetimeMs: number | null;
-  /** Names and globs that the connection may join; null: push.public-channels. */
-  channels: readonly string[] | null;
-  /** Whether the connection joins the names without wildcards among `channels` at once. */
-  joinsChannels: boolean;
-}
-
-export interface VerifyRequest {
-  code: string;
-  asksTemporary: boolean;
-  address: string;
-  origin: string | null;
-}
+import type { SingleUse } from "./single-use.ts";
+import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
 
 export type VerifyResult = VerifiedCode | Extract<RefusalReason, "rejected" | "verify_unavailable">;
 
@@ -32,12 +14,16 @@ export type OwnCodes = (request: VerifyRequest) => Promise<VerifiedCode | null>;
 
 export interface CodeVerifierParts {
   own: OwnCodes | null;
+  /** Null: codes are no JWTs. */
+  jwt: VerifyJwt | null;
+  singleUse: Pick<SingleUse, "claim">;
   remote: ((request: VerifyRequest) => Promise<VerifyResult>) | null;
   observe: (seconds: number, result: string) => void;
   clock: Clock;
   onFault: (error: unknown) => void;
 }
 
+/** Asks for a code in this order: Slipway itself, if it issued the code; the keys of JWTs; verify-uri. */
 export class CodeVerifier {
   readonly #parts: CodeVerifierParts;
 
@@ -45,9 +31,9 @@ export class CodeVerifier {
     this.#parts = parts;
   }
 
-  /** Whether the code is verified by this process. */
-  isOwn(code: string): boolean {
-    return this.#parts.own !== null && code.startsWith(ownCodePrefix);
+  /** Whether the code is verified without calling another service. */
+  isLocal(code: string): boolean {
+    return this.#isOwn(code) || this.#isJwt(code);
   }
 
   /** Never throws: a code that cannot be verified is refused. */
@@ -65,8 +51,24 @@ export class CodeVerifier {
   }
 
   async #verify(request: VerifyRequest): Promise<VerifyResult> {
-    const { own, remote } = this.#parts;
-    if (own && this.isOwn(request.code)) return (await own(request)) ?? "rejected";
+    const { own, jwt, remote } = this.#parts;
+    if (own && this.#isOwn(request.code)) return (await own(request)) ?? "rejected";
+    if (jwt && this.#isJwt(request.code)) return this.#verifyJwt(jwt, request);
     return remote ? remote(request) : "rejected";
+  }
+
+  async #verifyJwt(jwt: VerifyJwt, request: VerifyRequest): Promise<VerifyResult> {
+    const token = await jwt(request);
+    if (token === null) return "rejected";
+    const isUsable = token.singleUse === null || (await this.#parts.singleUse.claim(token.singleUse));
+    return isUsable ? token.verified : "rejected";
+  }
+
+  #isOwn(code: string): boolean {
+    return this.#parts.own !== null && code.startsWith(ownCodePrefix);
+  }
+
+  #isJwt(code: string): boolean {
+    return this.#parts.jwt !== null && hasJwtForm(code);
   }
 }

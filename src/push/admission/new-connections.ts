@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { Connection } from "../connection/connection.ts";
 import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "../connection/grants.ts";
-import type { VerifiedCode } from "./code-verifier.ts";
 import type { RefusedAdmission } from "./refusals.ts";
+import type { VerifiedCode } from "./verified-code.ts";
 
 export interface NewConnectionOptions {
   publicChannels: readonly string[];

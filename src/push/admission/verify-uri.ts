@@ -1,27 +1,23 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
-import { isConsoleUser } from "../../model/console-names.ts";
-import { isTextList } from "../message/message.ts";
-import { ownCodePrefix, type VerifiedCode, type VerifyRequest, type VerifyResult } from "./code-verifier.ts";
+import { ownCodePrefix, type VerifyResult } from "./code-verifier.ts";
+import {
+  type ForeignCodeRules,
+  readVerifiedCode,
+  refusesTemporary,
+  type VerifyRequest,
+  withoutConsole,
+} from "./verified-code.ts";
 
-export interface VerifyUriOptions {
+export interface VerifyUriOptions extends ForeignCodeRules {
   uri: string;
   method: "GET" | "POST";
   timeoutMs: number;
   fetch: (url: string, init: BunFetchRequestInit) => Promise<Response>;
-  /** Whether user ids of the console are refused unless the deploy service returns them. */
-  reservesConsoleNames: boolean;
   /** Called with why a response was not usable; the text never contains the address, the code or the response. */
   onUnusable: (reason: string) => void;
-  /** Called when a response was refused because it contained a user id of the console. */
-  onReservedUser: () => void;
-  /** Whether `temporary: true` for a client that did not send temp=1 is refused; otherwise the connection is normal. */
-  refusesUnaskedTemporary: boolean;
-  /** Called when a code was refused for that. */
-  onUnaskedTemporary: () => void;
 }
 
 const maxAnswerBytes = 64 * 1024;
-const maxUserIdBytes = 255;
 /** The path at which a deploy service verifies its codes. */
 const ownVerifyPath = "/api/push/verify";
 const refusingStatuses = new Set([400, 401, 403, 404, 410, 422]);
@@ -40,13 +36,10 @@ export function verifyByUri(options: VerifyUriOptions): (request: VerifyRequest)
     if (answer.status < 200 || answer.status > 299) return unusable(`it answered ${answer.status}`);
     const given = readAnswer(answer.text);
     if (given === "rejected") return given;
-    const verified = given && verifiedCodeOf(given, request.asksTemporary);
+    const verified = given && readVerifiedCode(given, request.asksTemporary);
     if (!verified) return unusable("the response has an unknown format");
-    if (given.temporary === true && !request.asksTemporary && options.refusesUnaskedTemporary) {
-      options.onUnaskedTemporary();
-      return "rejected";
-    }
-    return checkConsoleUser(options, request, verified);
+    if (refusesTemporary(given, request.asksTemporary, options)) return "rejected";
+    return withoutConsole(verified, isDeployService(options.uri, request.code), options);
   };
 }
 
@@ -55,20 +48,9 @@ function isDotSegment(code: string): boolean {
   return code === "." || code === "..";
 }
 
-/**
- * Only the deploy service may return users of the console: at its own path, for codes with its prefix, and with
- * `console: true`. For any other service `console` is ignored and user ids of the console are refused.
- */
-function checkConsoleUser(
-  { uri, reservesConsoleNames, onReservedUser }: VerifyUriOptions,
-  { code }: VerifyRequest,
-  verified: VerifiedCode,
-): VerifyResult {
-  if (!isConsoleUser(verified.userId)) return { ...verified, isConsole: false };
-  const isDeployService = new URL(uri).pathname.endsWith(ownVerifyPath) && code.startsWith(ownCodePrefix);
-  if ((isDeployService && verified.isConsole) || !reservesConsoleNames) return verified;
-  onReservedUser();
-  return "rejected";
+/** Its own path, and a code with its prefix. */
+function isDeployService(uri: string, code: string): boolean {
+  return code.startsWith(ownCodePrefix) && new URL(uri).pathname.endsWith(ownVerifyPath);
 }
 
 async function callVerifyUri(
@@ -154,32 +136,4 @@ function readAnswer(text: string): JsonObject | "rejected" | null {
 
 function userAlone(userId: unknown): JsonObject | null {
   return typeof userId === "string" || typeof userId === "number" ? { userId } : null;
-}
-
-function verifiedCodeOf(given: JsonObject, asksTemporary: boolean): VerifiedCode | null {
-  const userId = userIdOf(given.userId);
-  const { temporary, maxLifetime, channels, join } = given;
-  if (userId === null) return null;
-  if (!isAbsent(temporary) && typeof temporary !== "boolean") return null;
-  if (!isAbsent(maxLifetime) && !(typeof maxLifetime === "number" && maxLifetime >= 0)) return null;
-  if (!isAbsent(channels) && !isTextList(channels)) return null;
-  if (!isAbsent(join) && typeof join !== "boolean") return null;
-  return {
-    userId,
-    isConsole: given.console === true,
-    isTemporary: asksTemporary && temporary !== false,
-    maxLifetimeMs: typeof maxLifetime === "number" ? maxLifetime * 1000 : null,
-    channels: isTextList(channels) ? channels : null,
-    joinsChannels: join !== false,
-  };
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
-}
-
-function userIdOf(value: unknown): string | null {
-  const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof text !== "string" || text === "" || Buffer.byteLength(text) > maxUserIdBytes) return null;
-  return text;
 }

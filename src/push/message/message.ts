@@ -62,6 +62,8 @@ export type ControlAction =
   | { type: "leave"; userId: string; channel: string }
   /** Replaces the user's grants by these names and globs. Connections leave the channels that are no longer granted. */
   | { type: "grant"; userId: string; channels: string[] }
+  /** Something that may be used once was used; `key` is a hash of its name. */
+  | { type: "use"; key: string }
   /** The other fields are defined in `presence/`. */
   | { type: "presence"; [field: string]: unknown };
 
@@ -188,6 +190,7 @@ export function readControl(value: unknown): ControlMessage | null {
 function isControlAction(value: JsonObject): boolean {
   const { type, userId, channel } = value;
   if (type === "presence") return true;
+  if (type === "use") return typeof value.key === "string";
   if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
   if (type === "join" || type === "leave") return typeof userId === "string" && typeof channel === "string";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;
