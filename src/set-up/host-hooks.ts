@@ -134,7 +134,8 @@ export function buildHostHooks(options: HostHooksOptions) {
     const atServer = stored?.origin === token.origin ? stored : null;
     // Another manager may have changed the clone URL: the token must not be used for a repository that its owner did not see.
     const expected = seenPath ?? stored?.path ?? path;
-    if (expected !== path) throw new Fault("conflict", newReason("repository_moved", { path, expected }));
+    if (expected !== path && (seenPath !== undefined || !(await isGone(token, atServer))))
+      throw new Fault("conflict", newReason("repository_moved", { path, expected }));
     const { wanted, undo } = await prepareWebhook(project, token, audited);
     const { kind, origin } = token;
     const put = await putHook(token, path, atServer?.hookId ?? null, wanted).catch(async (error: unknown) => {
@@ -194,6 +195,8 @@ export function buildHostHooks(options: HostHooksOptions) {
       await store.hostHooks.saveCheck(hook, found);
       return found;
     },
+    /** Forgets webhook and deploy key, and leaves them at the host: it may no longer have them, or not say so. */
+    forget: (hook: HostHook) => store.hostHooks.delete(hook.projectId),
     /** Deletes webhook and deploy key at the host, with a token of the caller. */
     async disconnect(hook: HostHook, userId: number): Promise<void> {
       const access = await accessOf(userId, hook, newReason("host_delete_hook"));
@@ -217,6 +220,13 @@ export function buildHostHooks(options: HostHooksOptions) {
   };
 }
 export type HostHooks = ReturnType<typeof buildHostHooks>;
+
+/** Whether the repository of a hook is no longer at its path: the host does not find it, or redirects to its new name. */
+async function isGone({ api, call }: HostAccess, hook: HostHook | null): Promise<boolean> {
+  if (hook === null) return false;
+  const { status } = await call(requestsOf(api, hook.path).listHooks(1));
+  return status === 404 || (status >= 300 && status < 400);
+}
 
 async function removeBoth(access: HostAccess, { path, hookId, keyId }: HostHook) {
   const { deleteHook, deleteKey } = requestsOf(access.api, path);

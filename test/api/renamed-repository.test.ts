@@ -43,13 +43,40 @@ describe("a repository that was renamed at the host", () => {
   });
 });
 
-test("a repository that was deleted at the host is named as such", async () => {
-  const { host, check, path } = await connected("gitea");
-  host.name = "";
-  const { state, note } = await check();
-  expect([state, note]).toEqual(["unknown", expect.stringContaining("it was deleted or renamed")]);
-  const { status, text } = await admin.request("DELETE", path);
-  expect([status, text]).toEqual([409, expect.stringContaining("it was deleted or renamed")]);
+describe("a repository that was deleted at the host", () => {
+  test("is named as such, and its connection can be forgotten", async () => {
+    const { host, check, path } = await connected("gitea");
+    host.name = "";
+    const { state, note } = await check();
+    expect([state, note]).toEqual(["unknown", expect.stringContaining("it was deleted or renamed")]);
+    const { status, text } = await admin.request("DELETE", path);
+    expect([status, text]).toEqual([409, expect.stringContaining("it was deleted or renamed")]);
+    const before = host.requests.length;
+    await admin.expect(204, "DELETE", `${path}?keep=true`);
+    expect(host.requests.length).toBe(before);
+    expect(await admin.expect(200, "GET", path)).toEqual({ hook: null });
+  });
+
+  for (const kind of ["gitea", "github"] as const)
+    test(`${kind}: does not keep the project from being connected to another one, or to one of the same name`, async () => {
+      const host = newHost(kind);
+      const { id: tokenId } = await saveToken(host, kind);
+      const { id, path } = await newProject("git@127.0.0.1:ann/shop.git");
+      const connect = () => admin.expect<ShownHook>(200, "POST", path, { tokenId, deployKey: true });
+      const replaceBy = (name: string) => {
+        host.name = name;
+        host.hooks.clear();
+        host.keys.clear();
+      };
+      await connect();
+      replaceBy("ann/shop");
+      expect(await connect()).toMatchObject({ state: "ok", path: "ann/shop", hasDeployKey: true });
+      replaceBy("ann/store");
+      const git = { url: "git@127.0.0.1:ann/store.git" };
+      await admin.expect(200, "PATCH", `/api/projects/${id}`, { git });
+      expect(await connect()).toMatchObject({ state: "ok", path: "ann/store", hasDeployKey: true });
+      expect([host.hooks.size, host.keys.size]).toEqual([1, 1]);
+    });
 });
 
 for (const kind of ["gitea", "gitlab"] as const)

@@ -195,6 +195,17 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await page.getByText("The webhook is in place").waitFor();
   expect(gitea.hooks.size).toBe(1);
 
+  gitea.name = "";
+  await page.getByRole("button", { name: "Check now" }).click();
+  await page.getByText("it was deleted or renamed").waitFor();
+  await page.getByRole("button", { name: "Forget the webhook" }).click();
+  await dialog.getByRole("button", { name: "Forget the webhook" }).click();
+  await page.getByText("it was deleted or renamed").waitFor({ state: "detached" });
+  gitea.name = "ann/shop";
+  await page.getByRole("button", { name: "Create the webhook", exact: true }).click();
+  await page.getByText("The webhook is in place").waitFor();
+  expect(gitea.hooks.size).toBe(1);
+
   await go("/projects/new");
   await page.getByLabel("Clone URL").fill(gitea.cloneUrl);
   // One token reads the repository and creates the webhook.

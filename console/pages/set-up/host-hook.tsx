@@ -138,7 +138,7 @@ function Connect({
       return answerOf(
         api.projects[":id"]["host-hook"].$post({
           param,
-          json: { tokenId, deployKey: mayMakeKey && wantsKey, ...(isMoved ? { path } : {}) },
+          json: { tokenId, deployKey: mayMakeKey && wantsKey, ...(path === "" ? {} : { path }) },
         }),
       );
     },
@@ -147,6 +147,10 @@ function Connect({
   const check = useAct(() => answerOf(api.projects[":id"]["host-hook"].check.$post({ param })), {
     refresh: ["host-hook"],
   });
+  const forgetHook = useAct(
+    () => answerOf(api.projects[":id"]["host-hook"].$delete({ param, query: { keep: "true" } })),
+    { done: t("hostHook.hookForgotten"), refresh: touched },
+  );
   const forget = useAct((id: number) => answerOf(api["host-tokens"][":id"].$delete({ param: { id } })), {
     done: t("hostHook.forgotten"),
     refresh: touched,
@@ -178,6 +182,18 @@ function Connect({
         />
       )}
       <Group gap="sm">
+        {hook !== null && hook.state !== "ok" && (
+          <ConfirmButton
+            label={t("hostHook.forgetHook")}
+            title={t("hostHook.forgetHookQuestion")}
+            confirm={t("hostHook.forgetHook")}
+            isDanger
+            variant="subtle"
+            onConfirm={() => forgetHook.mutateAsync(undefined)}
+          >
+            {visible(t("hostHook.forgetHookHint", { origin: hook.origin }))}
+          </ConfirmButton>
+        )}
         {own === undefined ? (
           <TokenForm
             kind={kind}

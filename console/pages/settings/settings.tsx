@@ -97,7 +97,7 @@ function DeleteProject({ project }: { project: Project }) {
   const [deletesHook, setDeletesHook] = useState(true);
   const deleteAll = async () => {
     if (hook?.isChecked && deletesHook)
-      await answerOf(api.projects[":id"]["host-hook"].$delete({ param })).catch((problem) => {
+      await answerOf(api.projects[":id"]["host-hook"].$delete({ param, query: {} })).catch((problem) => {
         throw new Error(`${messageOf(problem)} ${t("hostHook.deleteAnyway")}`);
       });
     await answerOf(api.projects[":id"].$delete({ param }));

@@ -26,6 +26,11 @@ export const hostHook = {
   forgetQuestion: "Forget your token for {origin}?",
   forgetHint: "Webhooks that were created with it stay at the host, but are no longer checked.",
   forgotten: "The token was deleted.",
+  forgetHook: "Forget the webhook",
+  forgetHookQuestion: "Forget the webhook at the Git host?",
+  forgetHookHint:
+    "Webhook and deploy key are no longer checked. {origin} is not called: what still exists there stays.",
+  hookForgotten: "The webhook was forgotten.",
   ok: "The webhook is in place",
   missing: "The webhook was deleted at the Git host",
   disabled: "The webhook is switched off at the Git host",

@@ -44,7 +44,7 @@ const connectHook = route("post", "/projects/{id}/host-hook", {
     deployKey: z.boolean().default(false),
     path: text(1000, 1).optional().openapi({
       description:
-        "The repository that the caller saw. Refused if the project has another one now; absent: as before.",
+        "The repository that the caller saw. Refused if the project has another one now; absent: as before, or the project's if the earlier one is gone from the host.",
       example: "group/shop",
     }),
   }),
@@ -61,8 +61,10 @@ const checkHook = route("post", "/projects/{id}/host-hook/check", {
 const deleteHook = route("delete", "/projects/{id}/host-hook", {
   summary: "Delete webhook and deploy key at the Git host",
   description:
-    "With a token of the caller for the same server. If one of them cannot be deleted, 409 says which, and why.",
+    "With a token of the caller for the same server. If one of them cannot be deleted, 409 says which, and why. With `keep=true` " +
+    "the host is not called: they are only forgotten here, as for a repository that no longer exists.",
   access: manage,
+  query: { keep: z.enum(["true"]).optional() },
 });
 
 export function hostHooksApi({ setUp: { hooks, calls } }: ApiDeps) {
@@ -93,9 +95,15 @@ export function hostHooksApi({ setUp: { hooks, calls } }: ApiDeps) {
     })
     .openapi(deleteHook, async (c) => {
       const { project, hook } = await hookOf(c);
+      const { origin, path } = hook;
+      if (c.req.valid("query").keep === "true") {
+        await hooks.forget(hook);
+        await auditProject(c, "host-hook.forget", project, { origin, path });
+        return c.body(null, 204);
+      }
       const owner = tokenOwnerOf(c);
       await calls(owner, () => hooks.disconnect(hook, owner));
-      await auditProject(c, "host-hook.delete", project, { origin: hook.origin, path: hook.path });
+      await auditProject(c, "host-hook.delete", project, { origin, path });
       return c.body(null, 204);
     });
 }
