@@ -1,6 +1,6 @@
-import { connectionsReport } from "../http/connections-report.ts";
 import type { OperationsOptions } from "../http/operations.ts";
 import type { Metrics } from "../metrics.ts";
+import { connectionsReport } from "../push/connections-report.ts";
 import type { Question } from "../workers/protocol.ts";
 import type { ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
 import type { WorkerContext } from "./part.ts";

@@ -1,5 +1,5 @@
-import { type ConnectionsReport, mergedReport } from "../http/connections-report.ts";
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
+import { type ConnectionsReport, mergedReport } from "../push/connections-report.ts";
 import type { WorkerContext } from "./part.ts";
 
 /** Reports about the connections of all workers. */

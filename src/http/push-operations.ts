@@ -1,10 +1,10 @@
 import { Fault } from "../errors.ts";
 import { isObject, parseJson } from "../json.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
+import { type ConnectionsReport, connectionsReport } from "../push/connections-report.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
 import { newReason } from "../reason/reason.ts";
-import { type ConnectionsReport, connectionsReport } from "./connections-report.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
 
 /** The operations of `/feign` for the management API, on the gateway of this process or on a remote one. */

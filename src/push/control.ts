@@ -1,5 +1,6 @@
 import { isMarker, type Log, type LogReader, type LogRecord, type Receipts } from "../bus/log.ts";
 import { isConsoleUser } from "../model/console-names.ts";
+import type { ClusterAnswers, ClusterQuestions } from "./cluster-questions.ts";
 import type { Channels } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
@@ -19,6 +20,9 @@ import {
  */
 export type ConnectionSelector = { userId: string } | { connectionId: string; exceptConsole?: boolean };
 
+/** More connections of one process are not listed in an answer. */
+export const maxListedConnections = 1_000;
+
 export interface ControlParts {
   /** The other workers of this instance; null: this process is the whole instance. */
   workers: { countConnections(selector: ConnectionSelector): Promise<number> } | null;
@@ -29,6 +33,13 @@ export interface ControlParts {
   channels: Channels;
   sendBuffers: SendBuffers;
   node: string;
+  /** Identifies this process by its start. */
+  process: string;
+  /** Name of the instance; several workers are one. */
+  instance: string;
+  questions: ClusterQuestions;
+  /** The connections of this process; with a user id, those of that user one by one. */
+  reportConnections: (userId: string | null) => unknown;
   newId: () => string;
   /** Handles the presence records of all instances. */
   presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
@@ -60,6 +71,20 @@ export class Control implements LogReader {
     // Counted before they are closed.
     const before = this.#parts.isCluster ? await this.#count(selector) : 0;
     return (await this.#append({ type: "kick", ...selector, code, reason })) ?? before;
+  }
+
+  /** Disconnects a user or a connection and returns the closed connections of every process. */
+  disconnectEverywhere(
+    selector: ConnectionSelector,
+    code: number = closeCodes.kicked,
+    reason = "disconnected by the service",
+  ): Promise<ClusterAnswers> {
+    return this.#ask({ type: "kick", ...selector, code, reason, isQuestion: true });
+  }
+
+  /** The connections of every process. */
+  askConnections(userId: string | null): Promise<ClusterAnswers> {
+    return this.#ask({ type: "askConnections", userId });
   }
 
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
@@ -100,7 +125,7 @@ export class Control implements LogReader {
 
   /** Returns how many connections of this process are affected. */
   #read(record: LogRecord): number {
-    const { offset, value, isRepeat } = record;
+    const { offset, value, isRepeat, ageMs } = record;
     if (isRepeat || isMarker(value)) return 0;
     const message = readControl(value);
     if (!message) {
@@ -109,13 +134,32 @@ export class Control implements LogReader {
     }
     if (message.type === "presence") this.#parts.presence(offset, message);
     else if (message.type === "use") this.#parts.used(record, message);
-    else return this.#applyTo(message);
+    else if (message.type === "answer") this.#parts.questions.receive(message.to, message.process, message);
+    else if (message.type === "askConnections")
+      this.#answer(message.id, ageMs, () => this.#parts.reportConnections(message.userId));
+    else return this.#applyTo(message, ageMs);
     return 0;
   }
 
+  #ask(action: ControlAction): Promise<ClusterAnswers> {
+    const { questions, newId } = this.#parts;
+    const id = newId();
+    return questions.ask(id, () => this.#append(action, id));
+  }
+
+  /** Without an answer the process that asked names this instance as missing. */
+  #answer(to: string, ageMs: number, answerOf: () => unknown): void {
+    const { questions, process, instance } = this.#parts;
+    if (!questions.isOpen(ageMs)) return;
+    this.#append({ type: "answer", to, process, instance, answer: answerOf() }).catch(() => {});
+  }
+
   /** Returns how many connections of this process are affected. */
-  #applyTo(message: Exclude<ControlMessage, { type: "presence" | "use" }>): number {
-    if (message.type === "kick") return this.#kick(message);
+  #applyTo(
+    message: Extract<ControlMessage, { type: "kick" | "join" | "leave" | "grant" }>,
+    ageMs: number,
+  ): number {
+    if (message.type === "kick") return this.#kick(message, ageMs);
     const sockets = this.#parts.connections.ofUser(message.userId);
     if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));
     else for (const socket of sockets) this.#changeMembership(socket, message);
@@ -124,18 +168,25 @@ export class Control implements LogReader {
   }
 
   /** Null: the log does not count the affected connections. */
-  #append(action: ControlAction): Promise<number | null> {
-    const { control, node, newId } = this.#parts;
-    const message: ControlMessage = { v: 1, id: newId(), node, ...action };
+  #append(action: ControlAction, id = this.#parts.newId()): Promise<number | null> {
+    const { control, node } = this.#parts;
+    const message: ControlMessage = { v: 1, id, node, ...action };
     return control.append(message);
   }
 
-  #kick(message: Extract<ControlMessage, { type: "kick" }>): number {
+  #kick(message: Extract<ControlMessage, { type: "kick" }>, ageMs: number): number {
     const selector =
       message.userId === undefined
         ? { connectionId: message.connectionId ?? "", exceptConsole: message.exceptConsole === true }
         : { userId: message.userId };
-    const affected = this.#affected(selector);
+    // A copy: closed connections leave the list.
+    const affected = [...this.#affected(selector)];
+    if (message.isQuestion)
+      this.#answer(message.id, ageMs, () =>
+        affected.slice(0, maxListedConnections).map(({ data: { id, userId, kind } }) => ({
+          ...{ connectionId: id, userId, kind },
+        })),
+      );
     for (const socket of affected) socket.close(message.code, message.reason);
     return affected.length;
   }

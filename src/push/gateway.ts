@@ -10,9 +10,11 @@ import { NewConnections } from "./admission/new-connections.ts";
 import { originCheck } from "./admission/origin.ts";
 import { SingleUse, singleUseWindowMs } from "./admission/single-use.ts";
 import { type ClientMessageOptions, ClientMessages, type RemoteListeners } from "./client-messages.ts";
+import { ClusterQuestions } from "./cluster-questions.ts";
 import { Channels } from "./connection/channels.ts";
 import { Connections, type NameWatch } from "./connection/connections.ts";
 import { Heartbeat, tickMsOf } from "./connection/heartbeat.ts";
+import { answeredReport } from "./connections-report.ts";
 import { type ConnectionSelector, Control } from "./control.ts";
 import { Drain, type DrainOptions } from "./drain.ts";
 import { type Fanout, Hub } from "./fanout/hub.ts";
@@ -233,6 +235,10 @@ export class Gateway {
       channels,
       sendBuffers,
       node,
+      process: bootTag,
+      instance: workers?.instance ?? node,
+      questions: new ClusterQuestions(() => this.presence.processes),
+      reportConnections: (userId) => answeredReport(this, userId),
       newId,
       presence: (offset, message) => this.presence.receive(offset, message),
       used: (record, message) => this.#singleUse.receive(record, message),

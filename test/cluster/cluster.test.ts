@@ -98,6 +98,30 @@ function cluster(broker: BrokerUnderTest) {
       expect((await far.ended()).code).toBe(4004);
     });
 
+    test("scope=cluster answers for all instances, with the instance of each connection", async () => {
+      const [near, far] = [await open(one, "code=frida"), await open(two, "code=frida&temp=1")];
+      const report = (await (await one.get("/feign/connections?scope=cluster&userId=frida")).json()) as {
+        data: { connections: unknown[]; instances: unknown[]; missing: string[]; normal: number };
+      };
+      expect(report.data.connections).toHaveLength(2);
+      expect(report.data.connections).toContainEqual(
+        expect.objectContaining({ userId: "frida", kind: "normal", instance: "one" }),
+      );
+      expect(report.data.connections).toContainEqual(
+        expect.objectContaining({ userId: "frida", kind: "temporary", instance: "two" }),
+      );
+      expect(report.data).toMatchObject({ normal: 1, temporary: 1, missing: [] });
+      expect(report.data.instances).toHaveLength(2);
+      const closed = await one.post("/feign/disconnect?scope=cluster", { userId: "frida" });
+      expect(closed.headers.get("x-push-connections")).toBe("2");
+      const { data } = (await closed.json()) as {
+        data: { connections: { instance: string }[]; missing: string[] };
+      };
+      expect(data.connections.map(({ instance }) => instance).sort()).toEqual(["one", "two"]);
+      expect(data.missing).toEqual([]);
+      for (const client of [near, far]) expect((await client.ended()).code).toBe(4004);
+    });
+
     test("an Idempotency-Key is honoured by every instance", async () => {
       const near = await open(one, "code=dora");
       const far = await open(two, "code=dora");

@@ -133,6 +133,20 @@ describe("three workers are one instance", () => {
     expect(await post("/feign/disconnect", { userId: "anna" })).toEqual({ status: 200, connections: 0 });
   });
 
+  test("scope=cluster asks every worker", async () => {
+    const anna = await onEach("code=anna");
+    const report = await dataOf<{ connections: { instance: string }[]; instances: { total: number }[] }>(
+      "/feign/connections?scope=cluster&userId=anna",
+    );
+    expect(report.connections).toHaveLength(3);
+    expect(report.instances).toMatchObject([{ total: 3 }]);
+    expect(await post("/feign/disconnect?scope=cluster", { userId: "anna" })).toEqual({
+      status: 200,
+      connections: 3,
+    });
+    for (const client of anna) expect((await client.ended()).code).toBe(4004);
+  });
+
   test("channels: join, leave and grant act on all workers, before they are answered", async () => {
     const anna = await onEach("code=anna");
     const to = async (target: string) =>

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { manualClock } from "../../src/clock.ts";
-import { largestChannels } from "../../src/http/connections-report.ts";
 import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { originCheck } from "../../src/push/admission/origin.ts";
 import { TurnGate } from "../../src/push/admission/turn-gate.ts";
+import { largestChannels } from "../../src/push/connections-report.ts";
 import { readBroadcast, readControl } from "../../src/push/message/message.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
 

@@ -3,7 +3,7 @@ import { z } from "./shape.ts";
 
 const count = z.number().int();
 
-/** The output of http/connections-report.ts. */
+/** The output of push/connections-report.ts. */
 export const connectionsShape = z
   .object({
     node: z.string(),

@@ -1,4 +1,5 @@
 import type { Fault } from "../../errors.ts";
+import type { ClusterAnswers } from "../../push/cluster-questions.ts";
 
 /** The success envelope of the specification. */
 export function succeed(data: unknown): Response {
@@ -9,6 +10,21 @@ export function succeed(data: unknown): Response {
 export function succeedForConnections(data: string, count: number): Response {
   const msg = `${count} ${count === 1 ? "connection" : "connections"} on this instance`;
   return answerJson(successBody(data, msg), 200, { "x-push-connections": String(count) });
+}
+
+/** Success of a disconnect on all instances: the closed connections with their instances. */
+export function succeedForCluster({ answers, missing }: ClusterAnswers): Response {
+  const connections = answers.flatMap(({ instance, answer }) =>
+    (answer as object[]).map((connection) => ({ ...connection, instance })),
+  );
+  const count = `${connections.length} ${connections.length === 1 ? "connection" : "connections"}`;
+  const msg =
+    missing.length === 0
+      ? `${count} on all instances`
+      : `${count}; without an answer in time from ${missing.join(", ")}`;
+  return answerJson(successBody({ connections, missing }, msg), 200, {
+    "x-push-connections": String(connections.length),
+  });
 }
 
 /**

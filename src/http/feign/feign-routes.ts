@@ -1,17 +1,24 @@
 import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
+import { type ConnectionsReport, clusterReport, connectionsReport } from "../../push/connections-report.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
-import { type ConnectionsReport, connectionsReport } from "../connections-report.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
-import { fail, failUnavailable, publishSuccess, succeed, succeedForConnections } from "./feign-envelope.ts";
+import {
+  fail,
+  failUnavailable,
+  publishSuccess,
+  succeed,
+  succeedForCluster,
+  succeedForConnections,
+} from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 
 /** The connections of this instance, on all of its workers. */
@@ -135,6 +142,8 @@ async function disconnect(
   const mayActForConsole = callers.mayActForConsole(head);
   if ("userId" in selector && isConsoleUser(selector.userId) && !mayActForConsole) return belongsToConsole();
   const selected = "userId" in selector ? selector : { ...selector, exceptConsole: !mayActForConsole };
+  if (isAboutCluster(request))
+    return succeedForCluster(await gateway.control.disconnectEverywhere(selected, closeCode));
   const count = await gateway.control.disconnect(selected, closeCode);
   return succeedForConnections("disconnect success", count);
 }
@@ -148,9 +157,17 @@ async function reportConnections(
   const userId = addressOf(request).searchParams.get("userId");
   const mayActForConsole = callers.mayActForConsole(head);
   if (userId !== null && isConsoleUser(userId) && !mayActForConsole) return belongsToConsole();
-  const report = instance ? await instance.connections(userId) : connectionsReport(gateway, userId);
+  const report = isAboutCluster(request)
+    ? clusterReport(await gateway.control.askConnections(userId), gateway.presence.userCount())
+    : instance
+      ? await instance.connections(userId)
+      : connectionsReport(gateway, userId);
   if (mayActForConsole) return succeed(report);
   return succeed({ ...report, channels: report.channels.filter(({ name }) => !isConsoleChannel(name)) });
+}
+
+function isAboutCluster(request: Request): boolean {
+  return addressOf(request).searchParams.get("scope") === "cluster";
 }
 
 async function changeMembership(

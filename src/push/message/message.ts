@@ -57,7 +57,13 @@ export type ControlAction =
       exceptConsole?: boolean;
       code: number;
       reason: string;
+      /** Each process answers with the connections that it closes. */
+      isQuestion?: boolean;
     }
+  /** Each process answers with its connections. */
+  | { type: "askConnections"; userId: string | null }
+  /** `to`: the id of the question. */
+  | { type: "answer"; to: string; process: string; instance: string; answer: unknown }
   | { type: "join"; userId: string; channel: string }
   | { type: "leave"; userId: string; channel: string }
   /** Replaces the user's grants by these names and globs. Connections leave the channels that are no longer granted. */
@@ -191,6 +197,9 @@ function isControlAction(value: JsonObject): boolean {
   const { type, userId, channel } = value;
   if (type === "presence") return true;
   if (type === "use") return typeof value.key === "string";
+  if (type === "askConnections") return userId === null || typeof userId === "string";
+  if (type === "answer")
+    return [value.to, value.process, value.instance].every((field) => typeof field === "string");
   if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
   if (type === "join" || type === "leave") return typeof userId === "string" && typeof channel === "string";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;

@@ -79,8 +79,13 @@ export class PresenceFold {
     return new Map([...this.#processes].map(([process, { seen }]) => [process, seen]));
   }
 
+  /** The processes that take part, with the names of their instances. */
+  get processes(): Map<string, string> {
+    return new Map([...this.#processes].map(([process, { instance }]) => [process, instance]));
+  }
+
   get instanceCount(): number {
-    return new Set([...this.#processes.values()].map(({ instance }) => instance)).size;
+    return new Set(this.processes.values()).size;
   }
 
   /** The process that writes the events; null: there is none. */

@@ -100,6 +100,11 @@ export class Presence {
     return Math.max(1, this.#fold.instanceCount);
   }
 
+  /** The processes that take part, with the names of their instances. */
+  get processes(): ReadonlyMap<string, string> {
+    return this.#fold.processes;
+  }
+
   userCount(channel = ""): number {
     return this.#fold.userCount(channel);
   }

@@ -1,11 +1,27 @@
-import type { Gateway } from "../push/gateway.ts";
+import type { ClusterAnswers } from "./cluster-questions.ts";
+import type { Connections } from "./connection/connections.ts";
+
+/** The parts of a gateway that a report is about. */
+export interface ReportedGateway {
+  connections: Connections;
+  sendBuffers: { bufferedBytes: number; lagging: number };
+  admission: { maxConnections: number; pending: number };
+  drain: { isDraining: boolean };
+  node: string;
+  published: number;
+  isCluster: boolean;
+  wallTimeOf(steadyMs: number): number;
+}
 
 const maxChannelsListed = 1000;
+/** Limits of what one process says to the others: an answer is a record of the log. */
+const maxChannelsAnswered = 100;
+const maxConnectionsAnsweredBytes = 200_000;
 
 export type ConnectionsReport = ReturnType<typeof connectionsReport>;
 
 /** `GET /feign/connections`: counts by kind, channels and buffers; with `?userId=` also the connections of that user. */
-export function connectionsReport(gateway: Gateway, userId: string | null) {
+export function connectionsReport(gateway: ReportedGateway, userId: string | null) {
   const { connections, sendBuffers, admission, drain, node } = gateway;
   return {
     node,
@@ -59,6 +75,48 @@ export function mergedReport(
   };
 }
 
+/** The report of this process for another one that asks the cluster. */
+export function answeredReport(gateway: ReportedGateway, userId: string | null) {
+  const report = connectionsReport(gateway, userId);
+  const channels = report.channels.slice(0, maxChannelsAnswered);
+  if (report.connections === undefined) return { ...report, channels };
+  let bytes = 0;
+  const connections = report.connections.filter((connection) => {
+    bytes += Buffer.byteLength(JSON.stringify(connection));
+    return bytes <= maxConnectionsAnsweredBytes;
+  });
+  return { ...report, channels, connections };
+}
+
+/** The reports of all processes of the cluster as one. `users` counts those with a normal connection. */
+export function clusterReport({ answers, missing }: ClusterAnswers, users: number) {
+  const reports = answers.map(({ instance, answer }) => {
+    const report = answer as ConnectionsReport;
+    const connections = report.connections?.map((connection) => ({ ...connection, instance }));
+    return { ...report, node: instance, ...(connections && { connections }) };
+  });
+  const { node: _, ...merged } = mergedReport(
+    reports,
+    { node: "", maxConnections: reports.reduce((sum, { maxConnections }) => sum + maxConnections, 0) },
+    {
+      users,
+      channels: new Set(reports.flatMap(({ channels }) => channels.map(({ name }) => name))).size,
+      published: 0,
+    },
+  );
+  const instances = Map.groupBy(reports, ({ node }) => node);
+  return {
+    ...merged,
+    instances: [...instances].map(([instance, of]) => ({
+      instance,
+      total: of.reduce((sum, { total }) => sum + total, 0),
+      normal: of.reduce((sum, { normal }) => sum + normal, 0),
+      temporary: of.reduce((sum, { temporary }) => sum + temporary, 0),
+    })),
+    missing,
+  };
+}
+
 /**
  * The channels with most members; among equals at the end of the list, the oldest. Consoles call this every two seconds,
  * and sorting 100,000 channels would delay every socket, so only the listed ones are sorted.
@@ -83,7 +141,7 @@ export function largestChannels(membersOf: ReadonlyMap<string, number>, limit: n
   return listed.sort((left, right) => right.members - left.members || (left.name < right.name ? -1 : 1));
 }
 
-function connectionsOf(gateway: Gateway, userId: string) {
+function connectionsOf(gateway: ReportedGateway, userId: string) {
   const timeOf = (steadyMs: number) => new Date(gateway.wallTimeOf(steadyMs)).toISOString();
   return gateway.connections.ofUser(userId).map((socket) => {
     const { id, kind, isV1, channels, openedAtMs, endsAtMs } = socket.data;
