@@ -1,6 +1,5 @@
 import { revisionOf } from "../revision.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { Permission, PermissionRow } from "./permission.ts";
 
 export interface Group {
   id: number;
@@ -23,7 +22,4 @@ export interface GroupKeeper {
   update(id: number, change: Partial<Pick<Group, "name" | "labels">>): Promise<Group | null>;
   /** False when it does not exist. Projects of the group stay, without a group. */
   delete(id: number): Promise<boolean>;
-  members(id: number): Promise<PermissionRow[]>;
-  setMember(id: number, userId: number, permission: Permission): Promise<void>;
-  removeMember(id: number, userId: number): Promise<boolean>;
 }

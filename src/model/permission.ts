@@ -3,7 +3,13 @@ import type { Role, TokenScope } from "./user.ts";
 /** What a user may do with a project, directly or through its group. `manage` includes `view`. */
 export type Permission = "view" | "manage";
 
-export interface PermissionRow {
+/** A project or a group: both have members. */
+export interface MemberOwner {
+  noun: "project" | "group";
+  id: number;
+}
+
+export interface Member {
   userId: number;
   username: string;
   permission: Permission;
@@ -25,9 +31,9 @@ export interface PermissionKeeper {
   viewersOfProject(projectId: number): Promise<number[]>;
   /** Ids of all enabled users who may manage the project, administrators included. */
   managersOfProject(projectId: number): Promise<number[]>;
-  membersOfProject(projectId: number): Promise<PermissionRow[]>;
-  setProjectMember(projectId: number, userId: number, permission: Permission): Promise<void>;
-  removeProjectMember(projectId: number, userId: number): Promise<boolean>;
+  members(owner: MemberOwner): Promise<Member[]>;
+  setMember(owner: MemberOwner, userId: number, permission: Permission): Promise<void>;
+  removeMember(owner: MemberOwner, userId: number): Promise<boolean>;
 }
 
 export function includes(held: Permission | null, needed: Permission): boolean {

@@ -77,9 +77,9 @@ async function fill(store: Store): Promise<void> {
     expiresAt: null,
   });
   const group = await store.groups.create({ name: "group", createdAt: sampleTime });
-  await store.groups.setMember(group.id, user.id, "view");
+  await store.permissions.setMember({ noun: "group", id: group.id }, user.id, "view");
   const { id: projectId } = await store.projects.create(sampleProject({ groupId: group.id }));
-  await store.permissions.setProjectMember(projectId, user.id, "manage");
+  await store.permissions.setMember({ noun: "project", id: projectId }, user.id, "manage");
   await store.projects.setSecret(projectId, "TOKEN", "v1.sealed");
   await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "00".repeat(24) }));
   await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "11".repeat(24) }));

@@ -45,7 +45,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.users.countAdmins()).toBe(0);
     expect(await store.users.update(user.id, {})).toMatchObject({ disabled: true });
     const project = await store.projects.create(sampleProject());
-    await store.permissions.setProjectMember(project.id, user.id, "view");
+    await store.permissions.setMember({ noun: "project", id: project.id }, user.id, "view");
     const session = await store.sessions.create(sessionOf(user.id, "carol-1"));
     const token = await store.apiTokens.create(tokenOf(user.id, "carol-token"));
     expect(await store.users.delete(user.id)).toBe(true);
@@ -53,7 +53,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.users.update(user.id, { disabled: false })).toBeNull();
     expect(await store.sessions.byTokenHash(session.tokenHash)).toBeNull();
     expect(await store.apiTokens.byId(token.id)).toBeNull();
-    expect(await store.permissions.membersOfProject(project.id)).toEqual([]);
+    expect(await store.permissions.members({ noun: "project", id: project.id })).toEqual([]);
   });
 
   test("lists are paged, and the total is that of the whole list", async () => {
@@ -119,10 +119,10 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     const inGroup = await store.projects.create(sampleProject({ groupId: group.id }));
     const alone = await store.projects.create(sampleProject());
     const foreign = await store.projects.create(sampleProject());
-    await store.groups.setMember(group.id, user.id, "view");
-    await store.permissions.setProjectMember(alone.id, user.id, "view");
+    await store.permissions.setMember({ noun: "group", id: group.id }, user.id, "view");
+    await store.permissions.setMember({ noun: "project", id: alone.id }, user.id, "view");
     expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("view");
-    await store.permissions.setProjectMember(inGroup.id, user.id, "manage");
+    await store.permissions.setMember({ noun: "project", id: inGroup.id }, user.id, "manage");
     expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("manage");
     expect(await store.permissions.ofProject(user.id, foreign.id)).toBeNull();
     expect(await store.permissions.ofGroup(user.id, group.id)).toBe("view");
@@ -131,12 +131,12 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.permissions.managedProjectIds(user.id)).toEqual([inGroup.id]);
     expect(await store.permissions.managedGroupIds(user.id)).toEqual([]);
     expect(await store.permissions.viewersOfProject(inGroup.id)).toEqual([user.id]);
-    expect(await store.groups.members(group.id)).toEqual([
+    expect(await store.permissions.members({ noun: "group", id: group.id })).toEqual([
       { userId: user.id, username: "fay", permission: "view" },
     ]);
-    expect(await store.permissions.removeProjectMember(inGroup.id, user.id)).toBe(true);
+    expect(await store.permissions.removeMember({ noun: "project", id: inGroup.id }, user.id)).toBe(true);
     expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("view");
-    expect(await store.groups.removeMember(group.id, user.id)).toBe(true);
+    expect(await store.permissions.removeMember({ noun: "group", id: group.id }, user.id)).toBe(true);
     expect(await store.permissions.visibleProjectIds(user.id)).toEqual([alone.id]);
   });
 
@@ -151,10 +151,14 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
   });
 
   test("members of unknown projects, groups and users are refused with a clear message", async () => {
-    expect(await failureOf(store.permissions.setProjectMember(999_999, 999_999, "view"))).toMatchObject({
+    expect(
+      await failureOf(store.permissions.setMember({ noun: "project", id: 999_999 }, 999_999, "view")),
+    ).toMatchObject({
       code: "not_found",
     });
-    expect(await failureOf(store.groups.setMember(999_999, 999_999, "view"))).toMatchObject({
+    expect(
+      await failureOf(store.permissions.setMember({ noun: "group", id: 999_999 }, 999_999, "view")),
+    ).toMatchObject({
       code: "not_found",
     });
   });

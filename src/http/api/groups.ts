@@ -67,7 +67,7 @@ const deleteGroup = route("delete", "/groups/{id}", {
 });
 
 export function groupsApi({ store, clock }: ApiDeps) {
-  const { groups } = store;
+  const { groups, permissions } = store;
   return newApi()
     .openapi(listGroups, async (c) => {
       const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
@@ -107,7 +107,7 @@ export function groupsApi({ store, clock }: ApiDeps) {
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
       const group = existing(await groups.byId(id), "group", id);
-      const members = await groups.members(id);
+      const members = await permissions.members({ noun: "group", id });
       await audited(c, { action: "group.delete", subject: `group ${group.name}` }).groups.delete(id);
       c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));
       return c.body(null, 204);

@@ -1,5 +1,5 @@
 import type { Needed } from "../../account/permissions.ts";
-import type { Permission } from "../../model/permission.ts";
+import type { MemberOwner, Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
@@ -15,20 +15,19 @@ const memberShape = z
 
 const memberList = listOf(memberShape, "MemberList");
 
-type Owner = "project" | "group";
-
-const about: Record<Owner, { list?: { description: string }; set?: { description: string } }> = {
-  project: {
-    list: {
-      description:
-        "Its own members. Members of its group have their permission too, and admins have every one.",
+const about: Record<MemberOwner["noun"], { list?: { description: string }; set?: { description: string } }> =
+  {
+    project: {
+      list: {
+        description:
+          "Its own members. Members of its group have their permission too, and admins have every one.",
+      },
     },
-  },
-  group: { set: { description: "The permission holds for every project of the group." } },
-};
+    group: { set: { description: "The permission holds for every project of the group." } },
+  };
 
 /** Members of a project or of a group: who may view it, who may manage it. */
-export function membersApi(noun: Owner, { store: { permissions, groups, users } }: ApiDeps) {
+export function membersApi(noun: MemberOwner["noun"], { store: { permissions, users } }: ApiDeps) {
   const isProject = noun === "project";
   const ownerOf = isProject ? projectOf : groupOf;
   const route = routesOf(`${noun}s`);
@@ -56,8 +55,7 @@ export function membersApi(noun: Owner, { store: { permissions, groups, users } 
 
   return newApi()
     .openapi(listMembers, async (c) => {
-      const { id } = ownerOf(c);
-      const members = await (isProject ? permissions.membersOfProject(id) : groups.members(id));
+      const members = await permissions.members({ noun, id: ownerOf(c).id });
       return c.json(slice(members, c.req.valid("query")), 200);
     })
     .openapi(setMember, async (c) => {
@@ -66,8 +64,7 @@ export function membersApi(noun: Owner, { store: { permissions, groups, users } 
       const { permission } = c.req.valid("json");
       const { username } = existing(await users.byId(userId), "user", userId);
       const change = noted(c, "set-member", { username, permission });
-      if (isProject) await change.permissions.setProjectMember(id, userId, permission);
-      else await change.groups.setMember(id, userId, permission);
+      await change.permissions.setMember({ noun, id }, userId, permission);
       c.var.consoleAccess.permissionsChanged([userId]);
       return c.json({ userId, username, permission }, 200);
     })
@@ -75,13 +72,9 @@ export function membersApi(noun: Owner, { store: { permissions, groups, users } 
       const { id, name } = ownerOf(c);
       const { userId } = c.req.valid("param");
       const change = noted(c, "remove-member", { userId });
-      const wasMember = await (isProject
-        ? change.permissions.removeProjectMember(id, userId)
-        : change.groups.removeMember(id, userId));
-      found(
-        wasMember || null,
-        newReason("no_member", { id: userId, noun: newReason(`noun_${noun as "project" | "group"}`), name }),
-      );
+      const wasMember = await change.permissions.removeMember({ noun, id }, userId);
+      const missing = newReason("no_member", { id: userId, noun: newReason(`noun_${noun}`), name });
+      found(wasMember || null, missing);
       c.var.consoleAccess.permissionsChanged([userId]);
       return c.body(null, 204);
     });

@@ -103,10 +103,12 @@ function changingRoutes(rules: GitUrlRules) {
 }
 
 export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: ApiDeps) {
-  const { projects, groups } = store;
+  const { projects, groups, permissions } = store;
   const { samples, management } = webhook;
   const membersOf = async (groupId: number | null) =>
-    groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
+    groupId === null
+      ? []
+      : (await permissions.members({ noun: "group", id: groupId })).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
   const written = async (c: ApiContext, project: Project) => {
     const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));

@@ -1,10 +1,10 @@
 import type { ApiToken, ApiTokenKeeper } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
-import { pageOf } from "../query/page.ts";
-import { json, optional, plain, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { json, optional, plain, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<ApiToken, "api_tokens">({
+const tokens = table<ApiToken, "api_tokens">("api_tokens", {
   id: plain(),
   userId: plain(),
   name: plain(),
@@ -16,44 +16,25 @@ const shape = rowShape<ApiToken, "api_tokens">({
   expiresAt: optional(time),
 });
 
-export function buildApiTokenKeeper({ db, dialect }: Scope): ApiTokenKeeper {
+export function buildApiTokenKeeper(scope: Scope): ApiTokenKeeper {
   return {
-    async create(token) {
-      const insert = db
-        .insertInto("api_tokens")
-        .values(shape.insert({ ...token, lastUsedAt: null }))
-        .returningAll();
-      const gone = { missing: newReason("gone_user", { id: token.userId }) };
-      return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
+    create: (token) =>
+      tokens.create(
+        scope,
+        { ...token, lastUsedAt: null },
+        { missing: newReason("gone_user", { id: token.userId }) },
+      ),
+    byTokenHash: (tokenHash) => tokens.one(scope, { tokenHash }),
+    list({ userId }, request) {
+      const all = scope.db.selectFrom("api_tokens");
+      const found = userId === undefined ? all : all.where("user_id", "=", userId);
+      return tokens.page(scope, found, request, ["id desc"]);
     },
-    async byTokenHash(tokenHash) {
-      const row = await db
-        .selectFrom("api_tokens")
-        .selectAll()
-        .where("token_hash", "=", tokenHash)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
-    async list(filter, request) {
-      const found = db
-        .selectFrom("api_tokens")
-        .$if(filter.userId !== undefined, (query) => query.where("user_id", "=", filter.userId ?? 0));
-      return pageOf(db, found, request, (query) => query.orderBy("id", "desc"), shape.read);
-    },
-    async byId(id) {
-      const row = await db.selectFrom("api_tokens").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    byId: (id) => tokens.one(scope, { id }),
     async touch(id, at) {
-      await db.updateTable("api_tokens").set({ last_used_at: at.getTime() }).where("id", "=", id).execute();
+      await tokens.change(scope, { id }, { lastUsedAt: at });
     },
-    async delete(id) {
-      const result = await db.deleteFrom("api_tokens").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
-    async deleteOfUser(userId) {
-      const result = await db.deleteFrom("api_tokens").where("user_id", "=", userId).executeTakeFirst();
-      return Number(result.numDeletedRows);
-    },
+    delete: async (id) => (await tokens.delete(scope, { id })) > 0,
+    deleteOfUser: (userId) => tokens.delete(scope, { userId }),
   };
 }

@@ -1,9 +1,9 @@
 import type { AuditEntry, AuditKeeper } from "../../model/audit.ts";
-import { pageOf } from "../query/page.ts";
-import { json, plain, rowShape, time } from "../query/row.ts";
+import { json, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<AuditEntry, "audit">({
+const entries = table<AuditEntry, "audit">("audit", {
   id: plain(),
   at: time,
   userId: plain(),
@@ -15,10 +15,11 @@ const shape = rowShape<AuditEntry, "audit">({
   remoteIp: plain(),
 });
 
-export function buildAuditKeeper({ db }: Scope): AuditKeeper {
+export function buildAuditKeeper(scope: Scope): AuditKeeper {
+  const { db } = scope;
   return {
     async add(entry) {
-      await db.insertInto("audit").values(shape.insert(entry)).execute();
+      await db.insertInto("audit").values(entries.insert(entry)).execute();
     },
     async list({ userId, projectId, action, from, to }, request) {
       let found = db.selectFrom("audit");
@@ -27,13 +28,7 @@ export function buildAuditKeeper({ db }: Scope): AuditKeeper {
       if (action !== undefined) found = found.where("action", "=", action);
       if (from !== undefined) found = found.where("at", ">=", from.getTime());
       if (to !== undefined) found = found.where("at", "<", to.getTime());
-      return pageOf(
-        db,
-        found,
-        request,
-        (query) => query.orderBy("at", "desc").orderBy("id", "desc"),
-        shape.read,
-      );
+      return entries.page(scope, found, request, ["at desc", "id desc"]);
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { HostHook, HostHookKeeper } from "../../model/host/host-hook.ts";
 import { newReason } from "../../reason/reason.ts";
-import { plain, reasonField, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { plain, reasonField, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<HostHook, "host_hooks">({
+const hooks = table<HostHook, "host_hooks">("host_hooks", {
   projectId: plain(),
   tokenId: plain(),
   kind: plain(),
@@ -17,37 +18,16 @@ const shape = rowShape<HostHook, "host_hooks">({
   nextCheckAt: time,
 });
 
-export function buildHostHookKeeper({ db, dialect }: Scope): HostHookKeeper {
+export function buildHostHookKeeper(scope: Scope): HostHookKeeper {
   return {
     async save(hook) {
-      const row = shape.insert(hook);
-      const insert = db
-        .insertInto("host_hooks")
-        .values(row)
-        .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
-      const gone = { missing: newReason("gone_project_or_token") };
-      await orFault(dialect, insert.execute(), gone);
+      await hooks.put(scope, ["projectId"], hook, { missing: newReason("gone_project_or_token") });
     },
-    async saveCheck({ projectId, hookId, tokenId }, found) {
-      const result = await db
-        .updateTable("host_hooks")
-        .set(shape.update(found))
-        .where("project_id", "=", projectId)
-        .where("hook_id", "=", hookId)
-        .where("token_id", tokenId === null ? "is" : "=", tokenId)
-        .executeTakeFirst();
-      return result.numUpdatedRows > 0n;
-    },
-    async ofProject(projectId) {
-      const row = await db
-        .selectFrom("host_hooks")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    saveCheck: async ({ projectId, hookId, tokenId }, found) =>
+      (await hooks.change(scope, { projectId, hookId, tokenId }, found)) !== null,
+    ofProject: (projectId) => hooks.one(scope, { projectId }),
     async due(now, limit) {
-      const rows = await db
+      const rows = await scope.db
         .selectFrom("host_hooks")
         .selectAll()
         .where("token_id", "is not", null)
@@ -55,11 +35,8 @@ export function buildHostHookKeeper({ db, dialect }: Scope): HostHookKeeper {
         .orderBy("next_check_at")
         .limit(limit)
         .execute();
-      return rows.map(shape.read);
+      return rows.map(hooks.read);
     },
-    async delete(projectId) {
-      const result = await db.deleteFrom("host_hooks").where("project_id", "=", projectId).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    delete: async (projectId) => (await hooks.delete(scope, { projectId })) > 0,
   };
 }

@@ -1,9 +1,10 @@
 import type { HostToken, HostTokenKeeper } from "../../model/host/host-token.ts";
 import { newReason } from "../../reason/reason.ts";
-import { json, optional, plain, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { json, optional, plain, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<HostToken, "host_tokens">({
+const tokens = table<HostToken, "host_tokens">("host_tokens", {
   id: plain(),
   userId: plain(),
   kind: plain(),
@@ -16,40 +17,18 @@ const shape = rowShape<HostToken, "host_tokens">({
   createdAt: time,
 });
 
-export function buildHostTokenKeeper({ db, dialect }: Scope): HostTokenKeeper {
+export function buildHostTokenKeeper(scope: Scope): HostTokenKeeper {
   return {
-    async save(token) {
-      const row = shape.insert(token);
-      const insert = db
-        .insertInto("host_tokens")
-        .values(row)
-        .onConflict((conflict) => conflict.columns(["user_id", "origin"]).doUpdateSet(row))
-        .returningAll();
-      const gone = { missing: newReason("gone_user", { id: token.userId }) };
-      return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
-    },
-    async byId(id) {
-      const row = await db.selectFrom("host_tokens").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
-    async ofUser(userId) {
-      const rows = await db
-        .selectFrom("host_tokens")
-        .selectAll()
-        .where("user_id", "=", userId)
-        .orderBy("origin")
-        .execute();
-      return rows.map(shape.read);
-    },
-    async all() {
-      return (await db.selectFrom("host_tokens").selectAll().orderBy("id").execute()).map(shape.read);
-    },
+    save: (token) =>
+      tokens.put(scope, ["userId", "origin"], token, {
+        missing: newReason("gone_user", { id: token.userId }),
+      }),
+    byId: (id) => tokens.one(scope, { id }),
+    ofUser: (userId) => tokens.all(scope, { userId }, ["origin"]),
+    all: () => tokens.all(scope, {}, ["id"]),
     async setCiphertext(id, ciphertext) {
-      await db.updateTable("host_tokens").set({ ciphertext }).where("id", "=", id).execute();
+      await tokens.change(scope, { id }, { ciphertext });
     },
-    async delete(id) {
-      const result = await db.deleteFrom("host_tokens").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    delete: async (id) => (await tokens.delete(scope, { id })) > 0,
   };
 }

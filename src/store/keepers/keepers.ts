@@ -55,7 +55,7 @@ const table: { [Noun in keyof Keepers]: Kept<Keepers[Noun]> } = {
   groups: {
     build: buildGroupKeeper,
     list: ["list"],
-    write: ["create", "update", "delete", "setMember", "removeMember"],
+    write: ["create", "update", "delete"],
   },
   projects: {
     build: buildProjectKeeper,
@@ -63,7 +63,7 @@ const table: { [Noun in keyof Keepers]: Kept<Keepers[Noun]> } = {
     write: ["create", "update", "setLive", "delete", "setSecret", "setSecretScope", "deleteSecret"],
     change: ["deleteSomeTasks"],
   },
-  permissions: { build: buildPermissionKeeper, write: ["setProjectMember", "removeProjectMember"] },
+  permissions: { build: buildPermissionKeeper, write: ["setMember", "removeMember"] },
   webhookConfigs: { build: buildWebhookConfigKeeper, list: ["unsigned"], change: ["save"] },
   deliveries: {
     build: buildDeliveryKeeper,

@@ -1,8 +1,9 @@
 import type { OutgoingAttempt, OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
-import { flag, plain, reasonField, rowShape, time } from "../query/row.ts";
+import { flag, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<OutgoingAttempt, "outgoing_attempts">({
+const attempts = table<OutgoingAttempt, "outgoing_attempts">("outgoing_attempts", {
   id: plain(),
   projectId: plain(),
   at: time,
@@ -17,10 +18,11 @@ const shape = rowShape<OutgoingAttempt, "outgoing_attempts">({
   response: plain(),
 });
 
-export function buildOutgoingAttemptKeeper({ db }: Scope): OutgoingAttemptKeeper {
+export function buildOutgoingAttemptKeeper(scope: Scope): OutgoingAttemptKeeper {
+  const { db } = scope;
   return {
     async add(attempt, keep) {
-      await db.insertInto("outgoing_attempts").values(shape.insert(attempt)).execute();
+      await db.insertInto("outgoing_attempts").values(attempts.insert(attempt)).execute();
       const surplus = db
         .selectFrom("outgoing_attempts")
         .select("id")
@@ -34,14 +36,6 @@ export function buildOutgoingAttemptKeeper({ db }: Scope): OutgoingAttemptKeeper
         .where("id", "<=", surplus)
         .execute();
     },
-    async ofProject(projectId) {
-      const rows = await db
-        .selectFrom("outgoing_attempts")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .orderBy("id", "desc")
-        .execute();
-      return rows.map(shape.read);
-    },
+    ofProject: (projectId) => attempts.all(scope, { projectId }, ["id desc"]),
   };
 }

@@ -1,9 +1,10 @@
 import { type SqlBool, sql } from "kysely";
 import type { CallAddress, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
-import { plain, rowShape, time } from "../query/row.ts";
+import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<OutgoingCall, "outgoing_calls">({
+const calls = table<OutgoingCall, "outgoing_calls">("outgoing_calls", {
   id: plain(),
   projectId: plain(),
   kind: plain(),
@@ -46,7 +47,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
       if (ofAll >= total && dropped === null) return none;
       const { id } = await db
         .insertInto("outgoing_calls")
-        .values(shape.insert(call))
+        .values(calls.insert(call))
         .returning("id")
         .executeTakeFirstOrThrow();
       return { ...none, id, dropped: dropped && addressOf(dropped) };
@@ -74,27 +75,11 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .where(isDue)
         .returningAll()
         .execute();
-      return rows.map(shape.read).sort((a, b) => a.id - b.id);
+      return rows.map(calls.read).sort((a, b) => a.id - b.id);
     },
-    async takeFirst(id, until) {
-      const row = await db
-        .updateTable("outgoing_calls")
-        .set({ attempts: 1, next_try_at: until.getTime() })
-        .where("id", "=", id)
-        .where("attempts", "=", 0)
-        .returningAll()
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
-    async putOff({ id, attempts }, nextTryAt) {
-      const result = await db
-        .updateTable("outgoing_calls")
-        .set({ next_try_at: nextTryAt.getTime() })
-        .where("id", "=", id)
-        .where("attempts", "=", attempts)
-        .executeTakeFirst();
-      return result.numUpdatedRows > 0n;
-    },
+    takeFirst: (id, until) => calls.change(scope, { id, attempts: 0 }, { attempts: 1, nextTryAt: until }),
+    putOff: async ({ id, attempts }, nextTryAt) =>
+      (await calls.change(scope, { id, attempts }, { nextTryAt })) !== null,
     async nextDue() {
       const row = await db
         .selectFrom("outgoing_calls")
@@ -103,7 +88,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
     async delete(id) {
-      await db.deleteFrom("outgoing_calls").where("id", "=", id).execute();
+      await calls.delete(scope, { id });
     },
     count,
   };
@@ -170,6 +155,6 @@ async function makePlace(scope: Scope, projectId: number): Promise<OutgoingCall 
     .orderBy("id")
     .limit(1)
     .executeTakeFirstOrThrow();
-  await db.deleteFrom("outgoing_calls").where("id", "=", oldest.id).execute();
-  return shape.read(oldest);
+  await calls.delete(scope, { id: oldest.id });
+  return calls.read(oldest);
 }

@@ -6,7 +6,7 @@ import { workedTime } from "../query/worked-time.ts";
 import { newestOfProjects } from "./asked-projects.ts";
 import { walkNewest } from "./newest-walk.ts";
 import { runStatistics } from "./overview-statistics.ts";
-import { projectShape } from "./project-shape.ts";
+import { projects } from "./project-table.ts";
 import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
 
 const isWaiting = isInState("waiting");
@@ -36,7 +36,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
           ),
         )
         .execute();
-      const byId = new Map(rows.map((row) => [row.id, projectShape.read(row)]));
+      const byId = new Map(rows.map((row) => [row.id, projects.read(row)]));
       const items = shown.flatMap(({ id, is_broken }): OverviewProject[] => {
         const project = byId.get(id);
         return project === undefined ? [] : [{ project, isBroken: is_broken === 1 }];

@@ -1,4 +1,5 @@
-import { includes, type Permission, type PermissionKeeper } from "../../model/permission.ts";
+import { sql } from "kysely";
+import { includes, type Member, type Permission, type PermissionKeeper } from "../../model/permission.ts";
 import { newReason } from "../../reason/reason.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
@@ -109,30 +110,25 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
         .execute();
       return rows.map((row) => row.id);
     },
-    membersOfProject: (projectId) =>
-      db
-        .selectFrom("project_members")
-        .innerJoin("users", "users.id", "project_members.user_id")
-        .where("project_members.project_id", "=", projectId)
-        .orderBy("users.username")
-        .select(["users.id as userId", "users.username", "project_members.permission"])
-        .execute(),
-    async setProjectMember(projectId, userId, permission) {
-      const insert = db
-        .insertInto("project_members")
-        .values({ project_id: projectId, user_id: userId, permission })
-        .onConflict((conflict) => conflict.columns(["project_id", "user_id"]).doUpdateSet({ permission }));
-      await orFault(dialect, insert.execute(), {
-        missing: newReason("gone_project_or_user", { id: projectId, user: userId }),
+    async members({ noun, id }) {
+      const { rows } = await sql<Member>`select users.id as "userId", users.username, members.permission
+        from ${sql.table(`${noun}_members`)} as members join users on users.id = members.user_id
+        where members.${sql.ref(`${noun}_id`)} = ${id} order by users.username`.execute(db);
+      return rows;
+    },
+    async setMember({ noun, id }, userId, permission) {
+      const owner = sql.ref(`${noun}_id`);
+      const insert = sql`insert into ${sql.table(`${noun}_members`)} (${owner}, user_id, permission)
+        values (${id}, ${userId}, ${permission})
+        on conflict (${owner}, user_id) do update set permission = excluded.permission`;
+      await orFault(dialect, insert.execute(db), {
+        missing: newReason(`gone_${noun}_or_user`, { id, user: userId }),
       });
     },
-    async removeProjectMember(projectId, userId) {
-      const result = await db
-        .deleteFrom("project_members")
-        .where("project_id", "=", projectId)
-        .where("user_id", "=", userId)
-        .executeTakeFirst();
-      return result.numDeletedRows > 0n;
+    async removeMember({ noun, id }, userId) {
+      const { numAffectedRows } = await sql`delete from ${sql.table(`${noun}_members`)}
+        where ${sql.ref(`${noun}_id`)} = ${id} and user_id = ${userId}`.execute(db);
+      return (numAffectedRows ?? 0n) > 0n;
     },
   };
 }

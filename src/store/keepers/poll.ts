@@ -1,8 +1,9 @@
 import type { Poll, PollKeeper } from "../../model/ref-tip.ts";
-import { optional, plain, reasonField, rowShape, time } from "../query/row.ts";
+import { optional, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<Poll, "polls">({
+const polls = table<Poll, "polls">("polls", {
   projectId: plain(),
   url: plain(),
   version: plain(),
@@ -24,16 +25,10 @@ const first: Pick<Poll, "url" | "version" | "scope" | "lastAt" | "error" | "note
   note: "",
 };
 
-export function buildPollKeeper({ db }: Scope): PollKeeper {
+export function buildPollKeeper(scope: Scope): PollKeeper {
+  const { db } = scope;
   return {
-    async ofProject(projectId) {
-      const row = await db
-        .selectFrom("polls")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    ofProject: (projectId) => polls.one(scope, { projectId }),
     async due({ now, latest }, hasFailed, limit) {
       const rows = await db
         .selectFrom("webhook_configs")
@@ -61,39 +56,24 @@ export function buildPollKeeper({ db }: Scope): PollKeeper {
       const held = { heldBy: holder, heldUntil: until };
       await db
         .insertInto("polls")
-        .values(shape.insert({ projectId, ...first, ...held, nextAt: now }))
-        .onConflict((conflict) => conflict.column("project_id").doUpdateSet(shape.update(held)))
+        .values(polls.insert({ projectId, ...first, ...held, nextAt: now }))
+        .onConflict((conflict) => conflict.column("project_id").doUpdateSet(polls.update(held)))
         .execute();
     },
-    async extend(projectId, holder, until) {
-      const result = await db
-        .updateTable("polls")
-        .set(shape.update({ heldUntil: until }))
-        .where("project_id", "=", projectId)
-        .where("held_by", "=", holder)
-        .executeTakeFirst();
-      return result.numUpdatedRows > 0n;
-    },
+    extend: async (projectId, heldBy, heldUntil) =>
+      (await polls.change(scope, { projectId, heldBy }, { heldUntil })) !== null,
     async finish(projectId, result) {
-      await db
-        .updateTable("polls")
-        .set(shape.update({ ...result, heldBy: null, heldUntil: null }))
-        .where("project_id", "=", projectId)
-        .execute();
+      await polls.change(scope, { projectId }, { ...result, heldBy: null, heldUntil: null });
     },
     async makeDue(now, release) {
       const free = release ? { heldBy: null, heldUntil: null } : {};
       await db
         .updateTable("polls")
-        .set(shape.update({ nextAt: now, ...free }))
+        .set(polls.update({ nextAt: now, ...free }))
         .execute();
     },
     async renew(projectId, now) {
-      await db
-        .updateTable("polls")
-        .set(shape.update({ nextAt: now, heldBy: null, heldUntil: null }))
-        .where("project_id", "=", projectId)
-        .execute();
+      await polls.change(scope, { projectId }, { nextAt: now, heldBy: null, heldUntil: null });
     },
     async forget(projectId) {
       for (const table of ["polls", "ref_tips"] as const)

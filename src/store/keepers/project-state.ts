@@ -16,7 +16,7 @@ import type { Dialect } from "../query/dialect.ts";
 import { type FixedQuery, fixedQuery } from "../query/fixed-query.ts";
 import type { StoredRow } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
-import { projectShape } from "./project-shape.ts";
+import { projects } from "./project-table.ts";
 import { othersAhead, ownAhead, waitingProjects } from "./queue-order.ts";
 import { isHeld } from "./task-shape.ts";
 
@@ -90,7 +90,7 @@ export async function projectStateOf(scope: Scope, wanted: ProjectStateQuery): P
 function read(row: Row): ProjectState {
   const { window_task_id, unfinished_id, unfinished_state, config_updated_at, oldest = null } = row;
   return {
-    project: projectShape.read(row as object as StoredRow),
+    project: projects.read(row as object as StoredRow),
     hasStatusToken: row.status_tokens > 0,
     configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },

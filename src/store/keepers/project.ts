@@ -5,24 +5,13 @@ import type { ProjectKeeper } from "../../model/project.ts";
 import { newReason } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
-import { pageOf } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
-import { projectShape } from "./project-shape.ts";
+import { projects } from "./project-table.ts";
 import { deleteLogRows } from "./task-log.ts";
 
 const tasksPerBatch = 50;
 /** A row can be a quarter of a megabyte. */
 const logRowsPerBatch = 20;
-
-const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
-  db.selectFrom("projects").selectAll().where("id", "=", id),
-);
-
-const selectProjectToChange = fixedQuery(["id"], (db, { id }: { id: number }, dialect) => {
-  const one = db.selectFrom("projects").selectAll().where("id", "=", id);
-  // SQLite runs transactions one after the other, so it needs no row lock.
-  return dialect.hasRowLocks ? one.forNoKeyUpdate() : one;
-});
 
 const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db
@@ -34,61 +23,42 @@ const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
 
 export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   const { db, dialect } = scope;
-  const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, {
-      duplicate: newReason("exists", { noun: newReason("noun_project"), name: name ?? "" }),
-      missing: newReason("gone_group"),
-    });
+  const faults = (name = "") => ({
+    duplicate: newReason("exists", { noun: newReason("noun_project"), name }),
+    missing: newReason("gone_group"),
+  });
 
   return {
-    async create(project) {
-      const insert = db
-        .insertInto("projects")
-        .values(
-          projectShape.insert({
-            ...plainExecution,
-            needsContainer: false,
-            deploy: noApproval,
-            publicUrl: "",
-            ...project,
-            liveTaskId: null,
-            liveNote: "",
-            homeRunnerId: null,
-          }),
-        )
-        .returningAll();
-      return projectShape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
-    },
-    async byId(id) {
-      const [row] = await selectProject(scope, { id });
-      return row === undefined ? null : projectShape.read(row);
-    },
-    async hold(id) {
-      const [row] = await selectProjectToChange(scope, { id });
-      return row === undefined ? null : projectShape.read(row);
-    },
-    async list({ ids, groupId, search }, request) {
+    create: (project) =>
+      projects.create(
+        scope,
+        {
+          ...plainExecution,
+          needsContainer: false,
+          deploy: noApproval,
+          publicUrl: "",
+          ...project,
+          liveTaskId: null,
+          liveNote: "",
+          homeRunnerId: null,
+        },
+        faults(project.name),
+      ),
+    byId: (id) => projects.one(scope, { id }),
+    hold: (id) => projects.hold(scope, { id }),
+    list({ ids, groupId, search }, request) {
       let found = db.selectFrom("projects");
       if (ids !== undefined) found = found.where(dialect.isAmong("id", ids));
       if (groupId !== undefined) found = found.where("group_id", "=", groupId);
       if (search !== undefined && search !== "") found = found.where(containsText("name", search));
-      return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
+      return projects.page(scope, found, request, ["name"]);
     },
-    async update(id, change) {
-      const set = projectShape.update(change);
-      if (Object.keys(set).length === 0) return this.byId(id);
-      const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
-      const row = await named(change.name, update.executeTakeFirst());
-      return row === undefined ? null : projectShape.read(row);
-    },
+    update: (id, change) => projects.change(scope, { id }, change, faults(change.name)),
     async setLive(id, live) {
-      await db.updateTable("projects").set(projectShape.update(live)).where("id", "=", id).execute();
+      await projects.change(scope, { id }, live);
     },
     deleteSomeTasks: (id) => deleteSomeTasks(scope, id),
-    async delete(id) {
-      const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    delete: async (id) => (await projects.delete(scope, { id })) > 0,
     async withStatusContext(context, exceptId, limit) {
       const held = `%${likePattern(JSON.stringify({ context }).slice(1, -1))},%`;
       const rows = await db
@@ -99,7 +69,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         .orderBy("id")
         .limit(limit)
         .execute();
-      return rows.map(projectShape.read).filter((project) => project.commitStatus.context === context);
+      return rows.map(projects.read).filter((project) => project.commitStatus.context === context);
     },
     secrets: (id) => selectSecrets(scope, { id }),
     secretNames: (ids) =>

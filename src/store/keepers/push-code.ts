@@ -1,11 +1,12 @@
 import type { Insertable } from "kysely";
 import type { PushCode, PushCodeKeeper } from "../../model/push-code.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
-import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
+import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<PushCode, "push_codes">({
+const codes = table<PushCode, "push_codes">("push_codes", {
   codeHash: plain(),
   userId: plain(),
   console: flag,
@@ -14,7 +15,7 @@ const shape = rowShape<PushCode, "push_codes">({
   endsAt: optional(time),
 });
 
-const insertCode = fixedQuery(shape.columns, (db, row: Insertable<Schema["push_codes"]>) =>
+const insertCode = fixedQuery(codes.columns, (db, row: Insertable<Schema["push_codes"]>) =>
   db.insertInto("push_codes").values(row),
 );
 const takeCode = fixedQuery(["code_hash"], (db, { code_hash }: { code_hash: string }) =>
@@ -25,18 +26,15 @@ export function buildPushCodeKeeper(scope: Scope): PushCodeKeeper {
   const { db } = scope;
   return {
     async create(code) {
-      await insertCode(scope, shape.insert(code));
+      await insertCode(scope, codes.insert(code));
     },
     async consume(codeHash, now) {
       const [row] = await takeCode(scope, { code_hash: codeHash });
       if (row === undefined) return null;
-      const code = shape.read(row);
+      const code = codes.read(row);
       return code.expiresAt > now ? code : null;
     },
-    async deleteOfUser(userId) {
-      const result = await db.deleteFrom("push_codes").where("user_id", "=", userId).executeTakeFirst();
-      return Number(result.numDeletedRows);
-    },
+    deleteOfUser: (userId) => codes.delete(scope, { userId }),
     async deleteExpired(now) {
       const result = await db
         .deleteFrom("push_codes")

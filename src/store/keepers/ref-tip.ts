@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import type { HandledTip, RefTip, RefTipKeeper } from "../../model/ref-tip.ts";
-import { plain, rowShape, time } from "../query/row.ts";
+import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<RefTip, "ref_tips">({
+const refTips = table<RefTip, "ref_tips">("ref_tips", {
   projectId: plain(),
   ref: plain(),
   commit: plain(),
@@ -14,23 +15,16 @@ const shape = rowShape<RefTip, "ref_tips">({
 /** Rows of one statement: SQLite takes 32,766 parameters. */
 const rowsPerStatement = 1000;
 
-export function buildRefTipKeeper({ db }: Scope): RefTipKeeper {
+export function buildRefTipKeeper(scope: Scope): RefTipKeeper {
+  const { db } = scope;
   return {
-    async ofProject(projectId) {
-      const rows = await db
-        .selectFrom("ref_tips")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .orderBy("ref")
-        .execute();
-      return rows.map(shape.read);
-    },
+    ofProject: (projectId) => refTips.all(scope, { projectId }, ["ref"]),
     async set(projectId, tips, now) {
       for (let from = 0; from < tips.length; from += rowsPerStatement) {
         const rows = tips
           .slice(from, from + rowsPerStatement)
           .map(({ ref, commit }) =>
-            shape.insert({ projectId, ref, commit, pushedAt: now, polledTaskId: null }),
+            refTips.insert({ projectId, ref, commit, pushedAt: now, polledTaskId: null }),
           );
         await db
           .insertInto("ref_tips")

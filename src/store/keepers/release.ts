@@ -1,8 +1,9 @@
-import type { Release, ReleaseKeeper } from "../../model/release.ts";
-import { json, optional, plain, rowShape, time } from "../query/row.ts";
+import type { Release, ReleaseKeeper, ServiceOutput } from "../../model/release.ts";
+import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<Release, "releases">({
+const releases = table<Release, "releases">("releases", {
   taskId: plain(),
   projectId: plain(),
   attempt: plain(),
@@ -19,24 +20,19 @@ const shape = rowShape<Release, "releases">({
   endedAt: optional(time),
 });
 
-export function buildReleaseKeeper({ db }: Scope): ReleaseKeeper {
+const outputs = table<ServiceOutput & { taskId: number }, "service_outputs">("service_outputs", {
+  taskId: plain(),
+  output: plain(),
+  hasExited: flag,
+});
+
+export function buildReleaseKeeper(scope: Scope): ReleaseKeeper {
+  const { db } = scope;
   return {
     async put(release) {
-      const row = shape.insert(release);
-      await db
-        .insertInto("releases")
-        .values(row)
-        .onConflict((conflict) => conflict.column("task_id").doUpdateSet(row))
-        .execute();
+      await releases.put(scope, ["taskId"], release);
     },
-    async ofTask(taskId) {
-      const row = await db
-        .selectFrom("releases")
-        .selectAll()
-        .where("task_id", "=", taskId)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    ofTask: (taskId) => releases.one(scope, { taskId }),
     async ofProject(projectId, limit) {
       const rows = await db
         .selectFrom("releases")
@@ -47,10 +43,10 @@ export function buildReleaseKeeper({ db }: Scope): ReleaseKeeper {
         .orderBy("task_id", "desc")
         .limit(limit)
         .execute();
-      return rows.map(shape.read);
+      return rows.map(releases.read);
     },
     async update(taskId, change) {
-      await db.updateTable("releases").set(shape.update(change)).where("task_id", "=", taskId).execute();
+      await releases.change(scope, { taskId }, change);
     },
     async keepOnly(projectId, runnerId, kept) {
       const ofRunner = db
@@ -63,23 +59,14 @@ export function buildReleaseKeeper({ db }: Scope): ReleaseKeeper {
         await ofRunner.set({ state: "kept", bytes }).where("task_id", "=", taskId).execute();
     },
     async delete(taskId) {
-      await db.deleteFrom("releases").where("task_id", "=", taskId).execute();
+      await releases.delete(scope, { taskId });
     },
-    async setOutput(taskId, { output, hasExited }) {
-      const row = { output, has_exited: hasExited ? 1 : 0 };
-      await db
-        .insertInto("service_outputs")
-        .values({ task_id: taskId, ...row })
-        .onConflict((conflict) => conflict.column("task_id").doUpdateSet(row))
-        .execute();
+    async setOutput(taskId, output) {
+      await outputs.put(scope, ["taskId"], { taskId, ...output });
     },
     async output(taskId) {
-      const row = await db
-        .selectFrom("service_outputs")
-        .select(["output", "has_exited"])
-        .where("task_id", "=", taskId)
-        .executeTakeFirst();
-      return row === undefined ? null : { output: row.output, hasExited: row.has_exited === 1 };
+      const found = await outputs.one(scope, { taskId });
+      return found && { output: found.output, hasExited: found.hasExited };
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
-import { pageOf } from "../query/page.ts";
-import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { flag, json, optional, plain, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<Runner, "runners">({
+const runners = table<Runner, "runners">("runners", {
   id: plain(),
   name: plain(),
   labels: json(),
@@ -35,58 +35,22 @@ const nothingTold = {
   lastSeenAt: null,
 } satisfies Partial<Runner>;
 
-export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
-  const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, {
-      duplicate: newReason("exists", { noun: newReason("noun_runner"), name: name ?? "" }),
-    });
+export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
+  const { db } = scope;
+  const taken = (name = "") => ({ duplicate: newReason("exists", { noun: newReason("noun_runner"), name }) });
 
   return {
-    async create(runner) {
-      const insert = db
-        .insertInto("runners")
-        .values(shape.insert({ groupIds: [], ...runner, ...nothingTold }))
-        .returningAll();
-      return shape.read(await named(runner.name, insert.executeTakeFirstOrThrow()));
-    },
-    async byId(id) {
-      const row = await db.selectFrom("runners").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
-    async byTokenHash(tokenHash) {
-      const row = await db
-        .selectFrom("runners")
-        .selectAll()
-        .where("token_hash", "=", tokenHash)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    create: (runner) =>
+      runners.create(scope, { groupIds: [], ...runner, ...nothingTold }, taken(runner.name)),
+    byId: (id) => runners.one(scope, { id }),
+    byTokenHash: (tokenHash) => runners.one(scope, { tokenHash }),
     async localOne() {
-      const row = await db
-        .selectFrom("runners")
-        .selectAll()
-        .where("local", "=", 1)
-        .orderBy("id")
-        .limit(1)
-        .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
+      const [first] = await runners.all(scope, { local: true }, ["id"], 1);
+      return first ?? null;
     },
-    async hold(id) {
-      const one = db.selectFrom("runners").selectAll().where("id", "=", id);
-      // SQLite runs transactions one after the other, so it needs no row lock.
-      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
-    async list(request) {
-      return pageOf(db, db.selectFrom("runners"), request, (query) => query.orderBy("name"), shape.read);
-    },
-    async update(id, change) {
-      const set = shape.update(change);
-      if (Object.keys(set).length === 0) return this.byId(id);
-      const update = db.updateTable("runners").set(set).where("id", "=", id).returningAll();
-      const row = await named(change.name, update.executeTakeFirst());
-      return row === undefined ? null : shape.read(row);
-    },
+    hold: (id) => runners.hold(scope, { id }),
+    list: (request) => runners.page(scope, db.selectFrom("runners"), request, ["name"]),
+    update: (id, change) => runners.change(scope, { id }, change, taken(change.name)),
     async markGone(id, lastSeenAt) {
       const since = lastSeenAt.getTime();
       const result = await db
@@ -98,9 +62,6 @@ export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
-    async delete(id) {
-      const result = await db.deleteFrom("runners").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    delete: async (id) => (await runners.delete(scope, { id })) > 0,
   };
 }

@@ -1,9 +1,9 @@
 import type { Session, SessionKeeper } from "../../model/user.ts";
-import { fixedQuery } from "../query/fixed-query.ts";
-import { plain, rowShape, time } from "../query/row.ts";
+import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<Session, "sessions">({
+const sessions = table<Session, "sessions">("sessions", {
   id: plain(),
   userId: plain(),
   tokenHash: plain(),
@@ -14,43 +14,16 @@ const shape = rowShape<Session, "sessions">({
   expiresAt: time,
 });
 
-const selectByHash = fixedQuery(["hash"], (db, { hash }: { hash: string }) =>
-  db.selectFrom("sessions").selectAll().where("token_hash", "=", hash),
-);
-
 export function buildSessionKeeper(scope: Scope): SessionKeeper {
   const { db } = scope;
   return {
-    async create(session) {
-      const row = await db
-        .insertInto("sessions")
-        .values(shape.insert(session))
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return shape.read(row);
-    },
-    async byTokenHash(tokenHash) {
-      const [row] = await selectByHash(scope, { hash: tokenHash });
-      return row === undefined ? null : shape.read(row);
-    },
-    async listOfUser(userId) {
-      const rows = await db
-        .selectFrom("sessions")
-        .selectAll()
-        .where("user_id", "=", userId)
-        .orderBy("last_seen_at", "desc")
-        .orderBy("id", "desc")
-        .limit(1000)
-        .execute();
-      return rows.map(shape.read);
-    },
+    create: (session) => sessions.create(scope, session),
+    byTokenHash: (tokenHash) => sessions.one(scope, { tokenHash }),
+    listOfUser: (userId) => sessions.all(scope, { userId }, ["lastSeenAt desc", "id desc"], 1000),
     async touch(id, at) {
-      await db.updateTable("sessions").set({ last_seen_at: at.getTime() }).where("id", "=", id).execute();
+      await sessions.change(scope, { id }, { lastSeenAt: at });
     },
-    async delete(id) {
-      const result = await db.deleteFrom("sessions").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    delete: async (id) => (await sessions.delete(scope, { id })) > 0,
     async deleteOfUser(userId, exceptId) {
       const result = await db
         .deleteFrom("sessions")

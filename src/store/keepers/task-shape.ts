@@ -1,6 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Task, TaskStage, TaskState } from "../../model/task.ts";
-import { type Field, json, optional, plain, reasonField, rowShape, time } from "../query/row.ts";
+import { type Field, json, optional, plain, reasonField, time } from "../query/row.ts";
+import { table } from "../query/table.ts";
 
 type StoredStage = Omit<TaskStage, "startedAt" | "finishedAt"> & {
   startedAt: string | null;
@@ -21,7 +22,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-export const taskShape = rowShape<Task, "tasks">({
+export const taskShape = table<Task, "tasks">("tasks", {
   id: plain(),
   projectId: plain(),
   state: plain(),

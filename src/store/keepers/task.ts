@@ -11,9 +11,6 @@ import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
 import { waitsOf } from "./task-wait.ts";
 
-const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
-  db.selectFrom("tasks").selectAll().where("id", "=", id),
-);
 const ofProject = (db: Database, projectId: number) =>
   db.selectFrom("tasks").selectAll().where("project_id", "=", projectId);
 const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
@@ -29,10 +26,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       const insert = insertTask.newId(scope, taskShape.insert(queued));
       return { ...queued, id: await orFault(dialect, insert, noProject(task)) };
     },
-    async byId(id) {
-      const [row] = await selectTask(scope, { id });
-      return row === undefined ? null : taskShape.read(row);
-    },
+    byId: (id) => taskShape.one(scope, { id }),
     list: (filter, request) => listTasks(scope, filter, request),
     async lastOfProjects(projectIds) {
       const rows = await db

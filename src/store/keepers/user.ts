@@ -1,11 +1,11 @@
 import type { User, UserKeeper, UserWithPassword } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
-import { fixedQuery } from "../query/fixed-query.ts";
-import { cappedCount, pageOf } from "../query/page.ts";
-import { flag, plain, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { cappedCount } from "../query/page.ts";
+import { flag, plain, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<UserWithPassword, "users">({
+const users = table<UserWithPassword, "users">("users", {
   id: plain(),
   username: plain(),
   passwordHash: plain(),
@@ -15,68 +15,42 @@ const shape = rowShape<UserWithPassword, "users">({
   createdAt: time,
 });
 
-const selectUser = fixedQuery(["id"], (db, { id }: { id: number }) =>
-  db.selectFrom("users").selectAll().where("id", "=", id),
-);
-
 /** User names are unique regardless of case, so that `Ann` cannot impersonate `ann`. */
 export function buildUserKeeper(scope: Scope): UserKeeper {
-  const { db, dialect } = scope;
-  const read = (row: object): User => {
-    const { passwordHash: _, ...user } = shape.read(row);
-    return user;
-  };
+  const { db } = scope;
   return {
-    async create(user) {
-      const row = await orFault(
-        dialect,
-        db
-          .insertInto("users")
-          .values(shape.insert({ ...user, disabled: false, language: null }))
-          .returningAll()
-          .executeTakeFirstOrThrow(),
-        { duplicate: newReason("exists", { noun: newReason("noun_user"), name: user.username }) },
-      );
-      return read(row);
-    },
-    async byId(id) {
-      const [row] = await selectUser(scope, { id });
-      return row === undefined ? null : read(row);
-    },
+    create: async (user) =>
+      withoutPassword(
+        await users.create(
+          scope,
+          { ...user, disabled: false, language: null },
+          { duplicate: newReason("exists", { noun: newReason("noun_user"), name: user.username }) },
+        ),
+      ),
+    byId: async (id) => withoutPassword(await users.one(scope, { id })),
     async byUsername(username) {
       const row = await db
         .selectFrom("users")
         .selectAll()
         .where((eb) => eb(eb.fn("lower", ["username"]), "=", username.toLowerCase()))
         .executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : users.read(row);
     },
-    async hold(id) {
-      const one = db.selectFrom("users").selectAll().where("id", "=", id);
-      // SQLite runs transactions one after the other, so it needs no row lock.
-      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
-    },
+    hold: (id) => users.hold(scope, { id }),
     async list(request) {
-      return pageOf(db, db.selectFrom("users"), request, (query) => query.orderBy("username"), read);
+      const page = await users.page(scope, db.selectFrom("users"), request, ["username"]);
+      return { ...page, items: page.items.map(withoutPassword) };
     },
-    async update(id, change) {
-      const set = shape.update(change);
-      if (Object.keys(set).length === 0) return this.byId(id);
-      const row = await db
-        .updateTable("users")
-        .set(set)
-        .where("id", "=", id)
-        .returningAll()
-        .executeTakeFirst();
-      return row === undefined ? null : read(row);
-    },
-    async delete(id) {
-      const result = await db.deleteFrom("users").where("id", "=", id).executeTakeFirst();
-      return result.numDeletedRows > 0n;
-    },
+    update: async (id, change) => withoutPassword(await users.change(scope, { id }, change)),
+    delete: async (id) => (await users.delete(scope, { id })) > 0,
     count: () => cappedCount(db, db.selectFrom("users")),
     countAdmins: () =>
       cappedCount(db, db.selectFrom("users").where("role", "=", "admin").where("disabled", "=", 0)),
   };
+}
+
+function withoutPassword<U extends UserWithPassword | null>(user: U): User | (U & null) {
+  if (user === null) return user;
+  const { passwordHash: _, ...rest } = user;
+  return rest;
 }

@@ -1,11 +1,11 @@
 import { inForce, type WebhookConfig, type WebhookConfigKeeper } from "../../model/webhook-config.ts";
 import { newReason } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
-import { fixedQuery } from "../query/fixed-query.ts";
-import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import { flag, json, optional, plain, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+import { table } from "../query/table.ts";
 
-const shape = rowShape<WebhookConfig, "webhook_configs">({
+const configs = table<WebhookConfig, "webhook_configs">("webhook_configs", {
   projectId: plain(),
   key: plain(),
   enabled: flag,
@@ -35,24 +35,11 @@ const shape = rowShape<WebhookConfig, "webhook_configs">({
   updatedAt: time,
 });
 
-const selectOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
-  db.selectFrom("webhook_configs").selectAll().where("project_id", "=", project_id),
-);
-const selectByKey = fixedQuery(["key"], (db, { key }: { key: string }) =>
-  db.selectFrom("webhook_configs").selectAll().where("key", "=", key),
-);
-
 export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
   const { db, dialect } = scope;
   return {
-    async ofProject(projectId) {
-      const [row] = await selectOfProject(scope, { project_id: projectId });
-      return row === undefined ? null : inForce(shape.read(row));
-    },
-    async byKey(key) {
-      const [row] = await selectByKey(scope, { key });
-      return row === undefined ? null : inForce(shape.read(row));
-    },
+    ofProject: async (projectId) => inForceOf(await configs.one(scope, { projectId })),
+    byKey: async (key) => inForceOf(await configs.one(scope, { key })),
     save: (config) => save(scope, config),
     async unsigned(visibleProjectIds, limit) {
       const found = db
@@ -83,19 +70,15 @@ export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
   };
 }
 
+function inForceOf(config: WebhookConfig | null): WebhookConfig | null {
+  return config && inForce(config);
+}
+
 /** A former key is only looked up, never shown: its hash is sufficient, and a stolen database does not reveal it. */
-async function save({ db, dialect }: Scope, config: WebhookConfig): Promise<void> {
-  const before = await db
-    .selectFrom("webhook_configs")
-    .select("key")
-    .where("project_id", "=", config.projectId)
-    .executeTakeFirst();
-  const row = shape.insert(config);
-  const insert = db
-    .insertInto("webhook_configs")
-    .values(row)
-    .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
-  await orFault(dialect, insert.execute(), {
+async function save(scope: Scope, config: WebhookConfig): Promise<void> {
+  const { db } = scope;
+  const before = await configs.one(scope, { projectId: config.projectId });
+  await configs.put(scope, ["projectId"], config, {
     duplicate: newReason("key_taken"),
     missing: newReason("gone_project", { id: config.projectId }),
   });

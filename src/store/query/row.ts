@@ -54,12 +54,13 @@ export function optional<T>(field: Field<T>): Field<T | null> {
   };
 }
 
-type Fields<M> = { [K in keyof M]-?: Field<M[K]> };
+export type Fields<M> = { [K in keyof M]-?: Field<M[K]> };
 
 /** Converts a model into its table's row and back. */
 export interface RowShape<M, T extends TableName> {
   /** Column names in the order of the fields. */
   columns: (keyof Schema[T] & string)[];
+  columnOf(field: keyof M & string): string;
   /** The id is left out, because the database numbers its rows. */
   insert(model: Partial<M>): Insertable<Schema[T]>;
   update(change: Partial<M>): Updateable<Schema[T]>;
@@ -84,6 +85,7 @@ export function rowShape<M, T extends TableName>(fields: Fields<M>): RowShape<M,
   };
   return {
     columns: entries.map((entry) => entry.column as keyof Schema[T] & string),
+    columnOf: snakeCase,
     insert: (model) => encode(model, withoutId) as unknown as Insertable<Schema[T]>,
     update: (change) => encode(change, entries) as Updateable<Schema[T]>,
     read(row) {

@@ -38,7 +38,7 @@ type Column<T> = T extends Date
       ? T
       : Json;
 
-/** The columns of a model: its fields in snake case, as row.ts writes them. */
+/** The columns of a model: its fields in snake case, as table.ts writes them. */
 type TableOf<Model> = {
   [Name in keyof Model & string as SnakeCase<Name>]-?: Name extends "id"
     ? Generated<number>

@@ -1,7 +1,8 @@
 import type { Project } from "../../model/project.ts";
-import { flag, json, plain, reasonField, rowShape, time } from "../query/row.ts";
+import { flag, json, plain, reasonField, time } from "../query/row.ts";
+import { table } from "../query/table.ts";
 
-export const projectShape = rowShape<Project, "projects">({
+export const projects = table<Project, "projects">("projects", {
   id: plain(),
   name: plain(),
   groupId: plain(),
