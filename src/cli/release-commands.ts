@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { idValue } from "./option-values.ts";
-import { print, table } from "./output.ts";
+import { print, type Row, table } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
 
@@ -17,6 +17,24 @@ interface ReleaseItem {
 function stateOf({ isLive, isKept, endedAt }: ReleaseItem): string {
   const state = isLive ? "live" : isKept ? "kept" : "needs a build";
   return endedAt ? `${state}, ended by itself` : state;
+}
+
+interface RollbackTask {
+  id: number;
+  state: string;
+  rollbackTo: number;
+}
+
+interface ChangedSetting extends Row {
+  setting: string;
+  release: string | null;
+  project: string | null;
+}
+
+function settingsText({ rollbackTo }: RollbackTask, changed: ChangedSetting[]): string {
+  const own = `It uses the variables, scripts and checks of task ${rollbackTo}, and the secrets of today.`;
+  if (changed.length === 0) return `${own} None differs from those of the project.`;
+  return `${own} These differ from those of the project:\n${table(changed, ["setting", "release", "project"])}`;
 }
 
 /** `project releases`, `rollback` and `move`: what has served, the way back, and the way to another runner. */
@@ -42,12 +60,15 @@ export function addReleaseCommands(project: Command): void {
     .option("--to <taskId>", "the task that built it, see `project releases`", idValue)
     .option(followFlags, followHelp)
     .action(async (projectId: string, options: FollowOptions & { to?: number }) => {
+      const api = apiRemote(options);
       const body = options.to === undefined ? {} : { taskId: options.to };
-      const path = `/api/projects/${segment(projectId)}/rollback`;
-      await announce(
-        await apiRemote(options).send<{ id: number; state: string }>("POST", path, body),
-        options,
+      const path = `/api/projects/${segment(projectId)}`;
+      const task = await api.send<RollbackTask>("POST", `${path}/rollback`, body);
+      const { items } = await api.get<{ items: ChangedSetting[] }>(
+        `${path}/releases/${task.rollbackTo}/settings`,
       );
+      const shown = { ...task, changedSettings: items };
+      await announce(shown, options, settingsText(task, items));
     });
   addRemote(project.command("move <projectId>"))
     .description("let another runner take its tasks; what the earlier one has started is not stopped")

@@ -61,8 +61,13 @@ export function addTaskCommands(program: Command): void {
 }
 
 /** Prints the new task and, with --follow, its log until it ends. */
-export async function announce(task: { id: number; state: string }, options: FollowOptions): Promise<void> {
-  print(options, task, () => `Task ${task.id} is ${task.state}.`);
+export async function announce(
+  task: { id: number; state: string },
+  options: FollowOptions,
+  more?: string,
+): Promise<void> {
+  const text = `Task ${task.id} is ${task.state}.`;
+  print(options, task, () => (more === undefined ? text : `${text}\n${more}`));
   if (options.follow) await printLog(apiRemote(options), String(task.id), options);
 }
 

@@ -123,11 +123,13 @@ export function workedMs(task: TaskTimes): number | null {
   return Math.max(0, finishedAt.getTime() - startedAt.getTime() - waitedMs(task));
 }
 
-/** Time in which a started task waited for an approval, once that is over. */
+/** Time in which a started task waited for approvals. A wait counts once it is over. */
 export function waitedMs({ startedAt, finishedAt, approval }: TaskTimes): number {
-  const until = approval?.at ? Date.parse(approval.at) : finishedAt?.getTime();
-  if (startedAt === null || until === undefined || !approval?.requestedAt) return 0;
-  return Math.max(0, until - Math.max(startedAt.getTime(), Date.parse(approval.requestedAt)));
+  if (startedAt === null || approval === null) return 0;
+  const { requestedAt, at, earlierWaitMs = 0 } = approval;
+  const until = at ? Date.parse(at) : finishedAt?.getTime();
+  if (until === undefined || !requestedAt) return earlierWaitMs;
+  return earlierWaitMs + Math.max(0, until - Math.max(startedAt.getTime(), Date.parse(requestedAt)));
 }
 
 export interface LogLine {

@@ -55,6 +55,36 @@ test("project rollback returns to the previous release, or to the release that -
   expect(releases.stdout).toContain(first.commit?.slice(0, 8) ?? "no commit");
 });
 
+test("project rollback says which settings return with the release, and how the project's differ", async () => {
+  const project = await server.project(
+    repository.url,
+    { deploy: "echo $PORT" },
+    { env: { PORT: "8001", COLOR: "red" } },
+  );
+  const first = await server.reach((await server.run(project)).id, "success");
+  await server.admin.expect(200, "PATCH", `/api/projects/${project}`, {
+    env: { PORT: "8002", COLOR: "red" },
+    stages: { deploy: { script: "echo in $PORT" } },
+  });
+  const latest = await server.reach((await server.run(project)).id, "success");
+  const to = (id: number) => ["project", "rollback", String(project), "--to", String(id)];
+  const back = await slipway(["project", "rollback", String(project), "--follow"]);
+  expect(back.stdout).toContain("These differ from those of the project:\n");
+  expect(back.stdout).toMatch(/^env\.PORT +8001 +8002$/m);
+  expect(back.stdout).toMatch(/^stages\.deploy\.script +echo \$PORT +echo in \$PORT$/m);
+  expect(back.stdout).not.toContain("env.COLOR");
+  const forth = await slipway(to(latest.id));
+  expect(forth.stdout).toContain("None differs from those of the project.");
+  const again = await slipway([...to(first.id), "--json"]);
+  expect(again.json()).toMatchObject({
+    state: "queued",
+    changedSettings: [
+      { setting: "env.PORT", release: "8001", project: "8002" },
+      { setting: "stages.deploy.script" },
+    ],
+  });
+});
+
 test("hook poll says when the repository was asked, and what came of it", async () => {
   const project = await server.project(repository.url, { build: "true" });
   const poll = () => slipway(["hook", "poll", String(project)]);

@@ -48,6 +48,10 @@ const answers: Record<string, object> = {
   "GET /api/tasks/1/log": { lines, next: 3, done: true },
   "GET /api/tasks/2/log": { lines: [], next: 0, done: true },
   "POST /api/tasks/1/cancel": { ...task, state: hostile },
+  "POST /api/projects/1/rollback": { ...task, rollbackTo: 1 },
+  "GET /api/projects/1/releases/1/settings": {
+    items: [{ setting: hostile, release: hostile, project: hostile }],
+  },
   "GET /api/webhooks/deliveries": list(delivery),
   "GET /api/webhooks/deliveries/1": delivery,
   "POST /api/webhooks/deliveries/replay": {
@@ -89,6 +93,7 @@ const commands = [
   ["hook", "replay", "1"],
   ["hook", "replay", "--status", "ignored"],
   ["project", "list"],
+  ["project", "rollback", "1"],
   ["user", "list"],
   ["token", "list"],
   ["online"],

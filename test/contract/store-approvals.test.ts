@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
 import type { Project } from "../../src/model/project.ts";
+import { workedMs } from "../../src/model/task.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
 import { endLease } from "../../src/task/hand-out/end-lease.ts";
@@ -123,6 +124,36 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
     expect(ended?.task.state).toBe("queued");
     expect(await lostIn(id)).toBe("lost");
+  });
+
+  test("no wait for an answer is part of the duration, also if the approval is requested again", async () => {
+    const hour = 3_600_000;
+    const before = (hours: number) => new Date(Date.now() - hours * hour);
+    const project = await store.projects.create(sampleProject());
+    const id = await waitingTask(project, later);
+    const asked = (await store.tasks.byId(id))?.approval as TaskApproval;
+    const requestedAt = before(8).toISOString();
+    await store.tasks.change(id, {
+      whileIn: ["waiting"],
+      set: { startedAt: before(9), approval: { ...asked, requestedAt } },
+    });
+    await store.projects.setSecret(project.id, "ADDED", "sealed");
+    expect((await approve(id)).task).toMatchObject({ state: "waiting" });
+    await approve(id);
+    const ending = {
+      state: "failed",
+      reason: "",
+      kept: undefined,
+      isWorkspaceLost: true,
+      consoleUrl,
+    } as const;
+    await store.run(finishTask, { ...ending, held: await handOut(id) });
+    const held = await handOut(id);
+    await store.run(finishTask, { ...ending, held, isWorkspaceLost: false });
+    const ended = await store.tasks.byId(id);
+    expect(ended?.state).toBe("failed");
+    // One hour before the first request.
+    expect(ended && workedMs(ended)).toBeWithin(hour, 2 * hour);
   });
 
   test("the approved rollback to a kept release has one repeat, however often that release was built", async () => {

@@ -95,17 +95,21 @@ describe.each(await availableDatabases())("the overview and the search on $name"
       { requestedAt: after(20), at: null, expectedMs: 20_000 },
       { requestedAt: after(-50), at: after(-10), expectedMs: 100_000 },
       { requestedAt: null, at: null, expectedMs: 100_000 },
+      // Its approval was requested again.
+      { requestedAt: after(60), at: after(90), earlierWaitMs: 25_000, expectedMs: 45_000 },
+      { requestedAt: null, at: null, earlierWaitMs: 25_000, expectedMs: 75_000 },
     ];
-    for (const { requestedAt, at: answeredAt, expectedMs } of cases) {
+    for (const { requestedAt, at: answeredAt, expectedMs, earlierWaitMs } of cases) {
       const id = await addTask(projectId, "success", { at, seconds: 100 });
-      const approval = { state: "approved", requestedAt, at: answeredAt, comment: "\0" } as TaskApproval;
+      const given = { requestedAt, at: answeredAt, ...(earlierWaitMs ? { earlierWaitMs } : {}) };
+      const approval = { state: "approved", ...given, comment: "\0" } as TaskApproval;
       const task = await store.tasks.change(id, { whileIn: ["success"], set: { approval } });
       expect(task && workedMs(task)).toBe(expectedMs);
     }
     const runs = await overview.runs([projectId], 20);
     expect(runs.map(({ durationMs }) => durationMs)).toEqual(cases.map(({ expectedMs }) => expectedMs));
     const [found] = await overview.statistics([projectId], day(-30), day(-60));
-    expect(found).toMatchObject({ succeeded: 4, medianMs: 65_000 });
+    expect(found).toMatchObject({ succeeded: 6, medianMs: 60_000 });
   });
 
   test("success rate and median duration of two periods", async () => {

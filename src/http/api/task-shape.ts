@@ -129,7 +129,7 @@ export const taskShape = z
     finishedAt: time.nullable(),
     waitedMs: z.number().int().openapi({
       description:
-        "Time between `startedAt` and `finishedAt` in which it waited for an approval: not part of its duration. 0 while it still waits.",
+        "Time between `startedAt` and `finishedAt` in which it waited for approvals: not part of its duration. Without a wait that is not over.",
     }),
   })
   .openapi("Task");

@@ -10,6 +10,8 @@ export interface TaskApproval {
   notByPusher: boolean;
   expiresAfterMinutes: number;
   requestedAt: string | null;
+  /** Time in which the started task waited for answers to earlier requests. Absent: there were none. */
+  earlierWaitMs?: number;
   expiresAt: string | null;
   /** The person who approved or rejected it. */
   by: string | null;

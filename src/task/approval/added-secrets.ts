@@ -2,7 +2,7 @@ import { isReservedSecret } from "../../model/sealed.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { waitingSince } from "./waiting-since.ts";
+import { waitingSince, withoutAnswer } from "./waiting-since.ts";
 
 /** Names of the secrets that scripts of the project get. */
 export async function secretNamesOf(
@@ -19,8 +19,9 @@ export async function secretNamesOf(
  */
 export async function askedForSecrets(
   keepers: Pick<OperationKeepers, "projects" | "now">,
-  { projectId, approval, attempt }: Task,
+  task: Task,
 ): Promise<Partial<Task> | null> {
+  const { projectId, approval, attempt } = task;
   if (!approval) return null;
   const secretNames = await secretNamesOf(keepers, projectId);
   const added = secretNames.filter((name) => !approval.secretNames.includes(name));
@@ -30,6 +31,7 @@ export async function askedForSecrets(
     replacing.length > 0
       ? newReason("approval_secrets_shadow", { names: replacing.join(", ") })
       : newReason("approval_secrets_added", { names: added.join(", ") });
-  const asked = { ...approval, secretNames, by: null, at: null, comment: "", earlierAttempts: attempt };
-  return { ...waitingSince(asked, keepers.now()), reason };
+  const now = keepers.now();
+  const asked = { ...withoutAnswer(task, approval, now), secretNames, earlierAttempts: attempt };
+  return { ...waitingSince(asked, now), reason };
 }

@@ -9,7 +9,7 @@ import { reportTask } from "../notify/report-task.ts";
 import { isSideEffect, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { askedForSecrets, secretNamesOf } from "./added-secrets.ts";
-import { waitingSince } from "./waiting-since.ts";
+import { waitingSince, withoutAnswer } from "./waiting-since.ts";
 
 /** Whether a task must be built, and then approved, before it may deploy. It is decided when the task is handed out. */
 export function needsApproval(task: Task, project: Project): boolean {
@@ -37,7 +37,7 @@ export const prepareApproval = operation(
       const reason = inOrder(gone, askedAgain);
       // The current attempt is the first one of the new build.
       const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
-      return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval), reason });
+      return decided(keepers, task, consoleUrl, { ...builtAgain(task, approval, keepers.now()), reason });
     }
     const asked = task.approval?.state === "approved" ? await askedForSecrets(keepers, task) : null;
     if (asked !== null) return decided(keepers, task, consoleUrl, asked);
@@ -99,20 +99,9 @@ function requestFor(
 export const askedAgain = newReason("approval_again");
 
 /** What changes when the approved workspace is lost. The pinned values stay: they are what the first request was about. */
-export function builtAgain(task: Task, approval: TaskApproval): Partial<Task> {
+export function builtAgain(task: Task, approval: TaskApproval, now: Date): Partial<Task> {
   return {
-    approval: {
-      ...approval,
-      ...{
-        state: "building",
-        requestedAt: null,
-        expiresAt: null,
-        by: null,
-        at: null,
-        comment: "",
-        built: null,
-      },
-    },
+    approval: { ...withoutAnswer(task, approval, now), state: "building", built: null },
     stages: resetStages(task.stages),
   };
 }

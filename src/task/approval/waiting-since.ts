@@ -1,6 +1,16 @@
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
-import type { Task } from "../../model/task.ts";
+import { type Task, waitedMs } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
+
+/** For an approval that is requested again: the wait for the last answer is over. */
+export function withoutAnswer(
+  { startedAt }: Pick<Task, "startedAt">,
+  approval: TaskApproval,
+  now: Date,
+): TaskApproval {
+  const earlierWaitMs = waitedMs({ startedAt, approval, finishedAt: now });
+  return { ...approval, earlierWaitMs, requestedAt: null, expiresAt: null, by: null, at: null, comment: "" };
+}
 
 /** What changes when the workspace of a task that needs an approval is ready. */
 export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {

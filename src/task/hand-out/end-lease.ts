@@ -79,7 +79,12 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
       reason: newReason("runner_vanished_queued"),
       ...(built
         ? { runnerId: built.runnerId }
-        : { stages: resetStages(task.stages), runnerId: null, startedAt: null }),
+        : {
+            stages: resetStages(task.stages),
+            runnerId: null,
+            startedAt: null,
+            approval: task.approval && { ...task.approval, earlierWaitMs: 0 },
+          }),
     };
   const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
   return {

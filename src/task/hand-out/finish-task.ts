@@ -91,7 +91,7 @@ function approvalStep(
   const next = { ...approval, earlierAttempts: attempt };
   if (isBuilt) return waitingSince({ ...next, built: { taskId: before.id, attempt, runnerId } }, now);
   return {
-    ...builtAgain(before, next),
+    ...builtAgain(before, next, now),
     state: "queued",
     reason: inOrder(newReason("approval_build_gone"), askedAgain),
     leaseHash: null,
