@@ -50,8 +50,3 @@ export function needsContainer(
     (stage) => stage.script !== "" && (image !== "" || stage.image !== undefined || stage.network === "none"),
   );
 }
-
-/** Whether a runner is isolated at least as well as asked. */
-export function isIsolatedEnough(runner: IsolationLevel, asked: IsolationLevel): boolean {
-  return isolationLevels.indexOf(runner) >= isolationLevels.indexOf(asked);
-}

@@ -67,6 +67,8 @@ export interface RunnerKeeper {
   byTokenHash(tokenHash: string): Promise<Runner | null>;
   localOne(): Promise<Runner | null>;
   list(page: PageRequest): Promise<Page<Runner>>;
+  /** Those that may take tasks of the project, by name. */
+  ofProject(projectId: number): Promise<Runner[]>;
   update(
     id: number,
     change: Partial<

@@ -234,6 +234,8 @@ export const reasonTexts = {
   runner_failed: "The runner failed: {message}",
   workspace_changed:
     "The built workspace was changed after its build ({files}), so that it is not what was approved; nothing was deployed. Run the task again.",
+  release_changed:
+    "The kept workspace of task {task} was changed after its deploy ({files}), so that it is not what was approved. It is not used; a rollback by hand builds it again.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",

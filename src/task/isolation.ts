@@ -1,6 +1,5 @@
-import { isIsolatedEnough } from "../model/execution.ts";
 import type { Project } from "../model/project.ts";
-import { labelsOf, type Runner } from "../model/runner.ts";
+import type { Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { projectUsersFeature } from "../runner/protocol.ts";
@@ -34,16 +33,7 @@ export async function approvalWarnings(
   { runners }: Pick<Keepers, "runners">,
 ): Promise<Reason[]> {
   if (project.deploy.approval === "none") return [];
-  const { items } = await runners.list({ page: 1, pageSize: maxRunners });
-  const weak = items.filter((runner) => mayRun(runner, project) && !separatesProjects(runner));
+  const weak = (await runners.ofProject(project.id)).filter((runner) => !separatesProjects(runner));
   if (weak.length === 0) return [];
   return [newReason("warn_approval_isolation", { runners: weak.map(({ name }) => name).join(", ") })];
-}
-
-function mayRun(runner: Runner, { isolation, homeRunnerId, labels, groupId }: Project): boolean {
-  const { disabled, id, groupIds } = runner;
-  if (disabled || (homeRunnerId !== null && homeRunnerId !== id)) return false;
-  if (groupIds.length > 0 && (groupId === null || !groupIds.includes(groupId))) return false;
-  const offered = labelsOf(runner);
-  return isIsolatedEnough(runner.isolation, isolation) && labels.every((label) => offered.includes(label));
 }

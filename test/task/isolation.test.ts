@@ -7,12 +7,12 @@ import { eventually } from "../support/eventually.ts";
 const { server, repository } = await setUpDeploy({ "runner.enabled": false });
 
 /** A runner by hand: `says` is what it reports with each claim. */
-async function runner(name: string, says: Record<string, unknown>) {
+async function runner(name: string, says: Record<string, unknown>, labels: string[] = []) {
   const { id, token } = await server.admin.expect<{ id: number; token: string }>(
     201,
     "POST",
     "/api/runners",
-    { name },
+    { name, labels },
   );
   const ask = (path: string, signal?: AbortSignal) =>
     fetch(`${server.url}/api/runner/${path}`, {
@@ -136,6 +136,22 @@ describe("a project with approvals", () => {
       await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { isolation: "none" }),
     ).toMatchObject({ warnings: [expected("one user, open")] });
     for (const each of [safe, contained, shared, open]) await each.disable();
+  });
+
+  test("does not warn of runners that never take it", async () => {
+    const gpu = await runner("gpu only", { labels: ["gpu"] }, ["gpu"]);
+    const engineless = await runner("engineless", {});
+    const projectId = await server.project(
+      repository.url,
+      { build: "true" },
+      { deploy: { approval: "required" }, image: "node:22" },
+    );
+    const path = `/api/projects/${projectId}`;
+    expect(await server.admin.expect(200, "GET", path)).toMatchObject({ warnings: [] });
+    expect(await server.admin.expect(200, "PATCH", path, { image: "" })).toMatchObject({
+      warnings: [expect.stringContaining(": on engineless, ")],
+    });
+    for (const each of [gpu, engineless]) await each.disable();
   });
 });
 

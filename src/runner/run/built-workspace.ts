@@ -1,11 +1,10 @@
 import { newReason } from "../../reason/reason.ts";
-import type { RunTask } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import { copyCaches, cutHardLinks } from "../stage/detach-workspace.ts";
 import type { ScriptUser } from "../stage/script-user.ts";
 import { failed, type StageEnd } from "../stage/stage-script.ts";
 import type { LinkedFolder } from "../workspace/cache-folders.ts";
-import { changedSince, forgetManifest, writeManifest } from "../workspace/manifest.ts";
+import { changedSince, relaxManifest, writeManifest } from "../workspace/manifest.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 export interface BuiltParts {
@@ -35,13 +34,18 @@ export async function sealBuilt(parts: BuiltParts): Promise<void> {
   await writeManifest(workspace.folder);
 }
 
+/** Files of a workspace whose deploy needed an approval that are not as the build and its own scripts left them; empty: none. */
+export async function foreignChanges({ folder, isSealed }: Workspace): Promise<string> {
+  return isSealed ? (await changedSince(folder)).join(", ") : "";
+}
+
 /** Before an approved deploy: the failure if its workspace is not what the build has left. */
-export async function verifyBuilt({ approval }: RunTask, { folder }: Workspace): Promise<StageEnd | null> {
-  if (approval?.step !== "deploy") return null;
-  const changed = await changedSince(folder);
-  if (changed !== null && changed.length > 0)
-    return failed(newReason("workspace_changed", { files: changed.join(", ") }));
-  // From now on its own scripts and its service may change it.
-  forgetManifest(folder);
-  return null;
+export async function verifyBuilt(workspace: Workspace): Promise<StageEnd | null> {
+  const files = await foreignChanges(workspace);
+  return files === "" ? null : failed(newReason("workspace_changed", { files }));
+}
+
+/** After scripts of deploy and start have run in it: what they have changed is no foreign change in a later rollback. */
+export async function acceptOwnChanges({ folder, isSealed }: Workspace): Promise<void> {
+  if (isSealed) await relaxManifest(folder);
 }

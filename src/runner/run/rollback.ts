@@ -1,10 +1,11 @@
 import { messageOf, thrownReason } from "../../errors.ts";
-import { type Reason, renderReason } from "../../reason/reason.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStage } from "../stage/run-stage.ts";
 import { isOwnerOf } from "../stage/script-user.ts";
 import type { StageEnd } from "../stage/stage-script.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
+import { acceptOwnChanges, foreignChanges } from "./built-workspace.ts";
 import type { StagesEnd, StagesParts } from "./run-stages.ts";
 
 export interface RollbackParts extends Omit<StagesParts, "workspace" | "user"> {
@@ -94,6 +95,8 @@ async function runPrevious(
   const user = workspace && parts.execution.userFor(instruction.projectId, workspace.trust);
   if (workspace === null || !isOwnerOf(user, workspace.source))
     return { fault: `the workspace of task ${taskId} is gone from this runner` };
+  const changed = await foreignChanges(workspace);
+  if (changed !== "") return { fault: newReason("release_changed", { task: taskId, files: changed }) };
   const env = { ...previous.env, CI_ROLLBACK: "true" };
   const context = {
     ...parts,
@@ -113,6 +116,7 @@ async function runPrevious(
     if (end.state !== "success") return { fault: end.reason };
   }
   const { waitingTasks } = instruction;
+  await acceptOwnChanges(workspace);
   // It serves, and is kept already: only its place among the releases is not recorded.
   await workspace
     .close({ state: "kept", keep: Number.POSITIVE_INFINITY, waitingTasks })

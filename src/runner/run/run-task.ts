@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { mapTexts, newReason } from "../../reason/reason.ts";
+import { mapTexts, newReason, renderReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { buildMasker, type Masker } from "../log/masker.ts";
@@ -18,7 +18,14 @@ import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
 import { trustOf } from "../workspace/trust.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
-import { type BuiltParts, leaveCaches, sealBuilt, verifyBuilt } from "./built-workspace.ts";
+import {
+  acceptOwnChanges,
+  type BuiltParts,
+  foreignChanges,
+  leaveCaches,
+  sealBuilt,
+  verifyBuilt,
+} from "./built-workspace.ts";
 import { checkOut } from "./check-out.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
@@ -69,7 +76,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   let isRestored = false;
   try {
-    opened = await openWorkspace(instruction, parts);
+    opened = await openWorkspace(instruction, parts, (text) => log.writeLine("system", text));
     const starting = () => parts.endWatch(instruction.projectId);
     const started = (service: RunningService) => {
       running?.capture.close();
@@ -154,13 +161,18 @@ interface OpenedWorkspace {
 async function openWorkspace(
   instruction: RunTask,
   { workspaces, execution }: RunTaskParts,
+  writeLine: (text: string) => void,
 ): Promise<OpenedWorkspace | null> {
   const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release.from;
   const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
-  if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source))
-    return { workspace: kept, release: from };
+  if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source)) {
+    const files = kept.isRelease ? await foreignChanges(kept) : "";
+    if (files === "") return { workspace: kept, release: from };
+    writeLine(`[${renderReason(newReason("release_changed", { task: from.taskId, files }))}]`);
+    await kept.giveUp();
+  }
   if (built) return null;
   return {
     workspace: await workspaces.open(projectId, taskId, attempt, trustOf(instruction)),
@@ -183,6 +195,7 @@ async function closeWorkspace(
       : isSuccess && release.isKept
         ? { state: "kept", keep: releases }
         : { state: "gone" };
+  if (opened?.release) await acceptOwnChanges(opened.workspace);
   await opened?.workspace.close({ ...becomes, waitingTasks });
 }
 
@@ -220,7 +233,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   const { held, stream } = parts;
   const { workspace, release } = opened;
   const user = parts.execution.userFor(instruction.projectId, workspace.trust);
-  const unfit = await verifyBuilt(instruction, workspace);
+  const unfit = release && !workspace.isRelease ? await verifyBuilt(workspace) : null;
   if (unfit) return unfit;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 
@@ -9,37 +9,63 @@ const turnMaxMs = 20;
 const maxNamed = 5;
 
 /** A line for each file below a folder, by path. */
-type Manifest = Map<string, string>;
+type Lines = Map<string, string>;
+
+interface Manifest {
+  lines: Lines;
+  /** Nothing was run in the folder since its build: what is not listed does not belong there. */
+  isWhole: boolean;
+}
 
 /** Records what a build has left, for a deploy that waits for an approval. */
 export async function writeManifest(folder: string): Promise<void> {
-  const manifest = await readTree(join(folder, "source"));
-  replaceFile(join(folder, manifestName), JSON.stringify([...manifest]));
+  save(folder, { lines: await readTree(join(folder, "source")), isWhole: true });
 }
 
-/** Files that were changed, added or removed since the manifest was written; at most a few. Null: there is no manifest. */
-export async function changedSince(folder: string): Promise<string[] | null> {
-  let written: Manifest;
-  try {
-    written = new Map(JSON.parse(readFileSync(join(folder, manifestName), "utf8")) as [string, string][]);
-  } catch {
-    return null;
-  }
+/** Files that differ from the manifest; at most a few. A manifest that is missing differs too. */
+export async function changedSince(folder: string): Promise<string[]> {
+  const manifest = read(folder);
+  if (manifest === null) return [manifestName];
+  const { lines, isWhole } = manifest;
   const found = await readTree(join(folder, "source"));
   const changed: string[] = [];
-  for (const path of new Set([...written.keys(), ...found.keys()])) {
-    if (written.get(path) !== found.get(path)) changed.push(path);
+  for (const path of new Set([...lines.keys(), ...(isWhole ? found.keys() : [])])) {
+    if (lines.get(path) !== found.get(path)) changed.push(path);
     if (changed.length === maxNamed) break;
   }
   return changed;
 }
 
-export function forgetManifest(folder: string): void {
-  rmSync(join(folder, manifestName), { force: true });
+/** After deploy and start, which may change the workspace: only the files of the build that they have left alone stay listed. */
+export async function relaxManifest(folder: string): Promise<void> {
+  const manifest = read(folder);
+  if (manifest === null) return;
+  const found = await readTree(join(folder, "source"));
+  const same = [...manifest.lines].filter(
+    ([path, line]) => found.get(path) === line && !line.startsWith("folder "),
+  );
+  save(folder, { lines: new Map(same), isWhole: false });
 }
 
-async function readTree(root: string): Promise<Manifest> {
-  const manifest: Manifest = new Map();
+function save(folder: string, { lines, isWhole }: Manifest): void {
+  replaceFile(join(folder, manifestName), JSON.stringify({ isWhole, lines: [...lines] }));
+}
+
+/** Null: there is none that can be read. */
+function read(folder: string): Manifest | null {
+  try {
+    const written = JSON.parse(readFileSync(join(folder, manifestName), "utf8")) as {
+      isWhole: boolean;
+      lines: [string, string][];
+    };
+    return { ...written, lines: new Map(written.lines) };
+  } catch {
+    return null;
+  }
+}
+
+async function readTree(root: string): Promise<Lines> {
+  const manifest: Lines = new Map();
   const waiting = ["."];
   let turnAt = performance.now();
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {

@@ -24,6 +24,8 @@ export interface WorkspaceState {
   /** Whose code it has. */
   trust: Trust;
   until?: number;
+  /** Its deploy waited for an approval, so that a manifest lists what its build has left. */
+  isSealed?: boolean;
   keptAt?: number;
 }
 

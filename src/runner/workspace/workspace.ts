@@ -25,6 +25,10 @@ export interface Workspace {
   source: string;
   /** Scripts and other files of the task outside the checkout. */
   scripts: string;
+  /** A manifest lists what its build has left. */
+  isSealed: boolean;
+  /** Whether it is the workspace of a release, and not one that waits. */
+  isRelease: boolean;
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
@@ -33,6 +37,8 @@ export interface Workspace {
   addService(service: StartedService): void;
   /** The task is over. The folder that an earlier task has kept stays in any case. */
   close(end: WorkspaceEnd): Promise<void>;
+  /** It is no release any more. */
+  giveUp(): Promise<void>;
 }
 
 /** What becomes of a workspace: it waits for an approval, is the newest of `keep` releases, or nothing claims it. */
@@ -179,6 +185,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
       trust: state.trust,
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
+      isSealed: state.isSealed === true,
+      isRelease: state.state === "kept",
       noteTree: (tree) => change({ trees: [...state.trees, tree] }),
       forgetTree({ mark }) {
         try {
@@ -192,7 +200,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
       async close(end) {
         const waiting = waitingOf(projectId, end.waitingTasks);
         if (end.state === "waiting") {
-          change({ state: "waiting", until: end.until, trees: [] });
+          change({ state: "waiting", until: end.until, isSealed: true, trees: [] });
           // Nobody but the runner enters it until it is deployed.
           chmodSync(folder, 0o700);
           for (const each of inState(projectId, "waiting"))
@@ -208,6 +216,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (state.state !== "kept") await discard(folder);
           for (const each of inState(projectId, "gone")) await discard(each.folder);
         }
+      },
+      async giveUp() {
+        await discard(folder);
       },
     };
   }

@@ -1,8 +1,10 @@
+import { type SqlBool, sql } from "kysely";
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
+import { ruleAgainst } from "./task-wait.ts";
 
 const runners = table<Runner, "runners">("runners", {
   id: plain(),
@@ -36,7 +38,7 @@ const nothingTold = {
 } satisfies Partial<Runner>;
 
 export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
-  const { db } = scope;
+  const { db, dialect } = scope;
   const taken = (name = "") => ({ duplicate: newReason("exists", { noun: newReason("noun_runner"), name }) });
 
   return {
@@ -51,6 +53,18 @@ export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
     hold: (id) => runners.hold(scope, { id }),
     list: (request) => runners.page(scope, db.selectFrom("runners"), request, ["name"]),
     update: (id, change) => runners.change(scope, { id }, change, taken(change.name)),
+    async ofProject(projectId) {
+      const rows = await db
+        .selectFrom("projects")
+        .leftJoin("groups", "groups.id", "projects.group_id")
+        .innerJoin("runners as runner", (join) => join.onTrue())
+        .selectAll("runner")
+        .where("projects.id", "=", projectId)
+        .where(sql<SqlBool>`${ruleAgainst(dialect)} is null`)
+        .orderBy("runner.name")
+        .execute();
+      return rows.map(runners.read);
+    },
     async markGone(id, lastSeenAt) {
       const since = lastSeenAt.getTime();
       const result = await db
