@@ -124,6 +124,11 @@ export const runTask = z.object({
   cache: z.array(z.string()),
   /** Tasks with another scope do not share these folders. It becomes part of a path. */
   cacheScope: z.string().regex(/^(protected|other|fork-[0-9a-f]{12})$/),
+  /**
+   * The folders of `cache` are empty ones of the workspace. The deploy needs an approval, and builds of refs without one write to
+   * the cache of this scope.
+   */
+  emptyCache: z.boolean().optional(),
   /** Plain environment, CI_* included. */
   env: z.record(z.string(), z.string()),
   /** Passed as environment too, and masked in the log. */

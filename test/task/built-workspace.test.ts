@@ -187,6 +187,24 @@ describe("a cache", () => {
     expect(readFileSync(join(shared, `protected-${projectId}`, "deps/tool"), "utf8")).toBe("later\n");
   });
 
+  test("that every branch writes is not used by a tag or another ref whose deploy needs an approval", async () => {
+    const ran = join(server.dataDir, "ran-tagged");
+    const projectId = await server.project(
+      repository.url,
+      { build, deploy: `cat deps/tool >${ran}` },
+      { deploy: { approval: "required" }, cache: ["deps"] },
+    );
+    await runAttack(projectId);
+    expect(await runAttack(projectId)).toContain("seen=foreign");
+    await repository.git("push", "-q", "origin", "HEAD~1:refs/tags/v1");
+    const { id } = await server.run(projectId, { ref: "refs/tags/v1" });
+    await server.reach(id, "waiting");
+    expect(textOf(await server.log(id))).toContain("the cache is not used");
+    await answer(server.admin, id, "approve");
+    expect(await server.reach(id)).toMatchObject({ state: "success" });
+    expect(readFileSync(ran, "utf8")).toBe("own\n");
+  });
+
   test("is a copy for the deploy of a task without approval too, and of each merge request its own", async () => {
     const deploy = "test ! -L deps && cat deps/tool";
     const projectId = await server.project(repository.url, { build, deploy }, { cache: ["deps"] });

@@ -220,6 +220,9 @@ function secretsOf(instruction: RunTask): string[] {
   return [...Object.values(secrets), ...Object.values(deploySecrets), ...ofCredential];
 }
 
+const noCacheLine =
+  "[the cache is not used: the deploy of this ref needs an approval, and builds that need none write to the same cache]";
+
 interface Work extends RunTaskParts {
   held: HeldTask;
   guard: TaskGuard;
@@ -258,7 +261,9 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   const cachePaths = isBuilding ? instruction.cache : [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, user);
   if (cachePaths.length > 0)
-    for (const line of await cache.link(workspace.source, cachePaths)) stream.writeLine("checkout", line);
+    for (const line of await cache.link(workspace.source, cachePaths, instruction.emptyCache))
+      stream.writeLine("checkout", line);
+  if (instruction.emptyCache && cachePaths.length > 0) stream.writeLine("checkout", noCacheLine);
   const built: BuiltParts = {
     ...{ workspace, user, held },
     linked: () => cache.linked(workspace.source, cachePaths),
@@ -267,7 +272,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release) await giveTo(user, workspace.source);
   try {
-    const caches = cachePaths.length > 0 ? cache.folder : null;
+    const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;

@@ -52,8 +52,8 @@ export function openCacheFolders(
   const keptAt = (parts: string[]) => join(folder, encodeURIComponent(parts.join("/")));
   return {
     folder,
-    /** Links each folder into the workspace; returns messages for the log. */
-    async link(source: string, paths: string[]): Promise<string[]> {
+    /** Links each folder into the workspace, or makes an empty one there; returns messages for the log. */
+    async link(source: string, paths: string[], isEmpty = false): Promise<string[]> {
       mkdirSync(join(root, "shared"), { recursive: true, mode: 0o711 });
       // Such as that of an earlier setting of the runner: this account could not enter it.
       const found = lstatSync(folder, { throwIfNoEntry: false });
@@ -68,8 +68,12 @@ export function openCacheFolders(
           said.push(`[the folder ${path} is not cached: ${fault}]`);
           continue;
         }
-        make(keptAt(parts));
         for (let depth = 1; depth < parts.length; depth++) make(join(source, ...parts.slice(0, depth)));
+        if (isEmpty) {
+          make(join(source, ...parts));
+          continue;
+        }
+        make(keptAt(parts));
         symlinkSync(keptAt(parts), join(source, ...parts));
       }
       return said;

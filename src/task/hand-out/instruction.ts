@@ -70,6 +70,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ...containerOf(project.image, stages, name),
   });
   const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
+  const cacheScope = cacheScopeOf(task, project);
   // The author of a fork can read all that the scripts can.
   const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened);
   return {
@@ -93,7 +94,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     waitingTasks: await waitingTasksOf(task, keepers),
     resources: resourcesOf(project),
     cache: project.cache,
-    cacheScope: cacheScopeOf(task, project),
+    cacheScope,
+    ...(cacheScope === "other" && step !== null ? { emptyCache: true } : {}),
     ...secrets,
     limits: {
       ...timingOf(limits.leaseMs),
