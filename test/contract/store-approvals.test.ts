@@ -2,11 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
 import type { Project } from "../../src/model/project.ts";
+import { sealedPurpose } from "../../src/model/sealed.ts";
 import { workedMs } from "../../src/model/task.ts";
+import { buildSecrets, keyBytes } from "../../src/secrets.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
 import { endLease } from "../../src/task/hand-out/end-lease.ts";
 import { finishTask } from "../../src/task/hand-out/finish-task.ts";
+import { instructionFor } from "../../src/task/hand-out/instruction.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleAuditEntry, sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
@@ -124,6 +127,33 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
     expect(ended?.task.state).toBe("queued");
     expect(await lostIn(id)).toBe("lost");
+  });
+
+  test("a secret that is stored while an approved deploy is handed out does not reach it", async () => {
+    const secrets = buildSecrets(new Uint8Array(keyBytes));
+    const project = await store.projects.create(sampleProject());
+    const put = (name: string) =>
+      store.projects.setSecret(
+        project.id,
+        name,
+        secrets.seal(sealedPurpose.projectSecret(project.id, name), name),
+      );
+    const id = await waitingTask(project, later);
+    await put("KNOWN");
+    await approve(id);
+    await approve(id);
+    await put("ADDED");
+    await handOut(id);
+    const task = await store.tasks.byId(id);
+    const instruction =
+      task &&
+      (await instructionFor(task, "lease", {
+        ...{ keepers: store, now: sampleTime, secrets },
+        limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 1000, logMaxBytes: 1000 },
+        gitUrlRules: { allowLocal: true, trusted: [], samplesDir: "" },
+      }));
+    expect(instruction).toMatchObject({ approval: { step: "deploy" }, secrets: { KNOWN: "KNOWN" } });
+    expect(Object.keys(instruction?.secrets ?? {})).toEqual(["KNOWN"]);
   });
 
   test("no wait for an answer is part of the duration, also if the approval is requested again", async () => {

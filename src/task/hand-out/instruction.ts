@@ -54,7 +54,11 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(newReason("git_url_refused", { why: fault }));
   const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
-  const { credential, ...opened } = await openSecrets(project, parts);
+  const { credential, ...opened } = await openSecrets(
+    project,
+    parts,
+    step === "deploy" ? task.approval?.secretNames : undefined,
+  );
   const env = {
     ...project.env,
     CI_PROJECT_NAME: project.name,
@@ -196,6 +200,8 @@ function secretsFor(
 async function openSecrets(
   project: Project,
   { keepers, secrets }: InstructionParts,
+  /** The names that were approved; one may have been stored since the approval was checked. */
+  approved?: string[],
 ): Promise<OpenedSecrets & { credential: GitCredential | null }> {
   let credential: GitCredential | null = null;
   const opened: OpenedSecrets = { all: {}, deploy: {} };
@@ -203,7 +209,7 @@ async function openSecrets(
     if (isReservedSecret(name) && name !== reservedSecrets.credential) continue;
     const value = openSecret(secrets, project.id, name, ciphertext);
     if (name === reservedSecrets.credential) credential = JSON.parse(value) as GitCredential;
-    else opened[scope ?? "all"][name] = value;
+    else if (approved === undefined || approved.includes(name)) opened[scope ?? "all"][name] = value;
   }
   return { credential, ...opened };
 }
