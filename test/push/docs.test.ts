@@ -72,10 +72,25 @@ describe("docs/push.md", () => {
       show: (text: string) => shown.push(text),
     }) as WebSocket;
     await eventually("it connects", async () => (await push.online()).length === 1);
-    for (const mark of ["publish-user", "publish-channel", "publish-once", "publish-once", "online"])
+    for (const mark of [
+      "publish-user",
+      "publish-channel",
+      "publish-once",
+      "publish-batch",
+      "publish-users",
+      "publish-once",
+      "online",
+    ])
       await run(mark);
-    await eventually("it hears", () => shown.length >= 3);
-    expect(shown).toEqual(["your order has shipped", "hello, channel", "only once"]);
+    await eventually("it hears", () => shown.length >= 6);
+    expect(shown).toEqual([
+      "your order has shipped",
+      "hello, channel",
+      "only once",
+      "one",
+      "two",
+      "the sale has begun",
+    ]);
     await run("disconnect");
     await eventually("it is closed", () => socket.readyState === WebSocket.CLOSED);
   });

@@ -35,6 +35,7 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "* /feign": "service",
   "* /feign/*": "service",
   "* /feign/publish": "service",
+  "* /feign/publishBatch": "service",
   "* /feign/getOnlineUsers": "service",
   "* /feign/getChannelUsers": "service",
   "* /feign/disconnect": "service",

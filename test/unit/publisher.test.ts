@@ -50,7 +50,7 @@ function publisherOverSlowLog(isConfirmed = () => true) {
         target,
         data,
       } = stored[read] as BroadcastMessage;
-      const fingerprint = fingerprintOf(targetType, target, data);
+      const fingerprint = fingerprintOf({ targetType: targetType, target: target, data: data });
       idempotency.read(scopedKey(caller, idempotencyKey), {
         offset: read,
         id,

@@ -51,7 +51,7 @@ describe("allowed-origins", () => {
 describe("idempotency keys", () => {
   test("a key is known for five minutes, however the two maps rotate", () => {
     const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
-    const fingerprint = fingerprintOf("all", "", "x");
+    const fingerprint = fingerprintOf({ targetType: "all", target: "", data: "x" });
     const firstOf = (offset: number, atMs: number) =>
       keys.read("a", { offset, id: `id-${offset}`, fingerprint, atMs }).offset;
     expect(firstOf(1, 1000)).toBe(1);
@@ -73,7 +73,8 @@ describe("idempotency keys", () => {
   });
 
   test("the fingerprint separates its fields", () => {
-    expect(fingerprintOf("user", "a\nb", "c")).not.toBe(fingerprintOf("user", "a", "b\nc"));
+    const of = (target: string, data: string) => fingerprintOf({ targetType: "user", target, data });
+    expect(of("a\nb", "c")).not.toBe(of("a", "b\nc"));
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Fault } from "../../errors.ts";
 import type { ClusterAnswers } from "../../push/cluster-questions.ts";
+import { refusal } from "../../push/message/publish-request.ts";
 
 /** The success envelope of the specification. */
 export function succeed(data: unknown): Response {
@@ -57,6 +58,13 @@ export function fail(
 ): Response {
   return answerJson(JSON.stringify({ code, successful: false, message }), status, headers);
 }
+
+/** Why a name of the console is refused. */
+export const consoleRefusal = refusal(
+  403,
+  40303,
+  "User ids slipway:… and channels private-project-… belong to the console of the deploy service; use other names.",
+);
 
 /** A temporary failure of the server. */
 export function failUnavailable(fault: Fault): Response {

@@ -12,6 +12,7 @@ import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
 import {
+  consoleRefusal,
   fail,
   failUnavailable,
   publishSuccess,
@@ -20,6 +21,7 @@ import {
   succeedForConnections,
 } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
+import { publishBatchOperation } from "./publish-batch.ts";
 
 /** The connections of this instance, on all of its workers. */
 export interface InstanceReports {
@@ -45,6 +47,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     fail(404, 40401, "There is no such operation under /feign.");
   return {
     "/feign/publish": on("POST", publishOperation(gateway, options)),
+    "/feign/publishBatch": on("POST", publishBatchOperation(gateway, options)),
     "/feign/getOnlineUsers": on("GET", (request) => {
       const scope = addressOf(request).searchParams.get("scope");
       if (scope === "cluster" && gateway.isCluster) return succeed(gateway.onlineUsersOfCluster());
@@ -199,9 +202,6 @@ async function grant(
 }
 
 function belongsToConsole(): Response {
-  return fail(
-    403,
-    40303,
-    "User ids slipway:… and channels private-project-… belong to the console of the deploy service; use other names.",
-  );
+  const { status, code, message } = consoleRefusal;
+  return fail(status, code, message);
 }

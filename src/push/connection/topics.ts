@@ -1,4 +1,4 @@
-import type { TargetType } from "../message/message.ts";
+import type { PushedMessage, TargetType } from "../message/message.ts";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -35,10 +35,13 @@ export function topicsOf({ userId, kind, isV1, channels }: Connection): string[]
   return isV1 ? topics.map(v1TopicOf) : topics;
 }
 
-/** Whether a message to the target is for the connection; the same rule as `topicsOf`. */
-export function isRecipient(connection: Connection, targetType: TargetType, target: string): boolean {
+export type Recipients = Pick<PushedMessage, "targetType" | "target" | "targets">;
+
+/** Whether a message is for the connection; the same rule as `topicsOf`. */
+export function isRecipient(connection: Connection, { targetType, target, targets }: Recipients): boolean {
   if (targetType === "all") return true;
   if (targetType === "channel") return connection.channels?.has(target) ?? false;
-  if (connection.userId !== target) return false;
+  const isToUser = targets ? targets.has(connection.userId) : connection.userId === target;
+  if (!isToUser) return false;
   return targetType === "user" || connection.kind === "temporary";
 }

@@ -1,7 +1,7 @@
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { isRecipient, topicsOf } from "../connection/topics.ts";
-import { messageFrame, type PushedMessage, type TargetType } from "../message/message.ts";
+import { isRecipient, type Recipients, topicsOf } from "../connection/topics.ts";
+import { messageFrames, type PushedMessage } from "../message/message.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 import type { SharedBacklog } from "./shared-backlog.ts";
@@ -52,15 +52,15 @@ export class CatchUp {
     if (source === backlog && --this.#backlogReaders === 0) backlog.forgetBefore(backlog.end);
   }
 
-  /** How many recipients of a target are catching up. */
-  countRecipients(targetType: TargetType, target: string): number {
+  /** How many recipients of a message are catching up. */
+  countRecipients(message: Recipients): number {
     if (this.#sources.size === 0) return 0;
-    if (targetType === "all") return this.#sources.size;
-    const candidates =
-      targetType === "channel" ? this.#sources.keys() : this.#parts.connections.ofUser(target);
+    if (message.targetType === "all") return this.#sources.size;
+    const isToOneUser = message.targetType !== "channel" && !message.targets;
+    const candidates = isToOneUser ? this.#parts.connections.ofUser(message.target) : this.#sources.keys();
     let count = 0;
     for (const socket of candidates)
-      if (this.#sources.has(socket) && isRecipient(socket.data, targetType, target)) count++;
+      if (this.#sources.has(socket) && isRecipient(socket.data, message)) count++;
     return count;
   }
 
@@ -85,8 +85,7 @@ export class CatchUp {
         this.#close(socket);
         return;
       }
-      if (!isRecipient(data, message.targetType, message.target) || this.#sendIfRoom(socket, message))
-        continue;
+      if (!isRecipient(data, message) || this.#sendIfRoom(socket, message)) continue;
       // The ring exists anyway, so a resuming client has the full timeout; a stalled backlog reader costs memory.
       if (source !== this.#parts.ring && sendBuffers.isStalled(socket)) this.#close(socket);
       return;
@@ -107,7 +106,8 @@ export class CatchUp {
     const { sendBuffers } = this.#parts;
     // Checked before the encoding as well, to save it: a frame is never shorter than its data.
     if (!sendBuffers.hasRoom(socket, message.data.length)) return false;
-    const text = socket.data.isV1 ? messageFrame(message) : message.data;
+    const { isV1, userId } = socket.data;
+    const text = isV1 ? messageFrames(message)(message.targets ? userId : message.target) : message.data;
     if (!sendBuffers.hasRoom(socket, Buffer.byteLength(text))) return false;
     sendBuffers.send(socket, text);
     return true;

@@ -1,9 +1,9 @@
 import type { Clock } from "../../clock.ts";
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { isRecipient, rawTopic, v1TopicOf } from "../connection/topics.ts";
+import { isRecipient, type Recipients, rawTopic, v1TopicOf } from "../connection/topics.ts";
 import type { PushCounters } from "../message/counters.ts";
-import { messageFrame, type PushedMessage } from "../message/message.ts";
+import { messageFrames, type PushedMessage, targetsBytes } from "../message/message.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
@@ -29,6 +29,14 @@ export type Marker = Pick<PushedMessage, "offset" | "id" | "ageMs" | "receivers"
 
 /** Between bursts all connections are swept this often; a sweep costs about 0.1 µs per connection. */
 const sweepIntervalMs = 1000;
+
+/** A message to one target: the live recipients of each protocol. */
+interface Send {
+  topic: string;
+  target: string;
+  raw: number;
+  v1: number;
+}
 
 /** A message that is sent in a later turn of the event loop. */
 interface Deferred {
@@ -92,7 +100,8 @@ export class Hub {
     const nowMs = clock.now();
     const atMs = nowMs - message.ageMs;
     if (!("data" in message)) ring.addMarker(message.offset, message.id, atMs);
-    else if (this.#canBeResumed(nowMs)) ring.add(message, bytes || Buffer.byteLength(message.data), atMs);
+    else if (this.#canBeResumed(nowMs))
+      ring.add(message, (bytes || Buffer.byteLength(message.data)) + targetsBytes(message), atMs);
     else ring.skip(message);
   }
 
@@ -162,39 +171,54 @@ export class Hub {
   }
 
   #send(message: PushedMessage | Marker, bytes: number): void {
-    const { connections, sendBuffers, counters } = this.#parts;
+    const { sendBuffers, counters } = this.#parts;
     if (!("data" in message)) {
       this.keep(message);
       return;
     }
-    const { targetType, target, data } = message;
-    const topic = rawTopic(targetType, target);
-    const raw = this.#count(topic);
-    const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-    const frame = v1 === 0 ? "" : messageFrame(message);
-    const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frame));
+    const { targetType, data } = message;
+    const sends = this.#sendsOf(message);
+    const raw = sends.reduce((sum, send) => sum + send.raw, 0);
+    const v1 = sends.reduce((sum, send) => sum + send.v1, 0);
+    const frameOf = v1 === 0 ? () => "" : messageFrames(message);
+    const longest = sends.reduce((name, { target }) => (target.length > name.length ? target : name), "");
+    const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frameOf(longest)));
     const turn = this.#publishedSinceSweep + frameBytes;
     const isLarge = turn > sendBuffers.turnBytes;
-    if (isLarge && this.#fallBehind(turn, (socket) => isRecipient(socket.data, targetType, target))) {
+    if (isLarge && this.#fallBehind(turn, (socket) => isRecipient(socket.data, message))) {
       // Fewer recipients are live now, so the frame is encoded and measured again.
       this.#send(message, bytes);
       return;
     }
     this.keep(message, bytes);
     counters.messages[targetType]++;
-    const catchingUp = this.#catchUp.countRecipients(targetType, target);
+    const catchingUp = this.#catchUp.countRecipients(message);
     if (catchingUp > 0) this.#catchUp.addToBacklog(message);
     message.receivers = raw + v1 + catchingUp;
     counters.deliveries += message.receivers;
     if (raw + v1 === 0) return;
     sendBuffers.noteFrame(frameBytes);
     this.#publishedSinceSweep = turn;
-    if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(target);
-    else this.#touchedUsers = null;
     let isDropped = false;
-    if (raw > 0 && this.#fanout?.publish(topic, data) === 0) isDropped = bytes > 0;
-    if (v1 > 0 && this.#fanout?.publish(v1TopicOf(topic), frame) === 0) isDropped = true;
+    for (const send of sends) {
+      if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(send.target);
+      else this.#touchedUsers = null;
+      if (send.raw > 0 && this.#fanout?.publish(send.topic, data) === 0) isDropped ||= bytes > 0;
+      if (send.v1 > 0 && this.#fanout?.publish(v1TopicOf(send.topic), frameOf(send.target)) === 0)
+        isDropped = true;
+    }
     if (isDropped) this.#closeDropped();
+  }
+
+  /** One for each target; of several users, only those that are connected here. */
+  #sendsOf({ targetType, target, targets }: Recipients): Send[] {
+    const { connections } = this.#parts;
+    const names = targets ? [...targets].filter((name) => connections.countOfUser(name) > 0) : [target];
+    return names.map((name) => {
+      const topic = rawTopic(targetType, name);
+      const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
+      return { topic, target: name, raw: this.#count(topic), v1 };
+    });
   }
 
   /** A connection for which the runtime dropped a message is also over our own, lower limit: the sweep closes it. */

@@ -1,4 +1,4 @@
-import type { PushedMessage } from "../message/message.ts";
+import { type PushedMessage, targetsBytes } from "../message/message.ts";
 
 /** Estimated memory of a message besides its text. */
 const messageOverheadBytes = 256;
@@ -37,6 +37,6 @@ export class SharedBacklog {
   }
 }
 
-function bytesOf({ data }: PushedMessage): number {
-  return Buffer.byteLength(data) + messageOverheadBytes;
+function bytesOf(message: PushedMessage): number {
+  return Buffer.byteLength(message.data) + targetsBytes(message) + messageOverheadBytes;
 }

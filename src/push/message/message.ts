@@ -26,6 +26,8 @@ export interface BroadcastMessage {
   node: string;
   targetType: TargetType;
   target: string;
+  /** Several users, of a message to each of them; `target` is empty then. */
+  targets?: readonly string[];
   data: string;
   idempotencyKey?: string;
   /** Who chose the idempotency key; callers do not share keys. */
@@ -36,6 +38,8 @@ export interface BroadcastMessage {
 export interface PushedMessage
   extends Pick<BroadcastMessage, "id" | "ts" | "targetType" | "target" | "data"> {
   offset: number;
+  /** The users of a message to several; `target` is empty then. */
+  targets?: ReadonlySet<string>;
   /** Undefined: it has no idempotency key. */
   idempotencyKey: string | undefined;
   /** Who chose the key; callers do not share keys. */
@@ -126,10 +130,11 @@ export function readBroadcast(
   const { targetType, target, data } = value;
   if (!isTargetType(targetType) || typeof data !== "string") return null;
   if (isLongerThan(data, maxMessageBytes)) return null;
-  const isToAll = targetType === "all";
-  if (!isToAll && (typeof target !== "string" || target === "")) return null;
-  const name = isToAll || typeof target !== "string" ? "" : target;
+  const hasNoTarget = targetType === "all" || value.targets !== undefined;
+  if (!hasNoTarget && (typeof target !== "string" || target === "")) return null;
+  const name = hasNoTarget || typeof target !== "string" ? "" : target;
   if (value.v === undefined) {
+    if (value.targets !== undefined) return null;
     if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
     if (targetType === "channel" && !isChannelName(name)) return null;
     const identifiers = bareIdentifiers(value, record.id);
@@ -145,7 +150,8 @@ export function readBroadcast(
     caller,
     ts,
     targetType,
-    target: value.target,
+    target: name,
+    ...(value.targets ? { targets: new Set(value.targets) } : {}),
     data,
     offset,
     ageMs,
@@ -169,6 +175,10 @@ function bareIdentifiers(
   return { id: given, idempotencyKey: key ?? `id:${given}` };
 }
 
+function isUserType(targetType: unknown): boolean {
+  return targetType === "user" || targetType === "temp_user";
+}
+
 function isShortText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= maxIdLength;
 }
@@ -182,6 +192,7 @@ function isBroadcast(value: JsonObject): value is JsonObject & BroadcastMessage 
     typeof value.seq === "number" &&
     typeof value.node === "string" &&
     typeof value.target === "string" &&
+    (value.targets === undefined || (isUserType(value.targetType) && isTextList(value.targets))) &&
     (value.idempotencyKey === undefined || typeof value.idempotencyKey === "string") &&
     (value.caller === undefined || typeof value.caller === "string")
   );
@@ -210,9 +221,22 @@ export function isTextList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === "string");
 }
 
-/** The frame of a pushed message in `slipway.v1`. */
-export function messageFrame({ id, offset, targetType, target, data, ts }: PushedMessage): string {
-  return `{"type":"message","id":${JSON.stringify(id)},"position":"${positionOf(offset, id)}","targetType":"${targetType}","target":${JSON.stringify(target)},"data":${JSON.stringify(data)},"ts":${ts}}`;
+/** The frame of a pushed message in `slipway.v1`, for each of its targets. */
+export function messageFrames({
+  id,
+  offset,
+  targetType,
+  data,
+  ts,
+}: PushedMessage): (target: string) => string {
+  const head = `{"type":"message","id":${JSON.stringify(id)},"position":"${positionOf(offset, id)}","targetType":"${targetType}","target":`;
+  const tail = `,"data":${JSON.stringify(data)},"ts":${ts}}`;
+  return (target) => head + JSON.stringify(target) + tail;
+}
+
+/** Estimated memory of a message besides its text and a fixed part. */
+export function targetsBytes({ targets }: Pick<PushedMessage, "targets">): number {
+  return targets ? targets.size * 96 : 0;
 }
 
 export interface Welcome {

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../../json.ts";
+import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isChannelName } from "./channel-name.ts";
 import { isTargetType, type TargetType } from "./message.ts";
 
@@ -6,12 +6,14 @@ import { isTargetType, type TargetType } from "./message.ts";
 export interface PublishRequest {
   targetType: TargetType;
   target: string;
+  /** Several users; `target` is empty then. */
+  targets?: readonly string[];
   data: string;
 }
 
 /** Why a publish is refused; the fields of the failure envelope. */
 export interface PublishRefusal {
-  status: 400 | 409;
+  status: 400 | 403 | 409;
   code: number;
   message: string;
 }
@@ -27,6 +29,10 @@ export function readPublish(text: string): PublishRequest | PublishRefusal {
   const body = parseJson(text);
   if (body === undefined) return refusal(400, 40001, "The body is not JSON.");
   if (!isObject(body)) return refusal(400, 40001, "The body must be a JSON object.");
+  return readPublishObject(body);
+}
+
+export function readPublishObject(body: JsonObject): PublishRequest | PublishRefusal {
   const { targetType, target = "", data } = body;
   if (!isTargetType(targetType))
     return refusal(400, 40002, "targetType must be one of all, user, temp_user, channel.");

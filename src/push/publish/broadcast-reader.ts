@@ -76,10 +76,10 @@ export class BroadcastReader implements LogReader {
 
   /** Whether an earlier record has the same key. */
   #hasUsedKey(message: PushedMessage): boolean {
-    const { offset, id, ageMs, idempotencyKey, caller, targetType, target, data } = message;
+    const { offset, id, ageMs, idempotencyKey, caller } = message;
     if (idempotencyKey === undefined) return false;
     const { idempotency, steady } = this.#parts;
-    const fingerprint = fingerprintOf(targetType, target, data);
+    const fingerprint = fingerprintOf(message);
     const key = scopedKey(caller, idempotencyKey);
     const atMs = steady.now() - ageMs;
     return idempotency.read(key, { offset, id, fingerprint, atMs }).offset !== offset;

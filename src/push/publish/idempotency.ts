@@ -78,7 +78,15 @@ export function scopedKey(caller: string, key: string): string {
   return `${caller}\n${key}`;
 }
 
+interface Fingerprinted {
+  targetType: string;
+  target: string;
+  targets?: Iterable<string>;
+  data: string;
+}
+
 /** Differs for another message, so that a key that is used again with another message is refused. */
-export function fingerprintOf(targetType: string, target: string, data: string): bigint {
+export function fingerprintOf({ targetType, target, targets, data }: Fingerprinted): bigint {
+  if (targets) return BigInt(Bun.hash(`${targetType}\n${JSON.stringify([...targets])}\n${data}`));
   return BigInt(Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`));
 }

@@ -72,7 +72,7 @@ export class Publisher {
     if (key === "" || key.length > maxIdLength)
       return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
     const { idempotency, steady, log } = this.#parts;
-    const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
+    const fingerprint = fingerprintOf(request);
     const known = idempotency.find(scopedKey(caller, key), steady.now());
     const { first, receivers } = known
       ? { first: known, receivers: null }
@@ -108,15 +108,19 @@ export class Publisher {
     return broadcast.append(message).then((receivers) => ({ id: message.id, receivers }));
   }
 
-  #messageOf({ targetType, target, data }: PublishRequest): BroadcastMessage {
+  #messageOf({ targetType, target, targets, data }: PublishRequest): BroadcastMessage {
     const { clock, node, newId } = this.#parts;
-    return { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node, targetType, target, data };
+    const message = { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node } as const;
+    return targets
+      ? { ...message, targetType, target, targets, data }
+      : { ...message, targetType, target, data };
   }
 
   /** Logs everything except the data. */
-  #log({ targetType, target, data }: PublishRequest, published: Published): Published {
+  #log({ targetType, target, targets, data }: PublishRequest, published: Published): Published {
     const bytes = Buffer.byteLength(data);
-    this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");
+    const users = targets ? { users: targets.length } : {};
+    this.#parts.log.debug({ ...published, targetType, target, ...users, bytes }, "published");
     return published;
   }
 }
