@@ -55,8 +55,7 @@ function Console() {
   useEffect(() => onSignedOut(forgetSession), []);
   useEffect(() => {
     if (!isSignedIn) return;
-    live.open();
-    return () => live.close();
+    return live.whileShown();
   }, [isSignedIn]);
   if (me.data) {
     return (

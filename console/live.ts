@@ -59,6 +59,20 @@ export class Live {
     this.#push.open();
   }
 
+  /** Open until the answer is called. The browser may keep a page that was left: it must not keep a connection. */
+  whileShown(): () => void {
+    const leave = () => this.#push.close();
+    const enter = ({ persisted }: PageTransitionEvent) => persisted && this.open();
+    addEventListener("pagehide", leave);
+    addEventListener("pageshow", enter);
+    this.open();
+    return () => {
+      removeEventListener("pagehide", leave);
+      removeEventListener("pageshow", enter);
+      this.close();
+    };
+  }
+
   close(): void {
     this.#push.close();
     clearTimeout(this.#gathering);

@@ -13,6 +13,7 @@ export function ConfirmButton({
   title,
   children,
   confirm,
+  dismiss = t("form.cancel"),
   onConfirm,
   isDanger = false,
   isWide = false,
@@ -28,6 +29,8 @@ export function ConfirmButton({
   children: ReactNode;
   /** Label of the button that acts: "Reset the key". */
   confirm: string;
+  /** Label of the button that closes the question. */
+  dismiss?: string;
   onConfirm: () => Promise<unknown>;
   isDanger?: boolean;
   /** The question has a table. */
@@ -55,7 +58,10 @@ export function ConfirmButton({
         title={<Text fw={620}>{visible(title)}</Text>}
         size={isWide ? "xl" : "md"}
       >
-        <Question {...{ confirm, onConfirm, isDanger, typed, done, failed, refresh }} onClose={close}>
+        <Question
+          {...{ confirm, dismiss, onConfirm, isDanger, typed, done, failed, refresh }}
+          onClose={close}
+        >
           {children}
         </Question>
       </Modal>
@@ -67,6 +73,7 @@ export function ConfirmButton({
 function Question({
   children,
   confirm,
+  dismiss,
   onConfirm,
   isDanger,
   typed,
@@ -75,6 +82,7 @@ function Question({
 }: {
   children: ReactNode;
   confirm: string;
+  dismiss: string;
   onConfirm: () => Promise<unknown>;
   isDanger: boolean;
   typed: string | undefined;
@@ -114,7 +122,7 @@ function Question({
           onClick={onClose}
           {...(typed === undefined ? { "data-autofocus": true } : {})}
         >
-          {t("form.cancel")}
+          {dismiss}
         </Button>
         <Button
           type="submit"

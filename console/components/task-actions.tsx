@@ -16,14 +16,14 @@ import { Icon } from "./icon.tsx";
 export function TaskActions({
   task,
   isFinished,
-  isServing,
+  liveTaskId,
 }: {
   task: Task;
   isFinished: boolean;
-  isServing: boolean;
+  liveTaskId: number | null;
 }) {
   if (task.state === "waiting") return <ApprovalAnswer task={task} />;
-  return isFinished ? <Repeat task={task} isServing={isServing} /> : <Cancel task={task} />;
+  return isFinished ? <Repeat task={task} liveTaskId={liveTaskId} /> : <Cancel task={task} />;
 }
 
 function Cancel({ task }: { task: Task }) {
@@ -35,6 +35,7 @@ function Cancel({ task }: { task: Task }) {
       disabled={task.state === "canceling"}
       title={t("task.cancelTitle", { id: String(task.id) })}
       confirm={t("task.cancelSubmit")}
+      dismiss={t("task.keepRunning")}
       isDanger
       onConfirm={() => cancel.mutateAsync(undefined)}
     >
@@ -43,10 +44,11 @@ function Cancel({ task }: { task: Task }) {
   );
 }
 
-function Repeat({ task, isServing }: { task: Task; isServing: boolean }) {
+function Repeat({ task, liveTaskId }: { task: Task; liveTaskId: number | null }) {
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
   const releaseOf = task.rollbackTo ?? task.id;
+  const isEarlier = liveTaskId !== null && liveTaskId !== task.id;
   return (
     <>
       <ConfirmButton
@@ -58,7 +60,7 @@ function Repeat({ task, isServing }: { task: Task; isServing: boolean }) {
       >
         {t("task.rerunAbout")}
       </ConfirmButton>
-      {!isServing && task.commit !== null && task.state === "success" && (
+      {isEarlier && task.commit !== null && task.state === "success" && (
         <ConfirmButton
           label={t("task.redeploy")}
           title={t("task.redeployTitle", { commit: visible(shortCommit(task.commit)) })}

@@ -7,6 +7,7 @@ import { useAllProjects } from "../all-projects.ts";
 import { DeliveryDetail } from "../components/delivery-detail.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
+import { NothingDelivered } from "../components/nothing-delivered.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
 import { ReplayMany } from "../components/replay.tsx";
@@ -80,7 +81,7 @@ export function DeliveryList({
           isFiltered ? (
             <Empty title={t("deliveries.noneFound")}>{t("deliveries.noneFoundHint")}</Empty>
           ) : (
-            <Empty title={t("deliveries.noneYet")}>{t("deliveries.noneYetHint")}</Empty>
+            <NothingDelivered projectId={projectId} />
           )
         }
         columns={[

@@ -62,7 +62,7 @@ export function Releases({ project }: { project: Project }) {
                         {release.isLive ? (
                           <b>{t("project.live")}</b>
                         ) : (
-                          mayManage && <RollbackButton project={project} release={release} />
+                          mayManage && <ReturnButton project={project} release={release} />
                         )}
                       </Table.Td>
                     </Table.Tr>
@@ -85,17 +85,19 @@ function workspaceText({ isKept, bytes }: Release): string {
     : t("project.workspaceKeptSize", { size: sizeText(bytes) });
 }
 
-function RollbackButton({ project, release }: { project: Project; release: Release }) {
+/** Where nothing serves there is nothing to roll back from: the release is deployed again. */
+function ReturnButton({ project, release }: { project: Project; release: Release }) {
   const rollback = useRollback(project.id);
   const commit = visible(shortCommit(release.commit));
+  const isServing = project.liveTaskId !== null;
   return (
     <ConfirmButton
       size="xs"
-      label={t("project.rollback")}
-      aria-label={t("project.rollbackTo", { commit })}
-      title={t("project.rollbackTitle", { commit })}
+      label={t(isServing ? "project.rollback" : "project.deployAgain")}
+      aria-label={t(isServing ? "project.rollbackTo" : "project.deployAgainOf", { commit })}
+      title={t(isServing ? "project.rollbackTitle" : "project.deployAgainTitle", { commit })}
       isWide
-      confirm={t("project.rollbackSubmit")}
+      confirm={t(isServing ? "project.rollbackSubmit" : "project.deployAgainSubmit")}
       onConfirm={() => rollback.mutateAsync(release.taskId)}
     >
       <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>

@@ -67,7 +67,7 @@ function TaskView({ task }: { task: Task }) {
       >
         {!isFinished && <WatchButton task={task} projectName={projectName} />}
         {project.data?.permission === "manage" && (
-          <TaskActions task={task} isFinished={isFinished} isServing={isServing} />
+          <TaskActions task={task} isFinished={isFinished} liveTaskId={project.data.liveTaskId} />
         )}
       </PageHead>
       <div className="stack">
@@ -133,22 +133,30 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
   useSyncExternalStore(log.subscribe, () => log.stageStarts.size);
   return (
     <ol className="stages" aria-label={t("task.stages")}>
-      {task.stages.map((stage) => (
-        <li key={stage.name} className="stage" data-state={stage.state}>
-          <b>
-            <LineLink name={stage.name} start={log.stageStarts.get(stage.name)} />
-          </b>
-          <StateLabel state={stage.state} />
-          <span className="stage-time">
-            {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
-            {stage.exitCode !== null &&
-              stage.exitCode !== 0 &&
-              ` · ${t("task.exitCode", { code: String(stage.exitCode) })}`}
-          </span>
-        </li>
-      ))}
+      {task.stages
+        .map((stage) => shownStage(stage, task, log))
+        .map((stage) => (
+          <li key={stage.name} className="stage" data-state={stage.state}>
+            <b>
+              <LineLink name={stage.name} start={log.stageStarts.get(stage.name)} />
+            </b>
+            <StateLabel state={stage.state} />
+            <span className="stage-time">
+              {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
+              {stage.exitCode !== null &&
+                stage.exitCode !== 0 &&
+                ` · ${t("task.exitCode", { code: String(stage.exitCode) })}`}
+            </span>
+          </li>
+        ))}
     </ol>
   );
+}
+
+/** Lines of a stage may arrive before the news that it has started. */
+function shownStage(stage: Task["stages"][number], { state }: Task, log: LogLines) {
+  const isRunning = state === "running" && stage.state === "pending" && log.stageStarts.has(stage.name);
+  return isRunning ? { ...stage, state: "running" as const } : stage;
 }
 
 /** The first minute of output of the started service. */

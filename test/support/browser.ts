@@ -17,11 +17,16 @@ const flags = [
   `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
 ];
 
-/** Chromium of the system, driven by Playwright. */
-export async function startBrowser(): Promise<Browser> {
+/** Chromium of the system, driven by Playwright, which hides the scroll bars of pages unless told otherwise. */
+export async function startBrowser({ hasScrollBars = false } = {}): Promise<Browser> {
   const found = await provide("chromium");
   if (!("value" in found)) throw new Error(`Chromium is needed for these tests: ${found.missing}`);
-  return chromium.launch({ executablePath: found.value, args: flags, timeout: 60_000 });
+  return chromium.launch({
+    executablePath: found.value,
+    args: flags,
+    ...(hasScrollBars ? { ignoreDefaultArgs: ["--hide-scrollbars"] } : {}),
+    timeout: 60_000,
+  });
 }
 
 export async function closeBrowser(browser: Browser): Promise<void> {

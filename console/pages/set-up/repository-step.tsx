@@ -43,6 +43,8 @@ export const noCredential: CredentialFields = {
 
 const typingMs = 500;
 const looksWhole = /^(?:(?:https?|ssh|git|file):\/\/.+\/.+|[\w.-]+@[\w.-]+:.+|\/.+)/i;
+/** With more text it may become an address: its scheme or host is not complete. */
+const mayContinue = /^(?:h(?:t(?:t(?:ps?)?)?)?|s(?:sh?)?|g(?:it?)?|f(?:i(?:le?)?)?|[\w.-]+@[\w.-]*|\w+:.*)$/i;
 const examples = {
   url: "https://git.example.com/shop.git",
   key: "-----BEGIN OPENSSH PRIVATE KEY-----",
@@ -79,9 +81,9 @@ export function RepositoryStep({
   onSkipped: () => void;
 }) {
   const [url] = useDebouncedValue(urlField.value.trim(), typingMs);
-  /** A text that is no complete address is looked at when the user leaves the field. */
+  /** The start of an address is looked at when the user leaves the field. */
   const [left, setLeft] = useState("");
-  const isAsked = looksWhole.test(url) || (url !== "" && url === left);
+  const isAsked = looksWhole.test(url) || (url !== "" && (url === left || !mayContinue.test(url)));
   const own = credentialOf(url, credential);
   const byToken =
     chosen?.url === url && own === undefined ? { url: chosen.httpsUrl, hostTokenId: chosen.tokenId } : null;
@@ -134,6 +136,7 @@ export function RepositoryStep({
             found={found}
             hasCredential={given !== undefined}
             error={urlError === undefined ? error : null}
+            onRetry={() => void inspection.refetch()}
           />
         </div>
         {byToken !== null && isSshUrl(url) && found?.problem === "" && (
@@ -169,11 +172,13 @@ function State({
   found,
   hasCredential,
   error,
+  onRetry,
 }: {
   isChecking: boolean;
   found: Inspected | undefined;
   hasCredential: boolean;
   error: Error | null;
+  onRetry: () => void;
 }): ReactNode {
   if (isChecking)
     return (
@@ -182,7 +187,7 @@ function State({
         {t("setUp.checking")}
       </Text>
     );
-  if (error !== null) return <Problem title={t("setUp.notRead")} problem={error} />;
+  if (error !== null) return <Problem title={t("setUp.notRead")} problem={error} onRetry={onRetry} />;
   if (found === undefined) return null;
   // A private repository is no error: the next step is to enter a credential.
   if (found.needsCredential && !hasCredential)
@@ -192,7 +197,13 @@ function State({
       </Alert>
     );
   if (found.problem !== "")
-    return <Problem title={t("setUp.notRead")} problem={reasonIn(found.problem, found.problemParts)} />;
+    return (
+      <Problem
+        title={t("setUp.notRead")}
+        problem={reasonIn(found.problem, found.problemParts)}
+        onRetry={onRetry}
+      />
+    );
   if (found.defaultBranch === null)
     return (
       <Alert color="lamp" variant="light" role="note">

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Group, Stack } from "@mantine/core";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { ApiProblem } from "../../api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { ForManagers } from "../../components/permission.tsx";
@@ -58,7 +58,15 @@ export function RowsForm<Row>({
   const change = (key: number, row: Row) =>
     draft.set({ list: list.map((each) => (each.key === key ? { key, row } : each)) });
   const nextKey = Math.max(-1, ...list.map(({ key }) => key)) + 1;
-  const add = () => draft.set({ list: [...list, { key: nextKey, row: fresh }] });
+  const form = useRef<HTMLFormElement>(null);
+  const [added, setAdded] = useState<number | null>(null);
+  useEffect(() => {
+    if (added !== null) form.current?.querySelector<HTMLElement>(`[data-row="${added}"] input`)?.focus();
+  }, [added]);
+  const add = () => {
+    draft.set({ list: [...list, { key: nextKey, row: fresh }] });
+    setAdded(nextKey);
+  };
   const replace = (rows: Row[]) =>
     draft.set({ list: rows.map((row, index) => ({ key: nextKey + index, row })) });
   const submit = (event: FormEvent) => {
@@ -68,10 +76,10 @@ export function RowsForm<Row>({
     else draft.submit(event);
   };
   return (
-    <form className="form" {...(isWide ? { style: { maxWidth: 820 } } : {})} onSubmit={submit}>
+    <form ref={form} className="form" {...(isWide ? { style: { maxWidth: 820 } } : {})} onSubmit={submit}>
       <Stack gap={8}>
         {list.map(({ key, row }, index) => (
-          <Group key={key} gap={8} align="flex-start" wrap={isWide ? "wrap" : "nowrap"}>
+          <Group key={key} data-row={key} gap={8} align="flex-start" wrap={isWide ? "wrap" : "nowrap"}>
             {children(
               row,
               (changed) => change(key, changed),

@@ -18,15 +18,10 @@ function variablesOf({ env }: Project): Variable[] {
   return Object.entries(env).map(([name, value]) => ({ name, value }));
 }
 
-/** An empty row is not a variable. */
-function isEmpty({ name, value }: Variable): boolean {
-  return name === "" && value === "";
-}
-
 /** Rows that would be dropped or overwritten silently are errors. */
 function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): string | undefined {
   const row = rows[index];
-  if (row === undefined || isEmpty(row)) return undefined;
+  if (row === undefined) return undefined;
   if (row.name === "") return t("variables.nameMissing");
   if (rows.findIndex(({ name }) => name === row.name) < index) return t("variables.nameTaken");
   return refused?.about(`env.${row.name}`);
@@ -41,9 +36,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
         rowsOf={variablesOf}
         fresh={{ name: "", value: "" }}
         changeOf={(rows) => ({
-          env: Object.fromEntries(
-            rows.filter((row) => !isEmpty(row)).map(({ name, value }) => [name, value]),
-          ),
+          env: Object.fromEntries(rows.map(({ name, value }) => [name, value])),
         })}
         faultOf={faultOf}
         addLabel={t("variables.add")}
@@ -53,7 +46,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
         failure={t("variables.notSaved")}
         label={t("variables.title")}
         extra={(rows, replace) => (
-          <DotEnvButton rows={rows.filter((row) => !isEmpty(row))} onRead={replace} />
+          <DotEnvButton rows={rows.filter(({ name, value }) => name + value !== "")} onRead={replace} />
         )}
       >
         {(row, change, fault) => (

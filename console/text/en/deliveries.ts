@@ -9,6 +9,9 @@ export const deliveries = {
   noneFoundHint: "Clear the filters to see all deliveries.",
   noneYet: "Nothing was delivered yet",
   noneYetHint: "Enable the webhook of a project, enter its address at your Git host, and push a commit.",
+  noneYetEnabled:
+    "The webhook is enabled, but nothing has arrived. Check its address at your Git host, then push a commit.",
+  toWebhook: "Open the webhook page",
   outcome: "Outcome",
   pushedReason: "Push and reason",
   when: "Time",

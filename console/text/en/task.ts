@@ -28,6 +28,7 @@ export const task = {
   cancel: "Cancel",
   cancelTitle: "Cancel task {id}?",
   cancelSubmit: "Cancel the task",
+  keepRunning: "Keep it running",
   cancelAbout:
     "The scripts receive SIGTERM, and SIGKILL after a grace period. What they have already deployed stays.",
   cancelRequested: "Task {id} is being canceled.",

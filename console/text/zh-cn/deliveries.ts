@@ -11,6 +11,8 @@ export const deliveries: Translated<typeof english> = {
   noneFoundHint: "清除筛选即可查看所有投递。",
   noneYet: "还没有任何投递",
   noneYetHint: "请启用项目的 Webhook，将其地址填写到 Git 托管平台，然后推送一次提交。",
+  noneYetEnabled: "Webhook 已启用，但尚未收到投递。请检查 Git 托管平台上的地址，然后推送一次提交。",
+  toWebhook: "打开 Webhook 页面",
   outcome: "结果",
   pushedReason: "推送内容和原因",
   when: "时间",

@@ -30,6 +30,7 @@ export const task: Translated<typeof english> = {
   cancel: "取消",
   cancelTitle: "取消任务 {id}？",
   cancelSubmit: "取消任务",
+  keepRunning: "继续运行",
   cancelAbout: "脚本会收到 SIGTERM，宽限期后收到 SIGKILL。已经部署的内容会保留。",
   cancelRequested: "正在取消任务 {id}。",
   cancelFailed: "无法取消任务",
