@@ -27,6 +27,42 @@ test("before the first poll that succeeds, a push after a reported one is found,
   repository.remove();
 });
 
+test("a credential that is stored while a poll waits for the host is used at once", async () => {
+  const credential = { type: "token", username: "bot", token: `secret-${crypto.randomUUID()}` };
+  const repository = await makeRepository();
+  await repository.push({ a: "1" });
+  const git = serveGit(join(repository.url, ".."), credential);
+  let [waiting, sentWith] = [0, 0];
+  const isOver = Promise.withResolvers<void>();
+  const host = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      // Without a credential the host takes its time: the first poll is still under way.
+      if (sentWith === 0 && waiting++ === 0) await isOver.promise;
+      if (request.headers.has("authorization")) {
+        // The first poll, which is refused now, ends before the second.
+        if (sentWith++ === 0) isOver.resolve();
+        await Bun.sleep(300);
+      }
+      return fetch(`${git.url}${pathname}${search}`, request);
+    },
+  });
+  const at = await scene(atStart, {}, `${host.url.origin}/shop.git`);
+  await at.server().stop();
+  await at.start();
+  await eventually("the first poll waits", () => waiting > 0);
+  await at.server().admin.expect(204, "PUT", `/api/projects/${at.project}/credential`, credential);
+  await eventually("a poll has ended", async () => (await at.webhook()).poll?.lastAt != null);
+  expect((await at.webhook()).poll).toMatchObject({ error: "" });
+  isOver.resolve();
+  host.stop(true);
+  git.stop();
+  repository.remove();
+});
+
 test("before the first poll that succeeds, a push that was reported for another repository is no base", async () => {
   const [first, second] = [await makeRepository(), await makeRepository()];
   const reported = await first.push({ a: "1" });

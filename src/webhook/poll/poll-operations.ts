@@ -50,7 +50,7 @@ export interface PollResult {
   /** Null: unchanged. */
   basis: { url: string; version: string; scope: string } | null;
   everyMs: number;
-  /** False: the server stops, and the next one may poll at once. */
+  /** False: it was ended early, and the next poll may begin at once. */
   isDone: boolean;
   error: Reason;
   note: Reason;

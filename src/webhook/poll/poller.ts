@@ -40,12 +40,17 @@ const extendEveryMs = 5_000;
 const longestPauseMs = 30_000;
 const shortestPauseMs = 200;
 
+interface RunningPoll extends TakenPoll {
+  /** Ends it without a result; the project is due at once. */
+  cancel(): void;
+}
+
 export function buildPoller(options: PollerOptions): Poller {
   const { store, log, everyMinutes } = options;
   const everyMs = everyMinutes * 60_000;
   const holder = crypto.randomUUID();
   const closing = new AbortController();
-  const running = new Map<Promise<void>, TakenPoll>();
+  const running = new Map<Promise<void>, RunningPoll>();
   /** Errors that were logged, so that a host that is unreachable for days is logged once. */
   const logged = new Map<number, string>();
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -61,11 +66,13 @@ export function buildPoller(options: PollerOptions): Poller {
     const taken = await store.run(takePolls, request, lock);
     if (taken === "timeout") return;
     for (const entry of taken) {
-      const poll: Promise<void> = pollOne(entry.projectId).finally(() => {
+      const canceling = new AbortController();
+      const stop = AbortSignal.any([closing.signal, canceling.signal]);
+      const poll: Promise<void> = pollOne(entry.projectId, stop).finally(() => {
         running.delete(poll);
         look();
       });
-      running.set(poll, entry);
+      running.set(poll, { ...entry, cancel: () => canceling.abort() });
     }
   }
 
@@ -78,25 +85,23 @@ export function buildPoller(options: PollerOptions): Poller {
       });
   }
 
-  async function pollOne(projectId: number): Promise<void> {
+  async function pollOne(projectId: number, stop: AbortSignal): Promise<void> {
     const nothing = { found: [], basis: null, note: "" };
     // A hold that cannot be extended ends the poll before its next git command.
     const extending = setInterval(() => void extend().catch(() => undefined), extendEveryMs);
-    const found = await pollProject({ projectId, stop: closing.signal, extend }, options).catch(
-      (error: unknown) => ({
-        ...nothing,
-        error: newReason("poll_failed", { why: messageOf(error).slice(0, 300) }) as Reason,
-      }),
-    );
+    const found = await pollProject({ projectId, stop, extend }, options).catch((error: unknown) => ({
+      ...nothing,
+      error: newReason("poll_failed", { why: messageOf(error).slice(0, 300) }) as Reason,
+    }));
     clearInterval(extending);
-    const isDone = !closing.signal.aborted;
+    const isDone = !stop.aborted;
     const error = isDone ? (found?.error ?? "") : "";
     try {
       const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs };
       const result = { projectId, holder, everyMs, ...nothing, ...found, error, isDone };
       const stored = await store.run(finishPoll, result, lock);
       if (stored === "timeout") log.debug({ projectId }, "the result of a poll was not stored");
-      report(projectId, renderReason(error));
+      if (isDone) report(projectId, renderReason(error));
     } catch (problem) {
       log.warn({ projectId, error: messageOf(problem) }, "the result of a poll could not be stored");
     }
@@ -110,7 +115,7 @@ export function buildPoller(options: PollerOptions): Poller {
 
   function report(projectId: number, error: string): void {
     const before = logged.get(projectId) ?? "";
-    if (error === before || closing.signal.aborted) return;
+    if (error === before) return;
     if (error === "") {
       logged.delete(projectId);
       log.info({ projectId }, "the repository can be polled again");
@@ -133,6 +138,9 @@ export function buildPoller(options: PollerOptions): Poller {
     },
     async pollNow(projectId) {
       if (everyMs === 0) return;
+      // A poll with the earlier credential ends, and the next one begins then. Both at once would overwrite each other's result.
+      const current = running.values().find((poll) => poll.projectId === projectId);
+      if (current !== undefined) return current.cancel();
       await store.polls.renew(projectId, store.now());
       look();
     },
