@@ -48,6 +48,19 @@ describe("issued codes", () => {
     connection.close();
   });
 
+  test("a user id has at most 255 bytes, in codes and messages", async () => {
+    for (const [userId, status] of [
+      ["x".repeat(255), 201],
+      ["x".repeat(256), 422],
+      ["ü".repeat(128), 422],
+    ] as const) {
+      expect((await server.admin.request("POST", "/api/push/codes", { userId })).status).toBe(status);
+      const message = { targetType: "user", target: userId, data: "hello" };
+      const published = await server.admin.request("POST", "/api/push/publish", message);
+      expect(published.status).toBe(status === 201 ? 200 : 422);
+    }
+  });
+
   test("only an admin gets a code for another userId", async () => {
     const { client } = await server.newUser("bob");
     await client.expect(403, "POST", "/api/push/codes", { userId: "somebody" });

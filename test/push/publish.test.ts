@@ -56,6 +56,14 @@ describe("refused publishes", () => {
     expect(await publishTo("new\nline")).toEqual([400, 40003]);
   });
 
+  test.each(["user", "temp_user"])("a %s that no connection can have: 400 and 40003", async (targetType) => {
+    const publishTo = async (target: string) =>
+      outcome(await push.publish({ targetType, target, data: "x" }));
+    expect(await publishTo("x".repeat(255))).toEqual([200, 0]);
+    expect(await publishTo("x".repeat(256))).toEqual([400, 40003]);
+    expect(await publishTo("ü".repeat(128))).toEqual([400, 40003]);
+  });
+
   test("content type: 415 and 41501", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""]) {
       const headers: Record<string, string> = type === "" ? {} : { "content-type": type };

@@ -11,6 +11,7 @@ import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { targetTypes } from "../../push/message/message.ts";
+import { isUserId } from "../../push/message/user-id.ts";
 import { newReason } from "../../reason/reason.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { audit, callerOf } from "./context.ts";
@@ -22,7 +23,7 @@ import { text } from "./scalars.ts";
 import { json, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("push");
-const userId = text(256, 1).openapi({ example: "42" });
+const userId = text(255, 1).refine(isUserId, ruleText("user_id")).openapi({ example: "42" });
 
 const makeCode = route("post", "/push/codes", {
   summary: "Make a code for one connection",
@@ -92,6 +93,10 @@ const publish = route("post", "/push/publish", {
     .refine(({ targetType, target }) => targetType !== "channel" || isChannelName(target), {
       path: ["target"],
       error: ruleText("channel_name"),
+    })
+    .refine(({ targetType, target }) => !targetType.endsWith("user") || target === "" || isUserId(target), {
+      path: ["target"],
+      error: ruleText("user_id"),
     }),
   ok: json(
     "It is published.",

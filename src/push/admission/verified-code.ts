@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../json.ts";
 import { isConsoleUser } from "../../model/console-names.ts";
 import { isTextList } from "../message/message.ts";
+import { isUserId } from "../message/user-id.ts";
 
 /** A code of a handshake. */
 export interface VerifyRequest {
@@ -35,8 +36,6 @@ export interface ForeignCodeRules {
   /** Called when a code was refused for that. */
   onUnaskedTemporary: () => void;
 }
-
-const maxUserIdBytes = 255;
 
 /** Reads what another service says about a code. Null: unknown format. */
 export function readVerifiedCode(given: JsonObject, asksTemporary: boolean): VerifiedCode | null {
@@ -90,6 +89,5 @@ function isAbsent(value: unknown): value is null | undefined {
 
 function userIdOf(value: unknown): string | null {
   const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof text !== "string" || text === "" || Buffer.byteLength(text) > maxUserIdBytes) return null;
-  return text;
+  return typeof text === "string" && isUserId(text) ? text : null;
 }

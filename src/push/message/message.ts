@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 import { isChannelName } from "./channel-name.ts";
 import { positionOf } from "./position.ts";
+import { isUserId } from "./user-id.ts";
 
 /**
  * The messages on the bus and the frames of `slipway.v1`. A received value is `unknown` until it is validated here,
@@ -136,7 +137,7 @@ export function readBroadcast(
   if (value.v === undefined) {
     if (value.targets !== undefined) return null;
     if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
-    if (targetType === "channel" && !isChannelName(name)) return null;
+    if (targetType === "channel" ? !isChannelName(name) : !isToAll && !isUserId(name)) return null;
     const identifiers = bareIdentifiers(value, record.id);
     if (!identifiers) return null;
     const ts = Math.round(clock.now() - ageMs);

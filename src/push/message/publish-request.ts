@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isChannelName } from "./channel-name.ts";
 import { isTargetType, type TargetType } from "./message.ts";
+import { isUserId } from "./user-id.ts";
 
 /** A valid body of `POST /feign/publish`. */
 export interface PublishRequest {
@@ -17,8 +18,6 @@ export interface PublishRefusal {
   code: number;
   message: string;
 }
-
-const maxTargetBytes = 1024;
 
 export function isRefusal(result: object): result is PublishRefusal {
   return "status" in result;
@@ -37,16 +36,17 @@ export function readPublishObject(body: JsonObject): PublishRequest | PublishRef
   if (!isTargetType(targetType))
     return refusal(400, 40002, "targetType must be one of all, user, temp_user, channel.");
   const isToAll = targetType === "all";
+  const isToUser = targetType === "user" || targetType === "temp_user";
   if (!isToAll && (typeof target !== "string" || target === ""))
     return refusal(
       400,
       40003,
       `target must be the ${targetType === "channel" ? "channel name" : "user id"}, as a string.`,
     );
-  if (typeof target === "string" && target.length > maxTargetBytes)
-    return refusal(400, 40003, `target is longer than ${maxTargetBytes} characters.`);
   if (targetType === "channel" && typeof target === "string" && !isChannelName(target))
     return refusal(400, 40003, "target must be a channel name of 1 to 255 bytes without control characters.");
+  if (isToUser && typeof target === "string" && !isUserId(target))
+    return refusal(400, 40003, "target must be a user id of 1 to 255 bytes.");
   if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
   return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
 }
