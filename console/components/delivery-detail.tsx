@@ -9,6 +9,7 @@ import { t } from "../text/text.ts";
 import { exactText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { CopyText } from "./copy-text.tsx";
+import { Moment } from "./moment.tsx";
 import { reachable } from "./page.tsx";
 import { Loaded } from "./query.tsx";
 import { ReplayOne } from "./replay.tsx";
@@ -110,6 +111,8 @@ function Facts({ delivery }: { delivery: Delivery }) {
     facts.push([t("deliveries.hostId"), <code key="host">{visible(delivery.host_delivery_id)}</code>]);
   if (delivery.repeat_of !== null) facts.push([t("deliveries.repeats"), toDelivery(delivery.repeat_of)]);
   if (delivery.replay_of !== null) facts.push([t("deliveries.replayOf"), toDelivery(delivery.replay_of)]);
+  if (delivery.replays.length > 0)
+    facts.push([t("deliveries.replays"), <Replays key="replays" {...delivery} />]);
   if (delivery.count > 1)
     facts.push([t("deliveries.counted"), t("deliveries.countedAlike", { count: delivery.count })]);
   return (
@@ -121,6 +124,22 @@ function Facts({ delivery }: { delivery: Delivery }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+function Replays({ replays }: Pick<Delivery, "replays">) {
+  return (
+    <ul className="plain-list">
+      {replays.map(({ id, status, created_at }) => (
+        <li key={id}>
+          <Link href={`/deliveries/${id}`}>{t("deliveries.one", { id: String(id) })}</Link>{" "}
+          <StateLabel state={status} />{" "}
+          <span className="dim">
+            <Moment at={created_at} />
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

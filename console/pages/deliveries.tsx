@@ -10,7 +10,7 @@ import { Moment } from "../components/moment.tsx";
 import { NothingDelivered } from "../components/nothing-delivered.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
-import { ReplayMany } from "../components/replay.tsx";
+import { ReplayMany } from "../components/replay-many.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { deliveriesQuery, filterNames, statusChoices } from "../delivery-query.ts";
 import { usePolling } from "../live.ts";

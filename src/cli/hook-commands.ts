@@ -153,11 +153,13 @@ const shownFields = [
 
 async function showDelivery(deliveryId: string, options: RemoteOptions): Promise<void> {
   const path = `/api/webhooks/deliveries/${segment(deliveryId)}`;
-  const delivery = await apiRemote(options).get<Row & { trace: TraceStep[] }>(path);
+  const delivery = await apiRemote(options).get<Row & { trace: TraceStep[]; replays: Row[] }>(path);
+  const replays = delivery.replays.map(({ id, status }) => `${id} (${status})`).join(", ");
   const known = shownFields.filter((name) => delivery[name]);
   print(options, delivery, () =>
     [
       ...known.map((name) => `${name.padEnd(21)}${visible(delivery[name])}`),
+      ...(replays === "" ? [] : [`${"replays".padEnd(21)}${replays}`]),
       "",
       traceTable(delivery.trace),
       outcomeText(delivery),

@@ -109,6 +109,8 @@ export type ScannedDelivery = Pick<
   "id" | "created_at" | "project_id" | "code" | "remote_ip" | "normalized"
 >;
 
+export type DeliveryReplay = Pick<Delivery, "id" | "status" | "created_at">;
+
 /** A position in the order of all lists: by time, then by id. */
 export type DeliveryPlace = Pick<Delivery, "created_at" | "id">;
 
@@ -193,6 +195,8 @@ export interface DeliveryKeeper {
     tip?: HandledTip | null,
   ): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
+  /** Replays of a delivery, newest first. */
+  replaysOf(id: number, limit: number): Promise<DeliveryReplay[]>;
   /** What the decision about a delivery has to know; null when the project is gone. */
   projectState(request: ProjectStateQuery): Promise<ProjectState | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;

@@ -27,6 +27,8 @@ export interface BulkReplay {
   unverified: number;
   /** Deliveries without anything to build, and replays and tests. */
   nothing: number;
+  /** The latest of their refs, but not among `only`. */
+  unselected: number;
   /** The latest of further refs, for the next call. */
   left: number;
   /** Whether the filter finds more than were looked at. */
@@ -64,6 +66,8 @@ export interface BulkOrder {
   filter: DeliveryFilter;
   /** `next` of the previous call. */
   after: DeliveryPlace | null;
+  /** Ids of the deliveries that may be replayed, at most 100; null: all. */
+  only: readonly number[] | null;
   /** Only shows what would be replayed. */
   preview: boolean;
   /** The user who replays. */
@@ -135,7 +139,9 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
 
   return async (order) => {
     const entries = await walk(order.filter);
-    const { latest, ...counts } = sortOut(entries, order.after);
+    const { latest: found, ...counts } = sortOut(entries, order.after);
+    const selected = order.only && new Set(order.only);
+    const latest = selected === null ? found : found.filter(({ id }) => selected.has(id));
     const { taken, looked } = await take(latest);
     const items: ReplayedItem[] = [];
     for (const { id } of taken.toReversed()) {
@@ -146,6 +152,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     return {
       ...counts,
       overtaken: looked - taken.length,
+      unselected: found.length - latest.length,
       left,
       isCut: entries.length >= maxScanned,
       next: left > 0 ? (latest[looked - 1] ?? null) : null,

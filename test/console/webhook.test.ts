@@ -129,5 +129,5 @@ test("filters of deliveries stay in the address bar and survive a reload", async
   await page.getByText("Who sent this?").waitFor();
   expect(await page.getByText("Fix a typo").count()).toBe(0);
   await page.getByRole("button", { name: "Replay these…" }).click();
-  await page.getByText(/\d+ deliver(y|ies) found\. \d+ would be replayed\./).waitFor();
+  await page.getByText(/\d+ deliver(y|ies) found\. \d+ would start a deploy\./).waitFor();
 });

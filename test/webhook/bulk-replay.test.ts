@@ -120,6 +120,30 @@ test("the whole list is replayed, a hundred at a time", async () => {
   expect(tasks.total).toBe(130);
 });
 
+test("only the selected deliveries are replayed; an original lists its replays, and each replay names it", async () => {
+  const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
+  const ids: number[] = [];
+  for (const ref of ["main", "next", "docs"]) ids.push(Number((await push(hook, ref, ref)).body.deliveryId));
+  const [main = 0, next = 0, docs = 0] = ids;
+  await hook.save({ branchFilter: [] });
+  const filter = { projectId: hook.projectId, status: "ignored" };
+  const bulk = await replay({ filter, preview: false, only: [main, docs] });
+  expect(refsOf(bulk)).toEqual(["main", "docs"]);
+  expect(bulk).toMatchObject({ matched: 3, replayed: 2, unselected: 1, left: 0, next: null });
+  expect(bulk.message).toContain("1 not selected");
+  interface Shown {
+    replay_of: number | null;
+    replays: { id: number; status: string }[];
+  }
+  const shown = (id: number) => server.admin.expect<Shown>(200, "GET", `/api/webhooks/deliveries/${id}`);
+  expect((await shown(next)).replays).toEqual([]);
+  await server.admin.expect(202, "POST", `/api/webhooks/deliveries/${main}/replay`, {});
+  const { replays } = await shown(main);
+  expect(replays.map(({ status }) => status)).toEqual(["accepted", "accepted"]);
+  for (const { id } of replays) expect(await shown(id)).toMatchObject({ replay_of: main, replays: [] });
+  expect(replays[0]?.id).toBeGreaterThan(replays[1]?.id ?? 0);
+});
+
 test("a ref with a newer accepted delivery, or that was deleted since, is not replayed", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   for (const ref of ["main", "gone", "next"]) await push(hook, ref, "old");
@@ -234,6 +258,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
   const bulk = await replayMany({
     filter: {},
     after: null,
+    only: null,
     preview: false,
     username: "ann",
     onReplayed: async () => {},

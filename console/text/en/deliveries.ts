@@ -44,6 +44,7 @@ export const deliveries = {
   hostId: "Host's ID",
   repeats: "Repeats",
   replayOf: "Replay of",
+  replays: "Replayed as",
   counted: "Count",
   countedAlike: {
     one: "{count} identical delivery in this record",

@@ -13,11 +13,14 @@ export const replay = {
   many: "Replay these…",
   manyTitle: "Replay the filtered deliveries",
   manyText:
-    "The latest delivery of each branch or tag is replayed, at most one hundred at a time. The list shows what each would do by the current rules.",
+    "The list has the latest delivery of each branch or tag, at most one hundred at a time, and what it would do by the current rules. Those that would start a deploy are selected.",
   manyFailed: "Couldn't replay the deliveries",
   list: "Expected outcomes",
   found: { one: "{count} delivery found.", other: "{count} deliveries found." },
-  would: { one: "{count} would be replayed.", other: "{count} would be replayed." },
+  would: { one: "{count} would start a deploy.", other: "{count} would start a deploy." },
+  all: "Select all",
+  choose: "Replay delivery {id} of {ref}",
+  skip: "Skip these",
   older: {
     one: "{count} is an older one of the same ref.",
     other: "{count} are older ones of the same refs.",

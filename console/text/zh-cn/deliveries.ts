@@ -45,6 +45,7 @@ export const deliveries: Translated<typeof english> = {
   hostId: "托管平台 ID",
   repeats: "重复自",
   replayOf: "重放自",
+  replays: "重放为",
   counted: "计数",
   countedAlike: { other: "此记录包含 {count} 次相同的投递" },
 };

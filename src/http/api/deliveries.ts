@@ -40,10 +40,12 @@ const listDeliveries = route("get", "/webhooks/deliveries", {
 
 const getDelivery = route("get", "/webhooks/deliveries/{id}", {
   summary: "One delivery",
-  description: "With its body, what was read from it, and the trace of the decision.",
+  description: "With its body, what was read from it, the trace of the decision, and its replays.",
   access: "signed-in",
   ok: json("The delivery.", deliveryShape),
 });
+
+const replaysShown = 20;
 
 const statsBucketSeconds = 900;
 const dayMs = 86_400_000;
@@ -66,10 +68,8 @@ export function deliveriesApi({ store: { deliveries }, clock }: ApiDeps) {
     })
     .openapi(getDelivery, async (c) => {
       const { id: deliveryId } = c.req.valid("param");
-      return c.json(
-        deliveryJson(await visibleDelivery(c, await deliveries.byId(deliveryId), deliveryId)),
-        200,
-      );
+      const delivery = await visibleDelivery(c, await deliveries.byId(deliveryId), deliveryId);
+      return c.json(deliveryJson(delivery, await deliveries.replaysOf(deliveryId, replaysShown)), 200);
     })
     .openapi(deliveryStats, async (c) => {
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));

@@ -1,7 +1,12 @@
 import { Fault } from "../../errors.ts";
 import type { NormalizedEvent } from "../../git-host/delivery/event.ts";
 import { providerNames } from "../../git-host/hosts.ts";
-import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
+import {
+  type Delivery,
+  type DeliveryReplay,
+  type DeliverySummary,
+  deliveryStatuses,
+} from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
 import { eventNames } from "../../model/webhook-config.ts";
 import { inOrder, newReason, renderReason, sentencesOf } from "../../reason/reason.ts";
@@ -185,6 +190,9 @@ export const deliveryShape = summaryShape
     headers: z.record(z.string(), z.string()),
     normalized: normalizedShape.nullable(),
     trace: traceShape,
+    replays: z
+      .array(z.object({ id: z.number().int(), status: statusShape, created_at: time }))
+      .openapi({ description: "Its last replays, newest first; each names this delivery as `replay_of`." }),
   })
   .openapi("Delivery");
 
@@ -222,7 +230,7 @@ function withText<T extends { nothing: NormalizedEvent["skip"] }>({ nothing, ...
   return { ...rest, nothing: nothing && { ...nothing, reason: renderReason(nothing.reason) } };
 }
 
-export function deliveryJson(delivery: Delivery) {
+export function deliveryJson(delivery: Delivery, replays: DeliveryReplay[]) {
   const { normalized, created_at } = delivery;
   const replaced = withReplacedBy(delivery);
   return {
@@ -232,5 +240,6 @@ export function deliveryJson(delivery: Delivery) {
     trace: traceJson(replaced.trace),
     normalized: normalized && eventShown(normalized),
     created_at: created_at.toISOString(),
+    replays: replays.map((replay) => ({ ...replay, created_at: replay.created_at.toISOString() })),
   };
 }

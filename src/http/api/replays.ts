@@ -57,6 +57,10 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
       .regex(/^\d{1,16}-\d{1,16}$/, ruleText("next_invalid"))
       .nullable()
       .optional(),
+    only: z.array(id).max(maxReplayed).optional().openapi({
+      description:
+        "Ids of deliveries, as chosen from a preview: of what would be replayed, only these. Nothing is left then; `next` of the preview goes on.",
+    }),
   }),
   ok: json(
     "What is or would be replayed, and what is not. The counts add up to `matched`.",
@@ -82,6 +86,7 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
         nothing: count.openapi({
           description: "Have nothing to build, or are replays or tests.",
         }),
+        unselected: count.openapi({ description: "Would be replayed, but are not in `only`." }),
         left: count.openapi({ description: "For the next call." }),
         isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
         next: z.string().nullable(),
@@ -117,10 +122,11 @@ export function replaysApi({ store: { deliveries }, webhook: { replays } }: ApiD
       return c.json(...triggered(answer));
     })
     .openapi(replayDeliveries, async (c) => {
-      const { filter, preview, after } = c.req.valid("json");
+      const { filter, preview, after, only } = c.req.valid("json");
       const bulk = await replays.replayMany({
         filter: onlyGiven(filter),
         after: after ? placeOf(after) : null,
+        only: only ?? null,
         preview,
         username: callerOf(c).username,
         onReplayed: (delivery, { deliveryId }) => auditReplay(c, delivery, { deliveryId }),
@@ -161,7 +167,7 @@ function failedOf({ items }: BulkReplay): number {
 }
 
 function summaryOf(bulk: BulkReplay, preview: boolean): string {
-  const { matched, items, older, overtaken, unverified, nothing, left, isCut } = bulk;
+  const { matched, items, older, overtaken, unverified, nothing, unselected, left, isCut } = bulk;
   const failed = failedOf(bulk);
   const rest = [
     [failed, "that failed"],
@@ -169,6 +175,7 @@ function summaryOf(bulk: BulkReplay, preview: boolean): string {
     [overtaken, "overtaken by a newer delivery of their ref, or deleted since"],
     [unverified, "whose signature had failed"],
     [nothing, "with nothing to build"],
+    [unselected, "not selected"],
   ] as const;
   const skipped = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
   const sentences = [

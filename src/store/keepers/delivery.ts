@@ -48,6 +48,16 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         .executeTakeFirst();
       return row === undefined ? null : readWhole(row);
     },
+    async replaysOf(id, limit) {
+      const rows = await db
+        .selectFrom("deliveries")
+        .select(["id", "status", "created_at"])
+        .where("replay_of", "=", id)
+        .orderBy("id", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
+    },
     async list(filter, request) {
       const { page, pageSize, offset } = sliceOf(request);
       const resolved = await resolve(scope, filter);

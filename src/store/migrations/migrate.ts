@@ -11,11 +11,13 @@ import type { Dialect } from "../query/dialect.ts";
 import { schema as firstSchema } from "./0001-schema.ts";
 import { reasonsAsData } from "./0002-reasons-as-data.ts";
 import { publicUrl } from "./0003-public-url.ts";
+import { replaysIndex } from "./0004-replays-index.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
   "0002-reasons-as-data": reasonsAsData,
   "0003-public-url": publicUrl,
+  "0004-replays-index": replaysIndex,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -1,0 +1,62 @@
+import { expect, test } from "bun:test";
+import { violations } from "../support/axe.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { makeHook, sha } from "../support/hook.ts";
+
+const { browser, server } = await setUpConsole();
+const hook = await makeHook(
+  server,
+  { branchFilter: ["release"], debounceSeconds: 0 },
+  { name: "shop", labels: ["nowhere"] },
+);
+const deliveries = new Map<string, number>();
+for (const branch of ["main", "next", "docs"]) {
+  const payload = { event: "push", ref: `refs/heads/${branch}`, commit: sha(branch), author: "ann" };
+  deliveries.set(branch, Number((await hook.deliver({ payload })).body.deliveryId));
+}
+await hook.save({ branchFilter: ["main", "next"] });
+
+test("a bulk replay starts with those that would deploy; the selection decides, by the keyboard too", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, wide);
+  await go("/deliveries?status=ignored");
+  await page.getByRole("button", { name: "Replay these…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("3 deliveries found. 2 would start a deploy.").waitFor();
+  const items = dialog.getByRole("list", { name: "Expected outcomes" }).getByRole("listitem");
+  expect(
+    await items
+      .getByRole("checkbox")
+      .evaluateAll((boxes) => boxes.map((box) => box instanceof HTMLInputElement && box.checked)),
+  ).toEqual([true, true, false]);
+  expect(await items.nth(2).textContent()).toContain("docs");
+  expect(await violations(page)).toEqual([]);
+  const next = dialog.getByRole("checkbox", { name: `Replay delivery ${deliveries.get("next")} of next` });
+  await next.focus();
+  await page.keyboard.press("Space");
+  await dialog.getByRole("button", { name: "Replay 1 delivery", exact: true }).waitFor();
+  await dialog.getByRole("checkbox", { name: "Select all" }).click();
+  await dialog.getByRole("button", { name: "Replay 3 deliveries" }).waitFor();
+  for (const branch of ["next", "docs"])
+    await dialog
+      .getByRole("checkbox", { name: `Replay delivery ${deliveries.get(branch)} of ${branch}` })
+      .click();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await dialog.getByRole("button", { name: "Replay 1 delivery", exact: true }).click();
+  await page.getByText("1 delivery was replayed.").waitFor();
+  await close();
+});
+
+test("a delivery links to its replays, and a replay to its original", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, wide);
+  const original = deliveries.get("main");
+  await go(`/deliveries/${original}`);
+  const replays = page.getByRole("term").filter({ hasText: "Replayed as" }).locator("xpath=..");
+  await replays.getByText("accepted").waitFor();
+  await replays.getByRole("link", { name: /^Delivery \d+$/ }).click();
+  await page.getByText("Replay of").waitFor();
+  await page.getByRole("link", { name: `Delivery ${original}`, exact: true }).click();
+  await page.waitForURL(`**/deliveries/${original}`);
+  await close();
+});
