@@ -1,9 +1,8 @@
 import type { InferResponseType } from "hono/client";
-import { pageIn } from "./address.ts";
 import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
 import { followLanguage } from "./follow-language.ts";
 import { live } from "./live.ts";
-import { startWithOverview } from "./overview-query.ts";
+import { overviewViewIn, startWithOverview } from "./overview-query.ts";
 
 export type Me = InferResponseType<typeof api.auth.me.$get, 200>;
 
@@ -22,7 +21,7 @@ export const meQuery = {
 async function readMe(): Promise<Me> {
   if (location.pathname === "/")
     try {
-      return (await startWithOverview(pageIn(new URLSearchParams(location.search)))).me;
+      return (await startWithOverview(overviewViewIn(new URLSearchParams(location.search)))).me;
     } catch (problem) {
       const isRefused = problem instanceof ApiProblem && problem.status !== 0 && problem.status !== 401;
       if (!isRefused) throw problem;

@@ -107,6 +107,10 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
     managesAny,
     /** Whether there is a group that the caller may manage. */
     managesGroup,
+    /** Admins add projects anywhere, managers of a group in their groups. */
+    async mayAddProject(caller: Caller): Promise<boolean> {
+      return caller.role === "admin" || managesGroup(caller);
+    },
     /** Returns a function that maps the id of a visible project or group to the caller's permission. */
     async permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission> {
       if (caller.role === "admin") return () => "manage";

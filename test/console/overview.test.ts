@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { violations } from "../support/axe.ts";
 import { copyProject } from "../support/bulk-projects.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
@@ -103,6 +104,42 @@ test("broken projects come first, with what serves, the last runs and how they w
   await close();
 });
 
+test("projects that never ran are folded; the overview is filtered by state and group, and failed deploys are listed", async () => {
+  const { id: groupId } = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", {
+    name: "Storefront",
+  });
+  await server.admin.expect(200, "PATCH", `/api/projects/${fine}`, { groupId });
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await go("/");
+  const rows = page.getByRole("table", { name: "Projects" }).locator("tbody tr");
+  await rows.filter({ hasText: "zz fine" }).waitFor();
+  expect(await rows.count()).toBe(3);
+  const deploys = page.getByRole("list", { name: "Recent deploys" }).getByRole("listitem");
+  await deploys.filter({ hasText: "aa broken" }).first().getByText("failed").waitFor();
+  await page.getByRole("link", { name: "Add a project" }).waitFor();
+  const folded = page.getByRole("button", { name: "297 projects never ran. Show" });
+  await folded.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/?state=never_ran");
+  await rows.nth(49).waitFor();
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await page.getByRole("button", { name: "Clear the filter" }).click();
+  await folded.waitFor();
+  await page.getByRole("combobox", { name: "State" }).click();
+  await page.getByRole("option", { name: "broken" }).click();
+  await page.waitForURL("**/?state=broken");
+  await rows.filter({ hasText: "zz fine" }).waitFor({ state: "detached" });
+  expect(await rows.count()).toBe(1);
+  await go(`/?groupId=${groupId}`);
+  await rows.filter({ hasText: "zz fine" }).waitFor();
+  expect(await rows.count()).toBe(1);
+  expect(await violations(page)).toEqual([]);
+  await go(`/?groupId=${groupId}&state=broken`);
+  await page.getByText("No project matches the filter").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test("a run without scripts is no green success: nothing ran", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${nothing.id}`);
@@ -119,7 +156,7 @@ test("a page beyond the end of a list shows its last page, and a missing project
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const [path, last] of [
     ["/projects?page=99999", "15"],
-    ["/?page=99999", "6"],
+    ["/?state=never_ran&page=99999", "6"],
     ["/tasks?page=99999999999", "1"],
   ] as const) {
     await go(path);
@@ -203,10 +240,18 @@ test("with 1,000 projects, number 999 is found everywhere by its name", async ()
   const name = serviceName(999);
   const { page, faults, go, close } = await openConsole(browser, server.url, wide);
   const row = page.getByRole("row").filter({ hasText: name });
+  const cold = await openConsole(browser, server.url);
+  const { requests, bytes } = await loadOf(cold.page, async () => {
+    await cold.page.goto(server.url);
+    await cold.page.getByRole("table", { name: "Projects" }).waitFor();
+  });
+  expect(requests.length, requests.join(" ")).toBeLessThanOrEqual(6);
+  expect(bytes).toBeLessThanOrEqual(260_000);
+  await cold.close();
   await go("/");
   await page.getByText("1,000 projects, 1 broken, 0 in progress").waitFor();
-  await go("/?page=20");
-  await page.getByRole("table", { name: "Projects" }).locator("tbody tr").nth(49).waitFor();
+  await go("/?state=never_ran&page=20");
+  await page.getByRole("table", { name: "Projects" }).locator("tbody tr").nth(46).waitFor();
 
   await go("/projects");
   await page.getByRole("searchbox", { name: "Name" }).fill(name);

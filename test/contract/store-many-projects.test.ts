@@ -74,9 +74,8 @@ describe.each(await availableDatabases())("lists of many projects on $name", asy
           expect(total).toBe(Math.min(found.length, totalCap));
         }
       }
-      const deployed = own.filter((row) => !isOther(row)).toReversed();
-      expect((await store.overview.succeeded(visibleProjectIds, 40)).map(({ id }) => id)).toEqual(
-        deployed.slice(0, 40),
+      expect((await store.overview.ended(visibleProjectIds, 40)).map(({ id }) => id)).toEqual(
+        own.toReversed().slice(0, 40),
       );
       const found = await store.search.tasks({ text: "change", visibleProjectIds, limit: 5 });
       expect(found.map(({ id }) => id)).toEqual(own.toReversed().slice(0, 5));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
+import type { OverviewFilter } from "../../src/model/console/overview.ts";
 import { type Task, type TaskState, workedMs } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { openPlanner } from "../support/query-plans.ts";
@@ -44,7 +45,7 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     await addTask(id("mended"), "failed");
     await addTask(id("mended"), "success");
     await addTask(id("fine"), "success");
-    const all = await overview.projects(undefined, page);
+    const all = await overview.projects({}, page);
     expect(all.items.map(({ project }) => project.name)).toEqual([
       "canceled after a failure",
       "broken",
@@ -56,12 +57,26 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     ]);
     expect(all.counts).toEqual({ projects: 7, broken: 2, active: 2 });
     expect(all.items.map(({ isBroken }) => isBroken).slice(0, 3)).toEqual([true, true, false]);
-    const second = await overview.projects(undefined, { page: 2, pageSize: 3 });
+    const second = await overview.projects({}, { page: 2, pageSize: 3 });
     expect(second.items.map(({ project }) => project.name)).toEqual(["running", "fine", "mended"]);
     expect(second.total).toBe(7);
-    const few = await overview.projects([id("fine"), id("broken")], page);
+    const few = await overview.projects({ visibleProjectIds: [id("fine"), id("broken")] }, page);
     expect(few.items.map(({ project }) => project.name)).toEqual(["broken", "fine"]);
     expect(few.counts).toEqual({ projects: 2, broken: 1, active: 0 });
+    const namesOf = async (filter: OverviewFilter) =>
+      (await overview.projects(filter, page)).items.map(({ project }) => project.name);
+    expect(await namesOf({ state: "broken" })).toEqual(["canceled after a failure", "broken"]);
+    expect(await namesOf({ state: "active" })).toEqual(["waiting", "running"]);
+    expect(await namesOf({ state: "never_ran", fold: true })).toEqual(["idle"]);
+    const folded = await overview.projects({ fold: true }, page);
+    expect(folded).toMatchObject({ total: 6, folded: 1, counts: { projects: 7 } });
+    expect(folded.items.map(({ project }) => project.name)).not.toContain("idle");
+    expect(await namesOf({ fold: true, visibleProjectIds: [id("idle")] })).toEqual(["idle"]);
+    const { id: groupId } = await store.groups.create({ name: "web", createdAt: sampleTime });
+    const grouped = await store.projects.create(sampleProject({ name: "grouped", groupId }));
+    expect(await namesOf({ groupId })).toEqual(["grouped"]);
+    expect(await namesOf({ groupId, state: "broken" })).toEqual([]);
+    await store.projects.delete(grouped.id);
     expect(
       (await overview.held([id("waiting"), id("running"), id("fine")])).map(({ state }) => state),
     ).toEqual(["running", "waiting"]);
@@ -199,11 +214,11 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     const id = last?.id ?? 0;
     expect(last?.name).toBe("service 9999");
     await addTask(id, "lost");
-    const { items, total } = await overview.projects(undefined, { page: 1, pageSize: 50 });
+    const { items, total } = await overview.projects({}, { page: 1, pageSize: 50 });
     expect(total).toBeGreaterThanOrEqual(count);
     expect(items).toHaveLength(50);
     expect(items[0]).toMatchObject({ isBroken: true, project: { id } });
-    const end = await overview.projects(undefined, { page: Math.ceil(total / 50), pageSize: 50 });
+    const end = await overview.projects({}, { page: Math.ceil(total / 50), pageSize: 50 });
     expect(end.items.length).toBeGreaterThan(0);
     const found = await search.projects({ text: "SERVICE 12", visibleProjectIds: [id], limit: 8 });
     expect(found).toEqual([]);

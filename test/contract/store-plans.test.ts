@@ -134,14 +134,14 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
     tasks.list({ visibleProjectIds: [3, 4, 5], author: "ann", state: "success" }, firstPage),
   "tasks that a user may view, by time": ({ tasks }) =>
     tasks.list({ visibleProjectIds: [3, 4, 5], from: hour(1) }, firstPage),
-  "the order of projects in the overview": ({ overview }) => overview.projects(undefined, firstPage),
+  "the order of projects in the overview": ({ overview }) => overview.projects({}, firstPage),
   "the last runs of projects": ({ overview }) => overview.runs([3, 4, 5], 20),
   "statistics of projects": ({ overview }) => overview.statistics([3, 4, 5], hour(2), hour(0)),
   "tasks of projects that run or wait": ({ overview }) => overview.held([3, 4, 5]),
   "the tasks that are serving": ({ overview }) => overview.serving([3, 4, 5]),
-  "the last tasks that succeeded": ({ overview }) => overview.succeeded(undefined, 40),
-  "the last tasks that succeeded, that a user may view": ({ overview }) => overview.succeeded([3, 4, 5], 40),
-  "the last tasks of most projects that succeeded": ({ overview }) => overview.succeeded(mostProjects, 40),
+  "the last tasks that ended": ({ overview }) => overview.ended(undefined, 40),
+  "the last tasks that ended, that a user may view": ({ overview }) => overview.ended([3, 4, 5], 40),
+  "the last tasks of most projects that ended": ({ overview }) => overview.ended(mostProjects, 40),
   "tasks of most projects by the start of a commit": ({ search }) =>
     search.commits({ text: "0123abc", visibleProjectIds: mostProjects, limit: 5 }),
   "tasks by the start of a commit": ({ search }) =>

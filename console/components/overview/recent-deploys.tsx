@@ -5,8 +5,9 @@ import { durationText, shortCommit } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { Moment } from "../moment.tsx";
 import { Panel } from "../page.tsx";
+import { StateLabel } from "../state.tsx";
 
-/** The last deploys that succeeded, of all projects. */
+/** The last deploys of all projects, with those that failed. */
 export function RecentDeploys({ deploys }: { deploys: OverviewData["deploys"] }) {
   return (
     <Panel title={t("overview.deploys")} action={<Link href="/tasks">{t("overview.allTasks")}</Link>}>
@@ -24,6 +25,11 @@ export function RecentDeploys({ deploys }: { deploys: OverviewData["deploys"] })
                   {visible(shortCommit(deploy.commit)) || `#${deploy.taskId}`}
                 </Link>
               </div>
+              {deploy.state !== "success" && (
+                <div className="small">
+                  <StateLabel state={deploy.state} />
+                </div>
+              )}
               <div className="cut small" title={visible(deploy.message)}>
                 {visible(deploy.message)}
               </div>

@@ -74,12 +74,29 @@ export const overviewShape = z
       description: "The caller, so that the first page of the console needs one request.",
     }),
     counts: z.object({ projects: count, broken: count, active: count }),
-    projects: z.object({ items: z.array(rowShape), total: count, page: count, pageSize: count }),
+    mayAddProject: z.boolean().openapi({ description: "The caller is an admin or manages a group." }),
+    projects: z.object({
+      items: z.array(rowShape),
+      total: count,
+      folded: count.openapi({ description: "Projects that never ran and were left out because of `fold`." }),
+      page: count,
+      pageSize: count,
+    }),
     deploys: z
       .array(
-        z.object({ ...briefTask, projectId: id, projectName: z.string(), at: time, ms: count.nullable() }),
+        z.object({
+          ...briefTask,
+          projectId: id,
+          projectName: z.string(),
+          state: taskState,
+          at: time,
+          ms: count.nullable(),
+        }),
       )
-      .openapi({ description: "The last successful deploys of all projects, newest first." }),
+      .openapi({
+        description:
+          "The last deploys of all projects that succeeded, failed, timed out or were lost, newest first.",
+      }),
     deliveries: countsShape.openapi({ description: "Deliveries by outcome in the last day." }),
     gateway: z
       .object({

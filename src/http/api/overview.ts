@@ -1,10 +1,11 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { GatewayPoint } from "../../model/console/gateway-minute.ts";
-import type {
-  OverviewProject,
-  ProjectRun,
-  RunStatistics,
-  ServingTask,
+import {
+  type OverviewProject,
+  overviewStates,
+  type ProjectRun,
+  type RunStatistics,
+  type ServingTask,
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
@@ -20,7 +21,8 @@ import { noticesFor } from "./notices.ts";
 import { overviewShape } from "./overview-shape.ts";
 import { projectNameOf } from "./project-names.ts";
 import { newApi, routesOf } from "./route.ts";
-import { json, pageQuery, z } from "./shape.ts";
+import { queryId } from "./scalars.ts";
+import { json, onlyGiven, pageQuery, z } from "./shape.ts";
 
 const route = routesOf("overview");
 const runsShown = 20;
@@ -31,7 +33,7 @@ const deploysRead = 40;
 const getOverview = route("get", "/overview", {
   summary: "The state of all projects",
   description:
-    "One row per project that the caller may view: broken ones first, then those with unfinished tasks. With recent deploys, deliveries by outcome, and, for admins, figures of the push gateway.",
+    "One row per project that the caller may view: broken ones first, then those with unfinished tasks. `counts` are those of all, whatever the filter. With recent deploys, deliveries by outcome, and, for admins, figures of the push gateway.",
   access: "signed-in",
   query: {
     ...pageQuery,
@@ -42,6 +44,11 @@ const getOverview = route("get", "/overview", {
       .max(100)
       .default(50)
       .openapi({ type: "integer", minimum: 1, maximum: 100, default: 50 }),
+    groupId: queryId.optional(),
+    state: z.enum(overviewStates).optional(),
+    fold: z.enum(["1"]).optional().openapi({
+      description: "Leaves out projects that never ran, unless no project that matches has run.",
+    }),
   },
   ok: json("The overview.", overviewShape),
 });
@@ -98,25 +105,31 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
   }
 
   async function deploysJson(visibleProjectIds: number[] | undefined) {
-    const deployed = (await overview.succeeded(visibleProjectIds, deploysRead))
-      .filter(({ stages }) => stages.some(({ name, state }) => isSideEffect(name) && state === "success"))
+    const deployed = (await overview.ended(visibleProjectIds, deploysRead))
+      .filter(
+        (task) =>
+          task.state !== "success" ||
+          task.stages.some(({ name, state }) => isSideEffect(name) && state === "success"),
+      )
       .slice(0, deploysShown);
     const nameOf = await projectNameOf(search, deployed);
     return deployed.map((task) => ({
       ...briefJson(task),
       projectId: task.projectId,
       projectName: nameOf(task.projectId),
+      state: task.state,
       at: (task.finishedAt ?? task.createdAt).toISOString(),
       ms: workedMs(task),
     }));
   }
 
   return newApi().openapi(getOverview, async (c) => {
-    const { page, pageSize } = c.req.valid("query");
+    const { page, pageSize, groupId, state, fold } = c.req.valid("query");
     const caller = callerOf(c);
     const visible = await c.var.permissions.visibleProjectIds(caller);
     const permissionOn = await c.var.permissions.permissionsOn("project", caller);
-    const { items, counts, total, ...paged } = await overview.projects(visible, { page, pageSize });
+    const filter = onlyGiven({ visibleProjectIds: visible, groupId, state, fold: fold === "1" });
+    const { items, counts, ...paged } = await overview.projects(filter, { page, pageSize });
     const [rows, deploys, counted, notices, gateway] = await Promise.all([
       rowsOf(items, permissionOn),
       deploysJson(visible),
@@ -128,7 +141,8 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
       {
         me: await meJson(c, store.users),
         counts,
-        projects: { items: rows, total, ...paged },
+        mayAddProject: await c.var.permissions.mayAddProject(caller),
+        projects: { items: rows, ...paged },
         deploys,
         deliveries: counted,
         gateway: gateway && {

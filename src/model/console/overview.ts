@@ -41,12 +41,26 @@ export interface ServingTask {
   since: Date | null;
 }
 
+export const overviewStates = ["broken", "active", "never_ran"] as const;
+
+export interface OverviewFilter {
+  visibleProjectIds?: number[];
+  groupId?: number;
+  state?: (typeof overviewStates)[number];
+  /** Leaves out projects that never ran, unless none ran or `state` asks for them. */
+  fold?: boolean;
+}
+
+export interface OverviewPage extends Page<OverviewProject> {
+  /** Of all visible projects. */
+  counts: ProjectCounts;
+  /** Projects that match the filter but never ran, and were left out. */
+  folded: number;
+}
+
 export interface OverviewKeeper {
   /** Broken projects first, then those with unfinished tasks, then the others; in each part the latest task first. */
-  projects(
-    visibleProjectIds: number[] | undefined,
-    page: PageRequest,
-  ): Promise<Page<OverviewProject> & { counts: ProjectCounts }>;
+  projects(filter: OverviewFilter, page: PageRequest): Promise<OverviewPage>;
   /** The newest `count` runs of each project, oldest first. */
   runs(projectIds: number[], count: number): Promise<ProjectRun[]>;
   /** Current: since `since`. Previous: from `before` to `since`. Only the newest runs of each project are read. */
@@ -54,6 +68,6 @@ export interface OverviewKeeper {
   /** Tasks with a runner and tasks that wait for an approval. */
   held(projectIds: number[]): Promise<Task[]>;
   serving(taskIds: number[]): Promise<ServingTask[]>;
-  /** The newest successful tasks. */
-  succeeded(visibleProjectIds: number[] | undefined, count: number): Promise<Task[]>;
+  /** The newest tasks that succeeded, failed, timed out or were lost. */
+  ended(visibleProjectIds: number[] | undefined, count: number): Promise<Task[]>;
 }

@@ -102,7 +102,7 @@ const table: { [Noun in keyof Keepers]: Kept<Keepers[Noun]> } = {
   hostHooks: { build: buildHostHookKeeper, write: ["save", "saveCheck", "delete"] },
   overview: {
     build: buildOverviewKeeper,
-    list: ["projects", "runs", "statistics", "held", "serving", "succeeded"],
+    list: ["projects", "runs", "statistics", "held", "serving", "ended"],
   },
   gatewayMinutes: { build: buildGatewayMinuteKeeper, change: ["record"] },
   search: { build: buildSearchKeeper, list: ["projects", "branches", "commits", "tasks", "users", "names"] },

@@ -1,5 +1,11 @@
 import { type SqlBool, sql } from "kysely";
-import type { OverviewKeeper, OverviewProject, ProjectCounts } from "../../model/console/overview.ts";
+import type {
+  OverviewFilter,
+  OverviewKeeper,
+  OverviewProject,
+  ProjectCounts,
+} from "../../model/console/overview.ts";
+import type { Task, TaskState } from "../../model/task.ts";
 import { sliceOf } from "../query/page.ts";
 import type { Scope } from "../query/scope.ts";
 import { workedTime } from "../query/worked-time.ts";
@@ -10,9 +16,11 @@ import { projects } from "./project-table.ts";
 import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
 
 const isWaiting = isInState("waiting");
+const endStates = ["success", "failed", "timeout", "lost"] as const;
 
 interface Ranked {
   id: number;
+  group_id: number | null;
   last_id: number | null;
   is_broken: number;
   is_active: number;
@@ -21,11 +29,12 @@ interface Ranked {
 export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
   const { db, dialect } = scope;
   return {
-    async projects(visibleProjectIds, request) {
+    async projects(filter, request) {
       const { page, pageSize, offset } = sliceOf(request);
-      const ranked = await rankedProjects(scope, visibleProjectIds);
-      ranked.sort((a, b) => partOf(a) - partOf(b) || (b.last_id ?? 0) - (a.last_id ?? 0) || b.id - a.id);
-      const shown = ranked.slice(offset, offset + pageSize);
+      const ranked = await rankedProjects(scope, filter.visibleProjectIds);
+      const { found, folded } = filtered(ranked, filter);
+      found.sort((a, b) => partOf(a) - partOf(b) || (b.last_id ?? 0) - (a.last_id ?? 0) || b.id - a.id);
+      const shown = found.slice(offset, offset + pageSize);
       const rows = await db
         .selectFrom("projects")
         .selectAll()
@@ -41,7 +50,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         const project = byId.get(id);
         return project === undefined ? [] : [{ project, isBroken: is_broken === 1 }];
       });
-      return { items, total: ranked.length, page, pageSize, counts: countsOf(ranked) };
+      return { items, total: found.length, folded, page, pageSize, counts: countsOf(ranked) };
     },
     async runs(projectIds, count) {
       const rows = await newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
@@ -85,28 +94,60 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         return { task, since: row.deployed_at === null ? task.finishedAt : new Date(row.deployed_at) };
       });
     },
-    async succeeded(visibleProjectIds, count) {
-      const all = db.selectFrom("tasks").where(isInState("success"));
-      const newest = all.orderBy("tasks.id", "desc");
-      const walked =
-        visibleProjectIds === undefined
-          ? null
-          : await walkNewest(scope, "tasks", newest, visibleProjectIds, count);
-      const ofEach = (projectIds: number[]) =>
-        newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
-          newest.where(isOfProject).select("tasks.id").limit(count),
-        );
-      const found =
-        visibleProjectIds === undefined
-          ? all
-          : walked === null
-            ? ofEach(visibleProjectIds)
-            : db.selectFrom("tasks").where(dialect.isAmong("id", walked.ids));
-      const rows = await found.selectAll().orderBy("id", "desc").limit(count).execute();
-      return rows.map(taskShape.read);
+    async ended(visibleProjectIds, count) {
+      // Each state is found by its index; the newest of all are among the newest of each.
+      const ofStates = await Promise.all(
+        endStates.map((state) => newestInState(state, visibleProjectIds, count)),
+      );
+      return ofStates
+        .flat()
+        .sort((a, b) => b.id - a.id)
+        .slice(0, count);
     },
   };
+
+  async function newestInState(
+    state: TaskState,
+    visibleProjectIds: number[] | undefined,
+    count: number,
+  ): Promise<Task[]> {
+    const all = db.selectFrom("tasks").where(isInState(state));
+    const newest = all.orderBy("tasks.id", "desc");
+    const walked =
+      visibleProjectIds === undefined
+        ? null
+        : await walkNewest(scope, "tasks", newest, visibleProjectIds, count);
+    const ofEach = (projectIds: number[]) =>
+      newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
+        newest.where(isOfProject).select("tasks.id").limit(count),
+      );
+    const found =
+      visibleProjectIds === undefined
+        ? all
+        : walked === null
+          ? ofEach(visibleProjectIds)
+          : db.selectFrom("tasks").where(dialect.isAmong("id", walked.ids));
+    const rows = await found.selectAll().orderBy("id", "desc").limit(count).execute();
+    return rows.map(taskShape.read);
+  }
 }
+
+function filtered(ranked: Ranked[], { groupId, state, fold }: OverviewFilter) {
+  const found = ranked.filter(
+    (project) =>
+      (groupId === undefined || project.group_id === groupId) &&
+      (state === undefined || isOf[state](project)),
+  );
+  const ran = found.filter((project) => !isOf.never_ran(project));
+  if (!fold || state !== undefined || ran.length === 0) return { found, folded: 0 };
+  return { found: ran, folded: found.length - ran.length };
+}
+
+const isOf: Record<NonNullable<OverviewFilter["state"]>, (project: Ranked) => boolean> = {
+  broken: ({ is_broken }) => is_broken === 1,
+  active: ({ is_active }) => is_active === 1,
+  never_ran: ({ last_id }) => last_id === null,
+};
 
 /** The position of each project in the overview, from its newest tasks: each is found by an index. */
 function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | undefined): Promise<Ranked[]> {
@@ -116,6 +157,7 @@ function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | un
   return found
     .select((eb) => [
       "projects.id",
+      "projects.group_id",
       eb
         .selectFrom("tasks as own")
         .where(own)
