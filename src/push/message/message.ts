@@ -137,7 +137,7 @@ export function readBroadcast(
   if (value.v === undefined) {
     if (value.targets !== undefined) return null;
     if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
-    if (targetType === "channel" ? !isChannelName(name) : !isToAll && !isUserId(name)) return null;
+    if (targetType === "channel" ? !isChannelName(name) : !hasNoTarget && !isUserId(name)) return null;
     const identifiers = bareIdentifiers(value, record.id);
     if (!identifiers) return null;
     const ts = Math.round(clock.now() - ageMs);
