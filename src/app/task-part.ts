@@ -53,7 +53,12 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const allowInternal = config["tasks.allowInternalNotifications"];
   const now = () => store.now();
   const attempt: AttemptOptions = {
-    prepare: buildOutgoingRequests({ projects: store.projects, secrets, clock }),
+    prepare: buildOutgoingRequests({
+      projects: store.projects,
+      secrets,
+      clock,
+      trusted: config["hosts.trusted"],
+    }),
     // Messages to addresses that a manager chose are not part of the trust in a Git server.
     send: (request, kind) =>
       sendGuarded(request, {

@@ -65,6 +65,7 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
       },
       secrets,
       clock: manualClock(),
+      trusted: [],
     });
     const send = (request: Parameters<typeof sendGuarded>[0]) =>
       sendGuarded({ ...request, url: service.here(request.url) }, { allowInternal: true, timeoutMs: 5000 });

@@ -87,6 +87,17 @@ describe("a trusted origin", () => {
     expect((await poll()).error).toBe("");
   });
 
+  test("gets the commit statuses of a repository that is cloned over ssh from its host", async () => {
+    here.posts.length = 0;
+    const id = await server.project("git@127.0.0.1:ann/shop.git", { build: "true" });
+    const path = `/api/projects/${id}`;
+    await server.admin.expect(200, "PUT", `${path}/webhook`, { provider: "gitea" });
+    await server.admin.expect(204, "PUT", `${path}/keys/status-token`, { value: "t0ken" });
+    await server.admin.expect(201, "POST", `${path}/tasks`, { ref: "main", commit });
+    const sent = `/api/v1/repos/ann/shop/statuses/${commit}`;
+    await eventually("the status is sent", () => here.posts.includes(sent));
+  });
+
   test("can be read, and gets webhooks", async () => {
     const url = `${here.origin}/shop.git`;
     expect(await server.admin.expect(200, "POST", "/api/repositories/inspect", { url })).toMatchObject({

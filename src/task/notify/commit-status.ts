@@ -2,6 +2,7 @@ import type { ProviderName } from "../../git-host/hosts.ts";
 import { statusApiFor, statusApiOf } from "../../git-host/recognise.ts";
 import type { StatusReport, StatusState } from "../../git-host/status/status-api.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
+import { gitAddressOf } from "../../model/git/git-url.ts";
 import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { CallAddress, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
@@ -62,6 +63,17 @@ export function isStatusAddressOf(
   const api = statusApiOf(proof);
   if (place === null || api === null || !URL.canParse(url)) return false;
   return new URL(api.urlOf(place, "")).origin === new URL(url).origin;
+}
+
+/**
+ * Where a call is sent. An ssh clone URL does not tell the web address of its server, and the call names https: a trusted
+ * origin of the same host is that address.
+ */
+export function statusUrlOf({ git }: Pick<Project, "git">, url: string, trusted: readonly string[]): string {
+  const { origin, hostname } = new URL(url);
+  if (gitAddressOf(git.url)?.scheme !== "ssh" || trusted.includes(origin)) return url;
+  const own = trusted.find((each) => new URL(each).hostname === hostname);
+  return own === undefined ? url : `${own}${url.slice(origin.length)}`;
 }
 
 function callOf(

@@ -10,7 +10,7 @@ import type { Secrets } from "../../secrets.ts";
 import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
 import { isChatFormat } from "./chat-formats.ts";
 import { chatRequest } from "./chat-request.ts";
-import { isSkippedStatus, isStatusAddressOf } from "./commit-status.ts";
+import { isSkippedStatus, isStatusAddressOf, statusUrlOf } from "./commit-status.ts";
 import type { GuardedRequest, OutgoingAnswer } from "./guarded-request.ts";
 import { openAddresses } from "./target-address.ts";
 
@@ -18,6 +18,8 @@ export interface OutgoingRequestParts {
   projects: Pick<Keepers["projects"], "secrets" | "byId">;
   secrets: Secrets;
   clock: Clock;
+  /** Origins of Git servers at internal addresses: hosts.trusted. */
+  trusted: readonly string[];
 }
 
 export type Sendable = Pick<
@@ -54,7 +56,7 @@ const commonHeaders = { "content-type": "application/json", "user-agent": "Slipw
  * have been replaced, and a stored call contains no secret.
  */
 export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall {
-  const { projects, secrets, clock } = parts;
+  const { projects, secrets, clock, trusted } = parts;
 
   async function secretOf(projectId: number, name: string): Promise<string | null> {
     const stored = await projects.secrets(projectId);
@@ -63,20 +65,20 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
   }
 
   /** While the call waited, the repository may have moved to another server with its own token. */
-  async function tokenFor(call: Sendable): Promise<string> {
+  async function tokenFor(call: Sendable): Promise<{ token: string; url: string }> {
     const token = await secretOf(call.projectId, reservedSecrets.status);
     if (token === null) throw new Withheld(newReason("notify_no_token"));
     const project = await projects.byId(call.projectId);
     if (project === null || !isStatusAddressOf(project, call)) throw new Withheld(newReason("notify_moved"));
-    return token;
+    return { token, url: statusUrlOf(project, call.url, trusted) };
   }
 
   async function prepareStatus(call: Sendable, api: StoredStatusApi): Promise<PreparedCall> {
-    const token = await tokenFor(call);
+    const { token, url } = await tokenFor(call);
     const { parameter } = api.token;
     const body = parameter === undefined ? call.body : withField(call.body, parameter, token);
-    const request = { url: call.url, headers: { ...commonHeaders, ...api.token.headersOf(token) }, body };
-    const lookUp = statusLookUp(call, api, request, token);
+    const request = { url, headers: { ...commonHeaders, ...api.token.headersOf(token) }, body };
+    const lookUp = statusLookUp({ ...call, url }, api, request, token);
     return { request, ...(lookUp ? { lookUp } : {}), secrets: [token] };
   }
 
