@@ -1,73 +1,11 @@
 /**
- * Client of the Slipway push gateway for browsers, Bun and Node 22 or later. One file, no dependencies. It uses the
+ * Client of the Slipway push gateway for browsers, Bun and Node 22 or later, without dependencies. It uses the
  * subprotocol `slipway.v1`, in which messages have positions and a reconnect can resume.
  */
 
-/** connecting: a handshake is running · waiting: the next attempt is scheduled · closed: no attempt before `open()`. */
-export type PushState = "connecting" | "open" | "waiting" | "closed";
+import type { PushEvents, PushMessage, PushOptions, PushState, PushStatus } from "./push-events.ts";
 
-export interface PushMessage {
-  id: string;
-  targetType: "all" | "user" | "temp_user" | "channel";
-  target: string;
-  data: string;
-  /** When it was published, in milliseconds since the epoch. */
-  ts: number;
-}
-
-export interface PushStatus {
-  state: PushState;
-  /** Why the client waits or is closed, as a readable text. */
-  reason: string;
-  closeCode: number | null; // Of the last connection; null before the first close.
-  /** When the next attempt starts, in milliseconds since the epoch; only while waiting. */
-  retryAt: number | null;
-}
-
-export interface PushOpened {
-  connectionId: string;
-  userId: string;
-  /** False on the first connection, true on each later one. */
-  reconnected: boolean;
-  /** True only if no message since the last connection can be missing. If false, load your data again. */
-  recovered: boolean;
-}
-
-export interface PushProblem {
-  code: string;
-  message: string;
-  channel: string | null;
-}
-
-export interface PushEvents {
-  status: PushStatus;
-  open: PushOpened;
-  message: PushMessage;
-  joined: string;
-  left: string;
-  /** In channels whose names start with `presence-`. */
-  member: { type: "joined" | "left"; channel: string; userId: string };
-  problem: PushProblem;
-}
-
-export interface PushOptions {
-  /** `wss://host/ws`; `https://…` is read as `wss://…`. */
-  url: string;
-  /** Called for each attempt, because codes are single-use. Null ends the attempts: no user is signed in. */
-  code: () => Promise<string | null> | string | null;
-  temporary?: boolean;
-  channels?: string[];
-  /** First and longest pause between attempts; the actual pause is a random time between half of it and all of it. */
-  minDelayMs?: number;
-  maxDelayMs?: number;
-  connectTimeoutMs?: number;
-  /** After this long without a frame a heartbeat is sent; without a reply within heartbeatTimeoutMs the client reconnects. */
-  heartbeatIntervalMs?: number;
-  heartbeatTimeoutMs?: number;
-  heartbeatContent?: string;
-  random?: () => number;
-  webSocket?: new (url: string, protocols: string[]) => WebSocket;
-}
+export type * from "./push-events.ts";
 
 const protocol = "slipway.v1";
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
@@ -77,9 +15,9 @@ const stableMs = 10_000;
 /** After this many refused codes in a row the client stops, because the next would be refused too. */
 const maxRefusedCodes = 3;
 
-/** 4001: reconnect with a new code · other 40xx: stop · 42xx and 1012: reconnect within a second · all others: back off. */
+/** 4001, 4005: reconnect with a new code · other 40xx: stop · 42xx and 1012: reconnect within a second · all others: back off. */
 export function closeRuleOf(code: number): "newCode" | "stop" | "backOff" | "soon" {
-  if (code === 4001) return "newCode";
+  if (code === 4001 || code === 4005) return "newCode";
   if (code >= 4000 && code < 4100) return "stop";
   if (code === 1012 || (code >= 4200 && code < 4300)) return "soon";
   return "backOff";
@@ -218,6 +156,7 @@ export class SlipwayPush {
     else if (frame.type === "position") this.#position = textOf(frame.lastId);
     else if (frame.type === "joined" || frame.type === "left") this.#emit(frame.type, textOf(frame.channel));
     else if (frame.type === "memberJoined" || frame.type === "memberLeft") this.#member(frame);
+    else if (frame.type === "refresh") void this.#refresh(this.#attempt);
     else if (frame.type === "error") this.#refused(frame);
   }
 
@@ -237,6 +176,16 @@ export class SlipwayPush {
     const recovered = !reconnected || (frame.recovered === true && unrequested.length === 0);
     const [connectionId, userId] = [textOf(frame.connectionId), textOf(frame.userId)];
     this.#emit("open", { connectionId, userId, reconnected, recovered });
+  }
+
+  /** The gateway needs a new code for this connection. Without one it ends, and the client connects again. */
+  async #refresh(attempt: number): Promise<void> {
+    try {
+      const code = await this.#options.code();
+      if (code !== null && attempt === this.#attempt) this.#write({ type: "refresh", code });
+    } catch {
+      // The next attempt reports it.
+    }
   }
 
   #deliver(frame: Frame): void {

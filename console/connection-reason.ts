@@ -2,7 +2,7 @@ import type { PushStatus } from "../client/slipway-push.ts";
 import { t } from "./text/text.ts";
 
 /** Close codes that the console explains. */
-const explained = [1000, 1012, 4000, 4001, 4002, 4003, 4004, 4100, 4102, 4201, 4301] as const;
+const explained = [1000, 1012, 4000, 4001, 4002, 4003, 4004, 4005, 4100, 4102, 4201, 4301] as const;
 
 /** How the push client begins the reason when it got no code for the connection. */
 const noCode = "no code: ";

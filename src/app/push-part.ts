@@ -9,7 +9,8 @@ import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Logger } from "../logger.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
-import { Gateway, type GatewayOptions } from "../push/gateway.ts";
+import { Gateway } from "../push/gateway.ts";
+import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
 import { openBuses } from "./buses.ts";
@@ -113,6 +114,10 @@ function gatewayOptions(
     publicChannels: config["push.public-channels"],
     reservesConsoleNames: config["push.reserve-console-names"],
     tempMaxLifetimeMs: config["push.temp-max-lifetime"],
+    expiry: {
+      expiresWithCode: config["push.expire-with-code"],
+      maxLifetimeMs: config["push.max-lifetime"],
+    },
     pingIntervalMs: config["push.ping-interval"],
     pongTimeoutMs: config["push.pong-timeout"],
     clientMessages: {

@@ -128,6 +128,16 @@ export const settings = {
     "600s",
     "Lifetime of a temporary connection; 0 means none. The verify answer may set another.",
   ),
+  "push.expire-with-code": setting(
+    boolean,
+    false,
+    "Whether a connection ends when its code does: `exp` of a JWT, `expiresAt` of the verify answer. A `slipway.v1` client is asked for a new code before; others are closed with 4005.",
+  ),
+  "push.max-lifetime": setting(
+    duration,
+    "0s",
+    "Time after which every connection needs a new code, as with expire-with-code; 0: none.",
+  ),
   "push.unasked-temporary": setting(
     oneOf("normal", "refuse"),
     "normal",

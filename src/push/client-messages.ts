@@ -9,6 +9,7 @@ import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
 import { type ClientMessage, errorFrame, joinedFrame, leftFrame, positionFrame } from "./message/message.ts";
+import type { Refreshes } from "./refresh.ts";
 
 export interface ClientMessageOptions {
   acceptClientMessage: boolean;
@@ -31,6 +32,7 @@ export interface ClientMessageParts {
   /** Null: there are no other workers. */
   remote: RemoteListeners | null;
   channels: Channels;
+  refreshes: Pick<Refreshes, "present">;
   ring: Pick<ResumeRing, "position">;
   sendBuffers: SendBuffers;
   counters: PushCounters;
@@ -152,6 +154,8 @@ export class ClientMessages {
     else if (frame.type === "message" && typeof frame.data === "string") this.#accept(socket, frame.data);
     else if (frame.type === "join" && typeof frame.channel === "string") this.#join(socket, frame.channel);
     else if (frame.type === "leave" && typeof frame.channel === "string") this.#leave(socket, frame.channel);
+    else if (frame.type === "refresh" && typeof frame.code === "string")
+      void this.#parts.refreshes.present(socket, frame.code);
     else this.#replyInvalid(socket);
   }
 

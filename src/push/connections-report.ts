@@ -1,4 +1,5 @@
 import type { ClusterAnswers } from "./cluster-questions.ts";
+import { endOf } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
 
 /** The parts of a gateway that a report is about. */
@@ -144,7 +145,7 @@ export function largestChannels(membersOf: ReadonlyMap<string, number>, limit: n
 function connectionsOf(gateway: ReportedGateway, userId: string) {
   const timeOf = (steadyMs: number) => new Date(gateway.wallTimeOf(steadyMs)).toISOString();
   return gateway.connections.ofUser(userId).map((socket) => {
-    const { id, kind, isV1, channels, openedAtMs, endsAtMs } = socket.data;
+    const { id, kind, isV1, channels, openedAtMs } = socket.data;
     return {
       connectionId: id,
       userId,
@@ -153,7 +154,7 @@ function connectionsOf(gateway: ReportedGateway, userId: string) {
       channels: [...(channels ?? [])],
       address: socket.remoteAddress,
       openedAt: timeOf(openedAtMs),
-      endsAt: endsAtMs > 0 ? timeOf(endsAtMs) : null,
+      endsAt: endOf(socket.data) > 0 ? timeOf(endOf(socket.data)) : null,
       bufferedBytes: socket.getBufferedAmount(),
     };
   });

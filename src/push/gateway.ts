@@ -1,25 +1,25 @@
-import type { Bus, BusState } from "../bus/bus.ts";
+import type { BusState } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import type { Metrics } from "../metrics.ts";
 import { oncePerSecond } from "../once-per-second.ts";
-import { Admission, type AdmissionOptions, type InstanceLimits } from "./admission/admission.ts";
-import { CodeVerifier, type CodeVerifierParts } from "./admission/code-verifier.ts";
+import { Admission } from "./admission/admission.ts";
+import { CodeVerifier } from "./admission/code-verifier.ts";
 import { ConnectRate } from "./admission/connect-rate.ts";
+import { Expiry } from "./admission/expiry.ts";
 import { NewConnections } from "./admission/new-connections.ts";
 import { originCheck } from "./admission/origin.ts";
 import { SingleUse, singleUseWindowMs } from "./admission/single-use.ts";
-import { type ClientMessageOptions, ClientMessages, type RemoteListeners } from "./client-messages.ts";
+import { ClientMessages } from "./client-messages.ts";
 import { ClusterQuestions } from "./cluster-questions.ts";
 import { Channels } from "./connection/channels.ts";
-import { Connections, type NameWatch } from "./connection/connections.ts";
+import { Connections } from "./connection/connections.ts";
 import { Heartbeat, tickMsOf } from "./connection/heartbeat.ts";
 import { answeredReport } from "./connections-report.ts";
-import { type ConnectionSelector, Control } from "./control.ts";
-import { Drain, type DrainOptions } from "./drain.ts";
+import { Control } from "./control.ts";
+import { Drain } from "./drain.ts";
 import { type Fanout, Hub } from "./fanout/hub.ts";
-import { ResumeRing, type ResumeRingOptions } from "./fanout/resume-ring.ts";
-import { type SendBufferOptions, SendBuffers } from "./fanout/send-buffer.ts";
+import { ResumeRing } from "./fanout/resume-ring.ts";
+import { SendBuffers } from "./fanout/send-buffer.ts";
+import type { GatewayOptions, GatewayParts } from "./gateway-options.ts";
 import { newPushCounters } from "./message/counters.ts";
 import { idGenerator } from "./message/ids.ts";
 import { memberFrame } from "./message/message.ts";
@@ -30,57 +30,8 @@ import { BroadcastReader } from "./publish/broadcast-reader.ts";
 import { Idempotency } from "./publish/idempotency.ts";
 import { Publisher } from "./publish/publisher.ts";
 import { registerPushMetrics } from "./push-metrics.ts";
+import { Refreshes } from "./refresh.ts";
 import { SocketEvents } from "./socket-events.ts";
-
-export interface GatewayOptions {
-  /** Stable name of this instance. */
-  node: string;
-  /** Random prefix of ids, new for each process. */
-  bootTag: string;
-  admission: AdmissionOptions;
-  connectRate: number;
-  maxMessageBytes: number;
-  allowedOrigins: readonly string[];
-  publicChannels: readonly string[];
-  /** Whether only the console may join its channels. */
-  reservesConsoleNames: boolean;
-  tempMaxLifetimeMs: number;
-  pingIntervalMs: number;
-  pongTimeoutMs: number;
-  clientMessages: ClientMessageOptions;
-  sendBuffer: SendBufferOptions;
-  resume: ResumeRingOptions;
-  drain: Omit<DrainOptions, "random">;
-}
-
-export interface GatewayParts {
-  /** The logs `broadcast` and `control`. */
-  bus: Bus;
-  /** Carries `client` and `events` to other services; null: they are not written. */
-  outbound: Bus | null;
-  /** Whether client messages are written to `outbound`. */
-  queuesClientMessages: boolean;
-  /** The other workers of this instance; null: this process is the whole instance. */
-  workers: GatewayWorkers | null;
-  codes: Pick<CodeVerifierParts, "own" | "jwt" | "remote">;
-  /** The time of messages and events. */
-  clock: Clock;
-  /** For deadlines. */
-  steady: Clock;
-  random: () => number;
-  metrics: Metrics;
-  log: Logger;
-}
-
-/** What the workers of one instance have in common. */
-export interface GatewayWorkers {
-  limits: InstanceLimits;
-  names: NameWatch;
-  countConnections(selector: ConnectionSelector): Promise<number>;
-  clientMessages: RemoteListeners;
-  /** Name of the instance. */
-  instance: string;
-}
 
 /** The push gateway of one process: its parts, and the timer that drives them. */
 export class Gateway {
@@ -124,7 +75,13 @@ export class Gateway {
     this.isCluster = isCluster;
     this.#idempotency = new Idempotency();
     this.#singleUse = new SingleUse({ control: bus.control, node, newId, steady });
-    this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
+    const expiry = new Expiry(options.expiry, { clock, steady });
+    this.newConnections = new NewConnections({
+      ...options,
+      newId: idGenerator(`c${bootTag}`),
+      steady,
+      expiry,
+    });
     this.ring = new ResumeRing(options.resume);
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
@@ -197,7 +154,15 @@ export class Gateway {
     const channels = new Channels(connections, options.reservesConsoleNames, (socket, channel, isMember) =>
       members.changed(socket, channel, isMember),
     );
+    const refreshes = new Refreshes({
+      admission: this.admission,
+      channels,
+      expiry,
+      sendBuffers,
+      wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
+    });
     this.clientMessages = new ClientMessages(options.clientMessages, {
+      refreshes,
       channels,
       ring,
       sendBuffers,
@@ -216,6 +181,7 @@ export class Gateway {
         pongTimeoutMs: options.pongTimeoutMs,
         heartbeatContent: options.clientMessages.heartbeatContent,
         tickMs: this.#tickMs,
+        askRefresh: (socket) => refreshes.ask(socket),
         random,
       },
       steady.now(),

@@ -3,7 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { Admission } from "./admission/admission.ts";
 import type { ClientMessages } from "./client-messages.ts";
 import { type Channels, joinRefusalTexts } from "./connection/channels.ts";
-import { type Connection, closeCodes, type Socket } from "./connection/connection.ts";
+import { type Connection, closeCodes, endOf, type Socket } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
 import type { Heartbeat } from "./connection/heartbeat.ts";
 import type { Drain } from "./drain.ts";
@@ -168,7 +168,7 @@ export class SocketEvents {
         channels: [...(data.channels ?? [])],
         acceptsMessages: clientMessages.isAccepting,
         pingIntervalMs,
-        expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
+        expiresAt: endOf(data) > 0 ? wallTimeOf(endOf(data)) : null,
         recovered,
         lastId: ring.position,
       }),

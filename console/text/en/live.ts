@@ -19,6 +19,7 @@ export const live = {
   reason_4002: "this origin is not allowed",
   reason_4003: "the session is over",
   reason_4004: "an admin ended the connection",
+  reason_4005: "a new code was needed",
   reason_4100: "the server takes no connections now",
   reason_4102: "the connection was too slow",
   reason_4201: "nothing was received",

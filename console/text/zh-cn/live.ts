@@ -19,6 +19,7 @@ export const live: Translated<typeof english> = {
   reason_4002: "不允许来自此来源的连接",
   reason_4003: "会话已结束",
   reason_4004: "管理员结束了连接",
+  reason_4005: "需要新的连接代码",
   reason_4100: "服务器目前不接受连接",
   reason_4102: "连接过慢",
   reason_4201: "没有收到任何数据",

@@ -1,10 +1,10 @@
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushCounters } from "../message/counters.ts";
-import type { CodeVerifier } from "./code-verifier.ts";
+import type { CodeVerifier, VerifyResult } from "./code-verifier.ts";
 import type { ConnectRate } from "./connect-rate.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
-import type { VerifiedCode } from "./verified-code.ts";
+import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
 
 /** A handshake before its parameters are read. */
 export interface Handshake {
@@ -159,22 +159,30 @@ export class Admission {
     return "full";
   }
 
-  async #verify(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
-    this.#pending++;
+  /** Verifies a new code of an open connection, which keeps its place. */
+  async verifyAgain(request: VerifyRequest): Promise<VerifyResult> {
+    if (!isCode(request.code)) return "rejected";
+    if (this.#pending >= this.#options.maxPendingVerifications) return "verify_unavailable";
+    return this.#ask(request);
+  }
+
+  async #verify({ code, ...request }: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
     let result: VerifiedCode | RefusalReason = "verify_unavailable";
     try {
-      const code = request.code ?? "";
-      await (this.#parts.verifier.isLocal(code) ? this.#localGate : this.#remoteGate).pass();
-      result = await this.#parts.verifier.verify({
-        code,
-        asksTemporary: request.asksTemporary,
-        address: request.address,
-        origin: request.origin,
-      });
+      result = await this.#ask({ ...request, code: code ?? "" });
       return result;
     } finally {
-      this.#pending--;
       if (typeof result === "string") this.release(null);
+    }
+  }
+
+  async #ask({ code, asksTemporary, address, origin }: VerifyRequest): Promise<VerifyResult> {
+    this.#pending++;
+    try {
+      await (this.#parts.verifier.isLocal(code) ? this.#localGate : this.#remoteGate).pass();
+      return await this.#parts.verifier.verify({ code, asksTemporary, address, origin });
+    } finally {
+      this.#pending--;
     }
   }
 }

@@ -35,8 +35,9 @@ export function buildJwtVerifier(options: JwtOptions): VerifyJwt {
     const header = headerOf(request.code);
     const payload = header && (await payloadOf(request.code, header, options));
     if (!payload) return null;
-    const { sub, temporary, lifetime, channels } = payload;
-    const given = { userId: sub, temporary, maxLifetime: lifetime, channels };
+    const { sub, exp = 0, temporary, lifetime, channels } = payload;
+    const expiresAt = (exp + skewSeconds) * 1000;
+    const given = { userId: sub, temporary, maxLifetime: lifetime, channels, expiresAt };
     const read = readVerifiedCode(given, request.asksTemporary);
     if (!read || refusesTemporary(given, request.asksTemporary, options)) return null;
     const verified = withoutConsole(read, false, options);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Connection } from "../connection/connection.ts";
 import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "../connection/grants.ts";
+import type { Expiry } from "./expiry.ts";
 import type { RefusedAdmission } from "./refusals.ts";
 import type { VerifiedCode } from "./verified-code.ts";
 
@@ -9,6 +10,7 @@ export interface NewConnectionOptions {
   tempMaxLifetimeMs: number;
   newId: () => string;
   steady: Clock;
+  expiry: Expiry;
 }
 
 /** Parameters of a handshake other than its code. */
@@ -33,7 +35,7 @@ export class NewConnections {
 
   /** For an admitted handshake. */
   admitted(verified: VerifiedCode, parameters: HandshakeParameters): Connection {
-    const { newId, steady, tempMaxLifetimeMs } = this.#options;
+    const { newId, steady, tempMaxLifetimeMs, expiry } = this.#options;
     const { channels, isTemporary } = verified;
     const lifetimeMs = Math.min(verified.maxLifetimeMs ?? tempMaxLifetimeMs, longestLifetimeMs);
     const joined = verified.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
@@ -47,6 +49,7 @@ export class NewConnections {
       firstChannels: joined.length === 0 ? parameters.channels : [...joined, ...parameters.channels],
       resumeId: parameters.resumeId,
       endsAtMs: isTemporary && lifetimeMs > 0 ? steady.now() + lifetimeMs : 0,
+      ...expiry.of(verified),
       rejection: null,
     });
   }
@@ -63,6 +66,8 @@ export class NewConnections {
       firstChannels: [],
       resumeId: null,
       endsAtMs: 0,
+      expiresAtMs: 0,
+      refreshAtMs: 0,
       rejection: { closeCode, reason: message },
     });
   }

@@ -53,6 +53,7 @@ export function buildPushCodes(keeper: PushCodeKeeper, clock: Clock): PushCodes 
         isConsole: stored.console,
         isTemporary: asksTemporary,
         maxLifetimeMs: stored.console ? lifetimeOf(stored, now) : null,
+        expiresAtMs: null,
         channels: stored.channels,
         joinsChannels: false,
       };

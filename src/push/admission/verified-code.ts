@@ -19,6 +19,8 @@ export interface VerifiedCode {
   isTemporary: boolean;
   /** Maximum lifetime of a temporary connection; 0: unlimited; null: push.temp-max-lifetime. */
   maxLifetimeMs: number | null;
+  /** When the code expires, in milliseconds since the epoch; null: never. */
+  expiresAtMs: number | null;
   /** Names and globs that the connection may join; null: push.public-channels. */
   channels: readonly string[] | null;
   /** Whether the connection joins the names without wildcards among `channels` at once. */
@@ -41,7 +43,9 @@ export interface ForeignCodeRules {
 export function readVerifiedCode(given: JsonObject, asksTemporary: boolean): VerifiedCode | null {
   const userId = userIdOf(given.userId);
   const { temporary, maxLifetime, channels, join } = given;
+  const expiresAtMs = timeOf(given.expiresAt);
   if (userId === null) return null;
+  if (Number.isNaN(expiresAtMs)) return null;
   if (!isAbsent(temporary) && typeof temporary !== "boolean") return null;
   if (!isAbsent(maxLifetime) && !(typeof maxLifetime === "number" && maxLifetime >= 0)) return null;
   if (!isAbsent(channels) && !isTextList(channels)) return null;
@@ -51,6 +55,7 @@ export function readVerifiedCode(given: JsonObject, asksTemporary: boolean): Ver
     isConsole: given.console === true,
     isTemporary: asksTemporary && temporary !== false,
     maxLifetimeMs: typeof maxLifetime === "number" ? maxLifetime * 1000 : null,
+    expiresAtMs,
     channels: isTextList(channels) ? channels : null,
     joinsChannels: join !== false,
   };
@@ -85,6 +90,13 @@ export function withoutConsole(
 
 function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
+}
+
+/** Milliseconds since the epoch, or a date and time as text. NaN: neither. */
+function timeOf(value: unknown): number | null {
+  if (isAbsent(value)) return null;
+  if (typeof value === "number") return value;
+  return typeof value === "string" ? Date.parse(value) : Number.NaN;
 }
 
 function userIdOf(value: unknown): string | null {

@@ -12,6 +12,7 @@ export const closeCodes = {
   restart: 1012,
   lifetimeReached: 4003,
   kicked: 4004,
+  codeExpired: 4005,
   slowConsumer: 4102,
   pongTimeout: 4201,
   tooManyMessages: 4301,
@@ -21,6 +22,14 @@ export const closeCodes = {
 export interface Rejection {
   closeCode: number;
   reason: string;
+}
+
+/** When a connection needs a new code, in times of the steady clock. */
+export interface Expiring {
+  /** The connection is closed then; 0: never. */
+  expiresAtMs: number;
+  /** A `slipway.v1` client is asked for a new code then; 0: it was asked, or needs none. */
+  refreshAtMs: number;
 }
 
 /**
@@ -53,6 +62,8 @@ export class Connection {
   nextPingAtMs = 0;
   /** When a temporary connection ends; 0: never. */
   endsAtMs: number;
+  expiresAtMs: number;
+  refreshAtMs: number;
   /** Frames received in the second `rateSecond`; joins and leaves are counted in `membershipCount`. */
   rateSecond = 0;
   rateCount = 0;
@@ -70,6 +81,8 @@ export class Connection {
     firstChannels: readonly string[];
     resumeId: string | null;
     endsAtMs: number;
+    expiresAtMs: number;
+    refreshAtMs: number;
     rejection: Rejection | null;
   }) {
     this.id = start.id;
@@ -82,5 +95,12 @@ export class Connection {
     this.firstChannels = start.firstChannels;
     this.resumeId = start.resumeId;
     this.endsAtMs = start.endsAtMs;
+    this.expiresAtMs = start.expiresAtMs;
+    this.refreshAtMs = start.refreshAtMs;
   }
+}
+
+/** When the connection ends if nothing changes, by the steady clock; 0: never. */
+export function endOf({ endsAtMs, expiresAtMs }: Connection): number {
+  return endsAtMs > 0 && expiresAtMs > 0 ? Math.min(endsAtMs, expiresAtMs) : endsAtMs + expiresAtMs;
 }

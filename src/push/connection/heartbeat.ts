@@ -7,6 +7,8 @@ export interface HeartbeatOptions {
   heartbeatContent: string;
   tickMs: number;
   random: () => number;
+  /** Asks a `slipway.v1` client for a new code. */
+  askRefresh: (socket: Socket) => void;
 }
 
 const maxTickMs = 250;
@@ -20,7 +22,7 @@ export function tickMsOf(pingIntervalMs: number): number {
 }
 
 /**
- * Pings every connection, closes silent ones, and ends temporary ones. The runtime's idle timer cannot do this: sending
+ * Pings every connection, closes silent ones, and ends temporary ones and those whose code has expired. The runtime's idle timer cannot do this: sending
  * restarts it, so a dead client that still receives messages would never time out.
  */
 export class Heartbeat {
@@ -62,6 +64,14 @@ export class Heartbeat {
       socket.close(closeCodes.lifetimeReached, "lifetime reached");
       return 0;
     }
+    if (data.expiresAtMs > 0 && nowMs >= data.expiresAtMs) {
+      socket.close(closeCodes.codeExpired, "code expired");
+      return 0;
+    }
+    if (data.refreshAtMs > 0 && nowMs >= data.refreshAtMs) {
+      data.refreshAtMs = 0;
+      if (data.isV1) this.#options.askRefresh(socket);
+    }
     // We do not read a paused socket, so its silence does not count.
     if (socket.isPaused) data.lastSeenAtMs = nowMs;
     const isJudged = nowMs >= this.#judgesFromMs;
@@ -78,7 +88,7 @@ export class Heartbeat {
 
   #nextCheckAtMs({ data }: Socket): number {
     const silentAtMs = Math.max(data.lastSeenAtMs + this.#options.pongTimeoutMs, this.#judgesFromMs);
-    const next = Math.min(data.nextPingAtMs, silentAtMs);
-    return data.endsAtMs > 0 ? Math.min(next, data.endsAtMs) : next;
+    const times = [data.endsAtMs, data.expiresAtMs, data.refreshAtMs].filter((atMs) => atMs > 0);
+    return Math.min(data.nextPingAtMs, silentAtMs, ...times);
   }
 }

@@ -22,7 +22,7 @@ export function newPushCounters() {
 export type PushCounters = ReturnType<typeof newPushCounters>;
 
 const knownCloses = new Set([
-  1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 4003, 4004, 4102, 4201, 4301,
+  1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 4003, 4004, 4005, 4102, 4201, 4301,
 ]);
 
 /** Clients choose close codes freely. Unknown codes share one label, so that clients cannot fill the registry. */

@@ -249,7 +249,7 @@ export interface Welcome {
   acceptsMessages: boolean;
   /** Interval of the pings, so that a client notices when they stop. */
   pingIntervalMs: number;
-  /** When a temporary connection ends, in milliseconds since the epoch; null: no end. */
+  /** When the connection ends without a new code, in milliseconds since the epoch; null: no end. */
   expiresAt: number | null;
   /** True only if no message since the position of `resume` is missing. */
   recovered: boolean;
@@ -264,6 +264,16 @@ export function welcomeFrame(welcome: Welcome): string {
 /** A newer position to resume from, for a client that has received no message for a while. All messages up to it were sent. */
 export function positionFrame(lastId: string): string {
   return JSON.stringify({ type: "position", lastId });
+}
+
+/** Asks the client for a new code, before its connection ends. */
+export function refreshFrame(expiresAt: number): string {
+  return JSON.stringify({ type: "refresh", expiresAt });
+}
+
+/** The new code was accepted. */
+export function refreshedFrame(expiresAt: number | null): string {
+  return JSON.stringify({ type: "refreshed", expiresAt });
 }
 
 export function joinedFrame(channel: string): string {

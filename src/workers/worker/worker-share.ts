@@ -2,7 +2,7 @@ import { parseJson } from "../../json.ts";
 import type { InstanceLimits } from "../../push/admission/admission.ts";
 import type { RemoteListeners } from "../../push/client-messages.ts";
 import type { NameWatch } from "../../push/connection/connections.ts";
-import type { GatewayWorkers } from "../../push/gateway.ts";
+import type { GatewayWorkers } from "../../push/gateway-options.ts";
 import type { ClientMessage } from "../../push/message/message.ts";
 import type { WorkerStart } from "../protocol.ts";
 import type { WorkerLink } from "./worker-link.ts";
