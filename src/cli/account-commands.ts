@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import type { Page } from "../model/page.ts";
 import { askPassword } from "./ask.ts";
 import { type OutputOptions, print, type Row, table } from "./output.ts";
 import {
   addRemote,
   apiRemote,
   endSignIn,
-  type List,
   loginPath,
   type RemoteOptions,
   segment,
@@ -42,7 +42,7 @@ export function addAccountCommands(program: Command): void {
   addRemote(user.command("list"))
     .description("who may sign in")
     .action(async (options: RemoteOptions) => {
-      const users = await apiRemote(options).get<List<Row>>("/api/users?pageSize=200");
+      const users = await apiRemote(options).get<Page<Row>>("/api/users?pageSize=200");
       print(options, users, () => table(users.items, ["id", "username", "role", "disabled", "createdAt"]));
     });
   addRemote(user.command("add <username>"))
@@ -89,8 +89,8 @@ export function addAccountCommands(program: Command): void {
     .description("your tokens, by name and first letters")
     .action(async (options: RemoteOptions) => {
       const path = "/api/tokens?pageSize=200";
-      const tokens = await apiRemote(options).get<List<Row & { scopes: string[] }>>(path);
-      const rows = tokens.items.map((item) => ({ ...item, scopes: item.scopes.join(",") }));
+      const tokens = await apiRemote(options).get<Page<Row & { scopes: string[] }>>(path);
+      const rows: Row[] = tokens.items.map((item) => ({ ...item, scopes: item.scopes.join(",") }));
       print(options, tokens, () => table(rows, ["id", "name", "hint", "scopes", "lastUsedAt", "expiresAt"]));
     });
   addRemote(token.command("create <name>"))

@@ -1,17 +1,13 @@
 import type { Command } from "commander";
+import type { ProjectAnswer } from "../http/api/project-shape.ts";
+import type { TaskAnswer } from "../http/api/task-shape.ts";
+import type { Page } from "../model/page.ts";
 import { addHookCommands } from "./hook-commands.ts";
 import { textValue } from "./option-values.ts";
 import { print, type Row, table } from "./output.ts";
 import { addReleaseCommands } from "./release-commands.ts";
-import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
+import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { addTaskCommands, announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
-
-interface ProjectItem {
-  id: number;
-  name: string;
-  git: { url: string; ref: string };
-  liveTaskId: number | null;
-}
 
 /** `project`, `hook`, `task` and `logs`: the deploy service from a shell. */
 export function addDeployCommands(program: Command): void {
@@ -26,7 +22,7 @@ function addProject(program: Command): void {
   addRemote(project.command("list"))
     .description("projects that you may view")
     .action(async (options: RemoteOptions) => {
-      const projects = await apiRemote(options).get<List<ProjectItem>>("/api/projects?pageSize=200");
+      const projects = await apiRemote(options).get<Page<ProjectAnswer>>("/api/projects?pageSize=200");
       const rows = projects.items.map(({ git, ...item }) => ({ ...item, ...git }));
       print(options, projects, () => table(rows, ["id", "name", "url", "ref", "liveTaskId"]));
     });
@@ -61,9 +57,6 @@ function addProject(program: Command): void {
         ...(options.commit ? { commit: options.commit } : {}),
       };
       const path = `/api/projects/${segment(projectId)}/tasks`;
-      await announce(
-        await apiRemote(options).send<{ id: number; state: string }>("POST", path, body),
-        options,
-      );
+      await announce(await apiRemote(options).send<TaskAnswer>("POST", path, body), options);
     });
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { Fault, messageOf } from "../errors.ts";
+import type { Page } from "../model/page.ts";
 import { idValue, textValue } from "./option-values.ts";
 import { print, type Row, table, visible } from "./output.ts";
-import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
+import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 
 interface TraceStep extends Row {
   step: string;
@@ -125,9 +126,9 @@ async function listDeliveries(
   const { page, pageSize } = options;
   const filter = Object.entries(filterOf(options)).map(([name, value]) => [name, String(value)]);
   const query = new URLSearchParams({ ...Object.fromEntries(filter), page, pageSize });
-  const list = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
+  const list = await apiRemote(options).get<Page<Row>>(`/api/webhooks/deliveries?${query}`);
   const columns = ["id", "created_at", "project_name", "event", "ref", "status", "task_id", "reason"];
-  const rows = list.items.map((item) => ({
+  const rows: Row[] = list.items.map((item) => ({
     ...item,
     status: Number(item.count) > 1 ? `${item.status} ×${item.count}` : item.status,
   }));
@@ -240,7 +241,7 @@ async function replayMany(filter: Record<string, string | number>, options: Repl
   do {
     const body = { filter, preview: !options.yes, after };
     const bulk: BulkReplay = await api.send("POST", "/api/webhooks/deliveries/replay", body);
-    const rows = bulk.items.map(({ delivery, response, problem }) => ({
+    const rows: Row[] = bulk.items.map(({ delivery, response, problem }) => ({
       ...delivery,
       outcome: response ? `${response.status}: ${response.reason}` : (problem ?? "would be replayed"),
     }));

@@ -58,11 +58,11 @@ export type Row = Record<string, string | number | boolean | null | undefined>;
 const maxCellLength = 72;
 
 /** Columns as wide as their widest cell, with control characters escaped. */
-export function table(rows: Row[], columns: string[]): string {
+export function table<R extends object>(rows: R[], columns: (keyof R & string)[]): string {
   if (rows.length === 0) return "(none)";
   const cells = rows.map((row) =>
     columns.map((column, i) => {
-      const cell = visible(row[column]);
+      const cell = visible(row[column] as Row[string]);
       const isLong = cell.length > maxCellLength && i < columns.length - 1;
       return isLong ? `${cell.slice(0, maxCellLength - 1)}…` : cell;
     }),

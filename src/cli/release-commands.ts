@@ -1,37 +1,18 @@
 import type { Command } from "commander";
+import type { ProjectAnswer } from "../http/api/project-shape.ts";
+import type { ChangedSetting, ReleaseAnswer } from "../http/api/releases.ts";
+import type { TaskAnswer } from "../http/api/task-shape.ts";
 import { idValue } from "./option-values.ts";
-import { print, type Row, table } from "./output.ts";
+import { print, table } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
 
-interface ReleaseItem {
-  taskId: number;
-  commit: string;
-  isLive: boolean;
-  isKept: boolean;
-  bytes: number | null;
-  deployedAt: string;
-  endedAt: string | null;
-}
-
-function stateOf({ isLive, isKept, endedAt }: ReleaseItem): string {
+function stateOf({ isLive, isKept, endedAt }: ReleaseAnswer): string {
   const state = isLive ? "live" : isKept ? "kept" : "needs a build";
   return endedAt ? `${state}, ended by itself` : state;
 }
 
-interface RollbackTask {
-  id: number;
-  state: string;
-  rollbackTo: number;
-}
-
-interface ChangedSetting extends Row {
-  setting: string;
-  release: string | null;
-  project: string | null;
-}
-
-function settingsText({ rollbackTo }: RollbackTask, changed: ChangedSetting[]): string {
+function settingsText({ rollbackTo }: TaskAnswer, changed: ChangedSetting[]): string {
   const own = `It uses the variables, scripts and checks of task ${rollbackTo}, and the secrets of today.`;
   if (changed.length === 0) return `${own} None differs from those of the project.`;
   return `${own} These differ from those of the project:\n${table(changed, ["setting", "release", "project"])}`;
@@ -43,7 +24,7 @@ export function addReleaseCommands(project: Command): void {
     .description("what has served, the latest first; a kept release returns without a build")
     .action(async (projectId: string, options: RemoteOptions) => {
       const path = `/api/projects/${segment(projectId)}/releases`;
-      const list = await apiRemote(options).get<{ items: ReleaseItem[] }>(path);
+      const list = await apiRemote(options).get<{ items: ReleaseAnswer[] }>(path);
       const rows = list.items.map((release) => ({
         task: release.taskId,
         commit: release.commit.slice(0, 8),
@@ -63,7 +44,7 @@ export function addReleaseCommands(project: Command): void {
       const api = apiRemote(options);
       const body = options.to === undefined ? {} : { taskId: options.to };
       const path = `/api/projects/${segment(projectId)}`;
-      const task = await api.send<RollbackTask>("POST", `${path}/rollback`, body);
+      const task = await api.send<TaskAnswer>("POST", `${path}/rollback`, body);
       const { items } = await api.get<{ items: ChangedSetting[] }>(
         `${path}/releases/${task.rollbackTo}/settings`,
       );
@@ -76,7 +57,7 @@ export function addReleaseCommands(project: Command): void {
     .action(async (projectId: string, options: RemoteOptions & { runner?: number }) => {
       const body = { runnerId: options.runner ?? null };
       const path = `/api/projects/${segment(projectId)}/move`;
-      const moved = await apiRemote(options).send<{ homeRunnerId: number | null }>("POST", path, body);
+      const moved = await apiRemote(options).send<ProjectAnswer>("POST", path, body);
       print(options, moved, () =>
         moved.homeRunnerId === null
           ? "Any runner may take its next task."

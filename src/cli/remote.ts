@@ -19,14 +19,6 @@ export function addRemote(command: Command): Command {
     .option("--json", "print JSON");
 }
 
-/** A list of the API. */
-export interface List<T> {
-  items: T[];
-  total: number;
-  page: number;
-  pageSize: number;
-}
-
 /** An id as a segment of a path. */
 export function segment(id: string): string {
   return encodeURIComponent(id);

@@ -1,20 +1,10 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
+import type { LogAnswer, TaskAnswer } from "../http/api/task-shape.ts";
+import type { Page } from "../model/page.ts";
 import { idValue, textValue } from "./option-values.ts";
-import { print, printLogLine, type Row, table, visible, visibleLines } from "./output.ts";
-import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
-
-interface TaskItem {
-  id: number;
-  projectId: number;
-  state: string;
-  ref: string;
-  commit: string | null;
-  triggeredBy: string;
-  createdAt: string;
-  reason: string;
-  stages: { name: string; state: string; startedAt: string | null; finishedAt: string | null }[];
-}
+import { print, printLogLine, table, visible, visibleLines } from "./output.ts";
+import { addRemote, apiRemote, type Remote, type RemoteOptions, segment } from "./remote.ts";
 
 export interface FollowOptions extends RemoteOptions {
   follow?: boolean;
@@ -51,7 +41,9 @@ export function addTaskCommands(program: Command): void {
       .option("--comment <text>", "shown with the task", "")
       .action(async (taskId: string, options: RemoteOptions & { comment: string }) => {
         const path = `/api/tasks/${segment(taskId)}/${act}`;
-        const answered = await apiRemote(options).send<TaskItem>("POST", path, { comment: options.comment });
+        const answered = await apiRemote(options).send<TaskAnswer>("POST", path, {
+          comment: options.comment,
+        });
         print(options, answered, () => `Task ${answered.id} is ${answered.state}.`);
       });
   addRemote(program.command("logs <taskId>"))
@@ -61,11 +53,7 @@ export function addTaskCommands(program: Command): void {
 }
 
 /** Prints the new task and, with --follow, its log until it ends. */
-export async function announce(
-  task: { id: number; state: string },
-  options: FollowOptions,
-  more?: string,
-): Promise<void> {
+export async function announce(task: TaskAnswer, options: FollowOptions, more?: string): Promise<void> {
   const text = `Task ${task.id} is ${task.state}.`;
   print(options, task, () => (more === undefined ? text : `${text}\n${more}`));
   if (options.follow) await printLog(apiRemote(options), String(task.id), options);
@@ -80,18 +68,19 @@ async function listTasks(
     ...(project === undefined ? {} : { projectId: String(project) }),
     ...(state === undefined ? {} : { state }),
   });
-  const list = await apiRemote(options).get<List<TaskItem>>(`/api/tasks?${query}`);
-  const rows = list.items.map(({ stages: _, ...task }) => ({
+  const list = await apiRemote(options).get<Page<TaskAnswer>>(`/api/tasks?${query}`);
+  const rows = list.items.map((task) => ({
     ...task,
     commit: task.commit?.slice(0, 8),
     reason: task.reason || undefined,
   }));
-  const columns = ["id", "projectId", "state", "ref", "commit", "triggeredBy", "createdAt", "reason"];
-  print(options, list, () => table(rows, columns));
+  print(options, list, () =>
+    table(rows, ["id", "projectId", "state", "ref", "commit", "triggeredBy", "createdAt", "reason"]),
+  );
 }
 
 async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
-  const task = await apiRemote(options).get<TaskItem & Row>(`/api/tasks/${segment(taskId)}`);
+  const task = await apiRemote(options).get<TaskAnswer>(`/api/tasks/${segment(taskId)}`);
   const names = [
     "projectId",
     "ref",
@@ -101,7 +90,7 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
     "createdAt",
     "startedAt",
     "finishedAt",
-  ];
+  ] as const;
   const known = names.filter((name) => task[name]);
   print(options, task, () =>
     [
@@ -113,14 +102,8 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
   );
 }
 
-function actOn(options: RemoteOptions, taskId: string, act: "cancel" | "rerun"): Promise<TaskItem> {
-  return apiRemote(options).send<TaskItem>("POST", `/api/tasks/${segment(taskId)}/${act}`);
-}
-
-interface LogAnswer {
-  lines: { index: number; stage: string; at: string; text: string }[];
-  next: number;
-  done: boolean;
+function actOn(options: RemoteOptions, taskId: string, act: "cancel" | "rerun"): Promise<TaskAnswer> {
+  return apiRemote(options).send<TaskAnswer>("POST", `/api/tasks/${segment(taskId)}/${act}`);
 }
 
 const followEveryMs = 500;
@@ -137,9 +120,7 @@ async function printLog(api: Remote, taskId: string, options: FollowOptions): Pr
     if (isCaughtUp) await Bun.sleep(followEveryMs);
   }
   if (!options.follow) return;
-  const { state, reason } = await api.get<{ state: string; reason?: string }>(
-    `/api/tasks/${segment(taskId)}`,
-  );
+  const { state, reason } = await api.get<TaskAnswer>(`/api/tasks/${segment(taskId)}`);
   const ending = `Task ${taskId} ended as ${visible(state)}.${reason ? ` ${visibleLines(reason)}` : ""}`;
   if (state !== "success") throw new Fault("internal", ending);
   // Not on stdout, which may be redirected to a file for the log.

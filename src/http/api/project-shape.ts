@@ -289,6 +289,7 @@ export const changedProjectShape = projectShape
   })
   .openapi("ChangedProject");
 
+export type ProjectAnswer = z.infer<typeof projectShape>;
 export const projectList = listOf(projectShape, "ProjectList");
 
 export function projectJson(

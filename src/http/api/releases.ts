@@ -35,6 +35,7 @@ const releaseShape = z
     }),
   })
   .openapi("Release");
+export type ReleaseAnswer = z.infer<typeof releaseShape>;
 
 const listReleases = route("get", "/projects/{id}/releases", {
   summary: "Releases of a project",
@@ -50,6 +51,7 @@ const changedSetting = z
     project: z.string().nullable().openapi({ description: "In the project; null: not set." }),
   })
   .openapi("ChangedSetting");
+export type ChangedSetting = z.infer<typeof changedSetting>;
 
 const listSettings = route("get", "/projects/{id}/releases/{taskId}/settings", {
   summary: "Settings that return with a release",

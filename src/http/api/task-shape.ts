@@ -134,6 +134,7 @@ export const taskShape = z
   })
   .openapi("Task");
 
+export type TaskAnswer = z.infer<typeof taskShape>;
 export const taskList = listOf(taskShape, "TaskList");
 
 export const logShape = z
@@ -150,3 +151,4 @@ export const logShape = z
     done: z.boolean().openapi({ description: "No more lines will come." }),
   })
   .openapi("TaskLog");
+export type LogAnswer = z.infer<typeof logShape>;
