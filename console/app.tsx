@@ -14,6 +14,7 @@ import { Overview } from "./pages/overview.tsx";
 import { isSettingsSection } from "./pages/settings/sections.ts";
 import { SignIn } from "./pages/sign-in.tsx";
 import { isForbidden } from "./places.ts";
+import { isPushTab } from "./push-tabs.ts";
 import { forgetSession, meQuery } from "./session.ts";
 import { rich } from "./text/rich.ts";
 import { t } from "./text/text.ts";
@@ -108,7 +109,9 @@ function Pages() {
       <Route path="/tasks/:id">{({ id }) => byId(id, (number) => <Task id={number} />)}</Route>
       <Route path="/deliveries" component={Deliveries} />
       <Route path="/deliveries/:id">{({ id }) => byId(id, (number) => <Delivery id={number} />)}</Route>
-      <Route path="/push" component={Push} />
+      <Route path="/push/:tab?">
+        {({ tab = "overview" }) => (isPushTab(tab) ? <Push tab={tab} /> : <NotFound />)}
+      </Route>
       <Route path="/users" component={Users} />
       <Route path="/groups" component={Groups} />
       <Route path="/runners" component={Runners} />

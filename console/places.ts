@@ -52,6 +52,9 @@ export function placesFor(role: "admin" | "user"): Place[] {
 
 /** Whether the page at this path is for admins, and the user is none. */
 export function isForbidden(path: string, role: "admin" | "user"): boolean {
-  const place = places.flatMap(({ items }) => items).find(({ href }) => href === path.replace(/\/+$/, ""));
+  const own = path.replace(/\/+$/, "");
+  const place = places
+    .flatMap(({ items }) => items)
+    .find(({ href }) => href === own || (href !== "/" && own.startsWith(`${href}/`)));
   return place?.isForAdmins === true && role !== "admin";
 }

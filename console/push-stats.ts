@@ -30,7 +30,7 @@ export function usePushStats(isEnabled = true) {
     setBefore({ atMs: data.atMs, published: data.published });
     setPoints((held) => [
       ...held.slice(1 - maxPoints),
-      { atMs: data.atMs, connections: data.total, messagesPerSecond },
+      { atMs: data.atMs, connections: data.total - data.console, messagesPerSecond },
     ]);
   }, [data, before]);
   return { query, points, messagesPerSecond: points.at(-1)?.messagesPerSecond ?? 0 };

@@ -18,6 +18,7 @@ const toTheMinute = perLanguage(
 const clock = perLanguage(
   (language) => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" }),
 );
+const secondClock = perLanguage((language) => new Intl.DateTimeFormat(language, { timeStyle: "medium" }));
 const oneDigit = perLanguage(
   (language) => new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
 );
@@ -78,6 +79,11 @@ export function minuteText(iso: string): string {
 /** Local time of day to the minute. */
 export function clockText(ms: number): string {
   return clock().format(new Date(ms));
+}
+
+/** Local time of day to the second. */
+export function secondText(ms: number): string {
+  return secondClock().format(new Date(ms));
 }
 
 /** A number with one digit after the point. */

@@ -24,39 +24,55 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
       </section>
     );
   return (
-    <section className="panel try-it">
-      <svg viewBox="0 0 360 120" aria-hidden="true" className="try-it-picture">
-        <path d="M10 58 350 106" stroke="var(--mantine-color-lamp-4)" strokeWidth="5" strokeLinecap="round" />
-        <path
-          d="M70 68v34M150 79v28M230 90v20"
-          stroke="var(--line-strong)"
-          strokeWidth="5"
-          strokeLinecap="round"
-        />
-        <g className="try-it-hull">
+    <>
+      <section className="panel try-it">
+        <svg viewBox="0 0 360 120" aria-hidden="true" className="try-it-picture">
           <path
-            d="M34 24l34 5 4-17 24 4-4 17 52 7c-3 17-13 29-28 34l-72-10c-8-11-12-26-10-40z"
-            fill="var(--mantine-color-tide-7)"
+            d="M10 58 350 106"
+            stroke="var(--mantine-color-lamp-4)"
+            strokeWidth="5"
+            strokeLinecap="round"
           />
-        </g>
-      </svg>
-      <Title order={2}>{t("tryIt.title")}</Title>
-      <Text c="dimmed" maw={520}>
-        {t("tryIt.about")}
-      </Text>
-      <Group mt="md">
-        <Button
-          size="md"
-          leftSection={<Icon name="play" size={15} />}
-          loading={make.isPending}
-          onClick={() => make.mutate(undefined)}
-        >
-          {t("tryIt.start")}
+          <path
+            d="M70 68v34M150 79v28M230 90v20"
+            stroke="var(--line-strong)"
+            strokeWidth="5"
+            strokeLinecap="round"
+          />
+          <g className="try-it-hull">
+            <path
+              d="M34 24l34 5 4-17 24 4-4 17 52 7c-3 17-13 29-28 34l-72-10c-8-11-12-26-10-40z"
+              fill="var(--mantine-color-tide-7)"
+            />
+          </g>
+        </svg>
+        <Title order={2}>{t("tryIt.title")}</Title>
+        <Text c="dimmed" maw={520}>
+          {t("tryIt.about")}
+        </Text>
+        <Group mt="md">
+          <Button
+            size="md"
+            leftSection={<Icon name="play" size={15} />}
+            loading={make.isPending}
+            onClick={() => make.mutate(undefined)}
+          >
+            {t("tryIt.start")}
+          </Button>
+          <Button size="md" variant="default" component={Link} href="/projects?add=1">
+            {t("tryIt.addOwn")}
+          </Button>
+        </Group>
+      </section>
+      <section className="panel try-it">
+        <Title order={2}>{t("tryIt.onlyPush")}</Title>
+        <Text c="dimmed" maw={520}>
+          {t("tryIt.onlyPushAbout")}
+        </Text>
+        <Button mt="md" variant="default" component={Link} href="/push/connect">
+          {t("tryIt.openPush")}
         </Button>
-        <Button size="md" variant="default" component={Link} href="/projects?add=1">
-          {t("tryIt.addOwn")}
-        </Button>
-      </Group>
-    </section>
+      </section>
+    </>
   );
 }

@@ -29,6 +29,7 @@ export function connectionsReport(gateway: ReportedGateway, userId: string | nul
     total: connections.size,
     normal: connections.normal,
     temporary: connections.temporary,
+    console: connections.console,
     users: connections.users,
     published: gateway.published,
     isCluster: gateway.isCluster,
@@ -59,6 +60,7 @@ export function mergedReport(
     total: sum(({ total }) => total),
     normal: sum(({ normal }) => normal),
     temporary: sum(({ temporary }) => temporary),
+    console: sum(({ console: own }) => own),
     users: names.users,
     // Every worker distributes every message; a new one has counted fewer.
     published: Math.max(names.published, ...reports.map(({ published }) => published)),

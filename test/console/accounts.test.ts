@@ -215,7 +215,7 @@ test("a new password ends API tokens unless they are kept", async () => {
 
 test("the push page connects, publishes, counts the receivers and kicks", async () => {
   const { page, go } = view;
-  await go("/push");
+  await go("/push/publish");
   await page.getByLabel("As user").fill("visitor-7");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   const stream = page.getByLabel("Received messages");

@@ -129,7 +129,7 @@ test("a part of the console that cannot be loaded can be tried again, and a new 
 });
 
 test("over plain http the test connection opens and lists messages", async () => {
-  const { page, faults } = await openPlainly("/push");
+  const { page, faults } = await openPlainly("/push/publish");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   await page.getByLabel("Received messages").getByText("connected as").waitFor();
   await page.getByRole("button", { name: "Publish the message" }).click();

@@ -5,7 +5,7 @@ import { answerOf, api } from "../../api.ts";
 import { Panel, reachable } from "../../components/page.tsx";
 import { connectionReason } from "../../connection-reason.ts";
 import { t } from "../../text/text.ts";
-import { exactText } from "../../time-text.ts";
+import { exactText, secondText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 
 const kept = 200;
@@ -85,11 +85,13 @@ export function TestConnection() {
           </Text>
         ) : (
           entries.map((entry) => (
-            <div
-              key={entry.key}
-              title={exactText(new Date(entry.at).toISOString())}
-              data-note={entry.isNote || undefined}
-            >
+            <div key={entry.key} data-note={entry.isNote || undefined}>
+              <time
+                dateTime={new Date(entry.at).toISOString()}
+                title={exactText(new Date(entry.at).toISOString())}
+              >
+                {secondText(entry.at)}
+              </time>
               {visible(entry.text)}
             </div>
           ))

@@ -2,6 +2,32 @@
 export const push = {
   title: "Push gateway",
   about: "Connections, and the messages that are sent to them.",
+  tab_overview: "Overview",
+  tab_connect: "Connect",
+  tab_publish: "Publish",
+  tab_channels: "Channels",
+  withoutConsole:
+    "Not counted: {connections} and {channels} of this console. Messages per second are those of all.",
+  consoleConnections: { one: "{count} connection", other: "{count} connections" },
+  consoleChannels: { one: "{count} channel", other: "{count} channels" },
+  words: "What the words mean",
+  word_normal: "Normal connection",
+  word_normalAbout:
+    "The user counts as online and receives messages to the user, to all, and to joined channels.",
+  word_temporary: "Temporary connection",
+  word_temporaryAbout:
+    "Opened with temp=1, for example by a page that waits for one result. The user does not count as online.",
+  word_channel: "Channel",
+  word_channelAbout: "A name that connections join. A message to the channel goes to all its members.",
+  connectTitle: "Connect an application",
+  connectAbout:
+    "Your backend makes a single-use code for the signed-in user, and the client connects with it. The TypeScript client is client/slipway-push.ts.",
+  publishCode: "Publish from your backend",
+  publishCodeAbout: "If API keys are configured, add the header X-API-Key.",
+  example: "the {language} example",
+  channelFilter: "Filter by name",
+  showConsole: { one: "Show {count} channel of the console", other: "Show {count} channels of the console" },
+  noChannelMatches: "No channel has this in its name.",
   figure_connections: "connections",
   figure_normal: "normal",
   figure_temporary: "temporary",

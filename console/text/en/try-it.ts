@@ -7,5 +7,9 @@ export const tryIt = {
     "“Try the sample” creates a sample project with a small repository in the data folder and sends its webhook a signed push, as a Git host does. You watch the build and the deploy live. Deleting the project removes everything.",
   start: "Try the sample",
   failed: "Couldn't create the sample project",
+  onlyPush: "I only want push",
+  onlyPushAbout:
+    "Messages to browsers and apps need no project. The push pages show how to connect and publish with this server's address.",
+  openPush: "Open the push pages",
   addOwn: "Add your own project",
 } as const;

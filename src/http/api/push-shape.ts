@@ -10,6 +10,9 @@ export const connectionsShape = z
     total: count,
     normal: count,
     temporary: count,
+    console: count.openapi({
+      description: "Temporary connections of the console itself, included in the counts.",
+    }),
     users: count,
     published: count.openapi({ description: "Messages published since the start of the instance." }),
     isCluster: z.boolean().openapi({ description: "Other instances distribute the same messages." }),

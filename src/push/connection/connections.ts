@@ -17,6 +17,7 @@ export class Connections {
   readonly #membersOfChannel = new Map<string, number>();
   #temporary = 0;
   #v1 = 0;
+  #console = 0;
 
   constructor(watch: NameWatch | null = null) {
     this.#watch = watch;
@@ -37,6 +38,11 @@ export class Connections {
   /** Connections that speak `slipway.v1`. */
   get v1(): number {
     return this.#v1;
+  }
+
+  /** Connections of the console of the deploy service. */
+  get console(): number {
+    return this.#console;
   }
 
   get users(): number {
@@ -83,11 +89,12 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    const { id, userId, kind, isV1 } = socket.data;
+    const { id, userId, kind, isV1, isConsole } = socket.data;
     if (this.#watch && kind === "normal" && !this.isOnline(userId)) this.#watch.online(userId, true);
     this.#byId.set(id, socket);
     if (kind === "temporary") this.#temporary++;
     if (isV1) this.#v1++;
+    if (isConsole) this.#console++;
     const held = this.#byUser.get(userId);
     if (held === undefined) {
       this.#byUser.set(userId, socket);
@@ -98,10 +105,11 @@ export class Connections {
 
   /** False: already removed. */
   remove(socket: Socket): boolean {
-    const { id, userId, kind, isV1, channels } = socket.data;
+    const { id, userId, kind, isV1, isConsole, channels } = socket.data;
     if (!this.#byId.delete(id)) return false;
     if (kind === "temporary") this.#temporary--;
     if (isV1) this.#v1--;
+    if (isConsole) this.#console--;
     for (const channel of channels ?? []) this.countLeave(channel);
     const held = this.#byUser.get(userId);
     if (held === socket) {

@@ -1,0 +1,14 @@
+const consolePrefix = "private-project-";
+
+interface Channel {
+  name: string;
+  members: number;
+}
+
+/** The channels of applications, apart from those over which the console follows projects. */
+export function separated(channels: Channel[]): { own: Channel[]; ofConsole: Channel[] } {
+  const { true: ofConsole = [], false: own = [] } = Object.groupBy(channels, ({ name }) =>
+    name.startsWith(consolePrefix) ? "true" : "false",
+  );
+  return { own, ofConsole };
+}

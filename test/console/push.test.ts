@@ -1,0 +1,73 @@
+import { expect, test } from "bun:test";
+import { violations } from "../support/axe.ts";
+import { becomesLive, openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+
+const { browser, server } = await setUpConsole();
+const { page, faults, go } = await openConsole(browser, server.url, wide);
+
+test("the first start leads those who only want push to examples with this server's address", async () => {
+  await go("/");
+  await page.getByRole("heading", { name: "I only want push" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("link", { name: "Open the push pages" }).click();
+  await page.waitForURL("**/push/connect");
+  const socketUrl = `${server.url.replace(/^http/, "ws")}/ws`;
+  for (const [language, address] of [
+    ["curl", `${server.url}/ws?code=`],
+    ["TypeScript", socketUrl],
+    ["Java", socketUrl],
+  ] as const) {
+    await page.getByRole("button", { name: `Copy the ${language} example` }).waitFor();
+    await page.locator("pre").filter({ hasText: address }).first().waitFor();
+  }
+  await page.getByRole("tab", { name: "Publish" }).click();
+  await page.waitForURL("**/push/publish");
+  expect(
+    await page
+      .locator("pre")
+      .filter({ hasText: `${server.url}/feign/publish` })
+      .count(),
+  ).toBe(3);
+});
+
+test("the console's own connection and channels are separate, and channels are filtered", async () => {
+  const projectId = await server.project("https://git.example.com/shop.git", {}, { name: "shop" });
+  // Another console follows the project.
+  const other = await openConsole(browser, server.url, wide);
+  await other.go(`/projects/${projectId}`);
+  await becomesLive(other.page);
+  await go("/push/publish");
+  await page.getByLabel("Channel", { exact: true }).fill("news");
+  await page.getByRole("button", { name: "Connect", exact: true }).click();
+  const stream = page.getByLabel("Received messages");
+  await stream.getByText("connected as").waitFor();
+  expect(await stream.locator("time").first().textContent()).toMatch(/\d+:\d\d:\d\d/);
+
+  await other.go("/push");
+  const figure = (label: string) => other.page.locator(".figure").filter({ hasText: label }).locator("b");
+  await figure("normal").getByText("1", { exact: true }).waitFor();
+  await figure("temporary").getByText("0", { exact: true }).waitFor();
+  await figure("channels").getByText("1", { exact: true }).waitFor();
+  await other.page.getByText(/Not counted: \d+ connections? and \d+ channels? of this console/).waitFor();
+  await other.page.getByText("What the words mean").waitFor();
+
+  const watching = await openConsole(browser, server.url, wide);
+  await watching.go(`/projects/${projectId}`);
+  await becomesLive(watching.page);
+  await other.go("/push/channels");
+  const list = other.page.getByRole("list", { name: "Channels" });
+  await list.getByText("news").waitFor();
+  expect(await list.getByText("private-project-").count()).toBe(0);
+  expect(await list.evaluate((element) => element instanceof HTMLElement && element.tabIndex)).toBe(0);
+  await other.page.getByRole("checkbox", { name: /^Show \d+ channels? of the console$/ }).click();
+  await list.getByText(`private-project-${projectId}`, { exact: true }).waitFor();
+  await other.page.getByRole("searchbox", { name: "Filter by name" }).fill("NEW");
+  await list.getByText("private-project-").waitFor({ state: "detached" });
+  await list.getByText("news").waitFor();
+  await other.page.getByRole("searchbox", { name: "Filter by name" }).fill("nothing");
+  await other.page.getByText("No channel has this in its name.").waitFor();
+  expect([...faults, ...other.faults]).toEqual([]);
+  await watching.close();
+  await other.close();
+});
