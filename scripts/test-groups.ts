@@ -20,13 +20,24 @@ export const root = resolve(import.meta.dir, "..");
 
 /** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
 const first = [
-  ...["unit", "console", "contract", "task", "faults", "webhook"],
+  ...["unit", "console", "task", "contract", "faults", "webhook"],
   ...["releases", "security", "api", "cluster", "upgrade"],
 ];
 const alone = ["fault-suite", "load"];
+/** Groups that would still run when all others have ended. */
+const halved = ["console", "task"];
 
 export function runsAlone(group: Group): boolean {
   return alone.includes(group.name);
+}
+
+/** The processes of a group: one, or two for a long group, with every other file each. */
+export function processesOf({ name, files }: Group): Group[] {
+  if (!halved.includes(name) || files.length < 2) return [{ name, files }];
+  return [0, 1].map((half) => ({
+    name: `${name} ${half + 1}/2`,
+    files: files.filter((_, index) => index % 2 === half),
+  }));
 }
 
 /** All test files of the repository, grouped by their folder in test/. */

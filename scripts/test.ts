@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { stopAllNow } from "../test/support/service-process.ts";
 import { provide, type ServiceState, serviceNames, variablesOf } from "../test/support/services.ts";
 import { checks, runCheck } from "./test-checks.ts";
-import { findGroups, type Group, type GroupResult, root, runGroup, runsAlone } from "./test-groups.ts";
+import { findGroups, type Group, type GroupResult, processesOf, root, runGroup, runsAlone } from "./test-groups.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -75,14 +75,14 @@ async function runUnit(): Promise<void> {
     results.push(report(await runGroup(group, environment, values.full)));
 }
 
-/** Three groups at a time, because most of them wait for brokers and timers; some groups must run alone. */
+/** Four processes at a time, because most of them wait for brokers and timers; some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
   const run = async (group: Group) => results.push(report(await runGroup(group, variables, values.full)));
-  const shared = waiting.filter((group) => !runsAlone(group));
+  const shared = waiting.filter((group) => !runsAlone(group)).flatMap(processesOf);
   const lane = async () => {
     for (let group = shared.shift(); group; group = shared.shift()) await run(group);
   };
-  await Promise.all([lane(), lane(), lane()]);
+  await Promise.all([lane(), lane(), lane(), lane()]);
   for (const group of waiting.filter(runsAlone)) await run(group);
 }
 
