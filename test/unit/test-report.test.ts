@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findGroups } from "../../scripts/test-groups.ts";
+import { findGroups, processesOf } from "../../scripts/test-groups.ts";
 import { countJunit, GroupOutput } from "../../scripts/test-output.ts";
 
 test("the counts of a group are those of the runner's own report", () => {
@@ -30,6 +30,11 @@ async function reported(...lines: string[]): Promise<{ failures: string[]; print
   output.end(false);
   return { failures: output.failures, printed };
 }
+
+test("a long group is two processes, which run each of its files once", () => {
+  const group = { name: "task", files: ["a", "b", "c"] };
+  expect(processesOf(group).map(({ files }) => files)).toEqual([["a", "c"], ["b"]]);
+});
 
 test("a failed test is listed once, with its error and without the stack", async () => {
   const failed = "(fail) push > is delivered [3.00ms]";
