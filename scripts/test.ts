@@ -10,7 +10,15 @@ import { parseArgs } from "node:util";
 import { stopAllNow } from "../test/support/service-process.ts";
 import { provide, type ServiceState, serviceNames, variablesOf } from "../test/support/services.ts";
 import { checks, runCheck } from "./test-checks.ts";
-import { findGroups, type Group, type GroupResult, processesOf, root, runGroup, runsAlone } from "./test-groups.ts";
+import {
+  findGroups,
+  type Group,
+  type GroupResult,
+  processesOf,
+  root,
+  runGroup,
+  runsAlone,
+} from "./test-groups.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { type ApiServer, adminPassword, startApiServer, userPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { availableDatabases } from "../support/databases.ts";
 
 /** Databases that several instances can share. */
 const sharedDatabases = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
 const clock = manualClock();
-let server: ApiServer;
 
-beforeAll(async () => {
-  server = await startApiServer({}, clock);
-});
-afterAll(() => server.stop());
+const server = await setUpApi({}, clock);
 
 const codeOf = (body: unknown) => (body as { error: { code: string } }).error.code;
 

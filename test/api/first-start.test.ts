@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { buildApp } from "../../src/app.ts";
 import { configOf } from "../../src/config/config-load.ts";
 import { availableDatabases } from "../support/databases.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const log = pino({ level: "silent" });
 const chosen = process.env.SLIPWAY_ADMIN_PASSWORD;
@@ -26,7 +26,7 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
   test("creates one admin, also if instances start together; its password is shown once and works", async () => {
     delete process.env.SLIPWAY_ADMIN_PASSWORD;
     const database = await make();
-    const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
+    const dataDir = temporaryFolder("first");
     const config = configOf({
       "server.listen": { host: "127.0.0.1", port: 0 },
       "data.dir": dataDir,
@@ -43,13 +43,12 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
     expect(passwordIn(later.facts)).toBeUndefined();
     await later.stop();
     await database.remove();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 
   test("accepts SLIPWAY_ADMIN_PASSWORD and prints no password", async () => {
     process.env.SLIPWAY_ADMIN_PASSWORD = "chosen by the operator";
     const database = await make();
-    const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
+    const dataDir = temporaryFolder("first");
     const listen = { host: "127.0.0.1", port: 0 };
     const config = configOf({ "server.listen": listen, "data.dir": dataDir, "database.url": database.url });
     const app = await buildApp(config, "deploy", log);
@@ -57,12 +56,11 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
     expect(await signIn(app.url, "chosen by the operator")).toBe(200);
     await app.stop();
     await database.remove();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 });
 
 test("database and key file can be read by their owner alone", async () => {
-  const dataDir = join(mkdtempSync(join(tmpdir(), "slipway-first-")), "data");
+  const dataDir = join(temporaryFolder("first"), "data");
   const listen = { host: "127.0.0.1", port: 0 };
   const app = await buildApp(configOf({ "server.listen": listen, "data.dir": dataDir }), "deploy", log);
   for (const name of readdirSync(dataDir))

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { availableDatabases } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Point {
   at: string;
@@ -32,7 +30,7 @@ describe("the gateway's figures", async () => {
     "survive SIGTERM and kill -9 on $name",
     async ({ make }) => {
       const database = await make();
-      const dataDir = mkdtempSync(join(tmpdir(), "slipway-figures-"));
+      const dataDir = temporaryFolder("figures");
       const start = () =>
         startServerProcess(dataDir, { "database-url": database.url, "runner-enabled": "false" });
       let server = await start();
@@ -53,7 +51,6 @@ describe("the gateway's figures", async () => {
       } finally {
         await server.end("SIGKILL");
         await database.remove();
-        rmSync(dataDir, { recursive: true });
       }
     },
     180_000,

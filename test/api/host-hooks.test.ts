@@ -1,7 +1,5 @@
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hostKinds } from "../../src/git-host/hosts.ts";
 import { signInAt, startApiServer } from "../support/api-server.ts";
@@ -10,6 +8,7 @@ import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { startHostService } from "../support/host-services.ts";
 import { baseUrl, type ShownHook, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const databases = await availableDatabases();
 const made = await Promise.all(databases.map(({ make }) => make()));
@@ -185,7 +184,7 @@ test("a self-hosted Git host is recognised by its API, which is not called where
 
 test("a created webhook is checked once a day, also after a restart, while the user of its token may manage the project", async () => {
   const host = startHostService("gitlab");
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-hooks-"));
+  const dataDir = temporaryFolder("hooks");
   const settings = {
     "server.baseUrl": baseUrl,
     "tasks.allowInternalNotifications": true,

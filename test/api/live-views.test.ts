@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock, systemClock } from "../../src/clock.ts";
-import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { type ApiClient, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
-let server: ApiServer;
-let projectId: number;
-
 const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
 
-beforeAll(async () => {
-  server = await startApiServer(quick, systemClock, "start");
-  const body = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
-  projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
-});
-afterAll(() => server.stop());
+const server = await setUpApi(quick, systemClock, "start");
+const body = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+const projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
 
 const memberPath = (id: number) => `/api/projects/${projectId}/members/${id}`;
 
@@ -143,17 +138,13 @@ describe("a live connection of the console", () => {
   });
 });
 
-describe("a live connection ends with its credential", () => {
+describe("a live connection ends with its credential", async () => {
   const clock = manualClock();
   const hourMs = 3_600_000;
-  let timed: ApiServer;
 
-  beforeAll(async () => {
-    // Pings are not answered while the clock jumps.
-    const settings = { ...quick, "auth.sessionHours": 1, "push.pong-timeout": 24 * hourMs };
-    timed = await startApiServer(settings, clock, "start");
-  });
-  afterAll(() => timed.stop());
+  // Pings are not answered while the clock jumps.
+  const settings = { ...quick, "auth.sessionHours": 1, "push.pong-timeout": 24 * hourMs };
+  const timed = await setUpApi(settings, clock, "start");
 
   const tokenFor = async (minutes: number | null) => {
     const expiresAt = minutes === null ? null : new Date(clock.now() + minutes * 60_000).toISOString();

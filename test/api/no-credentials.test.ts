@@ -1,11 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  type Answer,
-  type ApiClient,
-  type ApiServer,
-  adminPassword,
-  startApiServer,
-} from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { type Answer, type ApiClient, adminPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 
 /** Credentials that no text contains by chance. `mark` makes each of them recognisable in whatever form it turns up. */
 const mark = "zQ7x";
@@ -28,15 +23,11 @@ const planted = {
   payloadPassword: `payload-password-${mark}`,
 };
 
-let server: ApiServer;
 /** All responses except those that show a new token once. */
 const answers: string[] = [];
 const shownOnce: string[] = [];
 
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 async function call(
   client: ApiClient,

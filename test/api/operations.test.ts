@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import pino from "pino";
 import { listenOn } from "../../src/http/server.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { RawSocket } from "../support/raw-socket.ts";
 
-let server: ApiServer;
-
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 describe("operators", () => {
   test("see liveness and readiness without a credential", async () => {

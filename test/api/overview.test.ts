@@ -1,9 +1,9 @@
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { type ApiClient, startApiServer } from "../support/api-server.ts";
+import type { ApiClient } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 
-const server = await startApiServer();
-afterAll(() => server.stop());
+const server = await setUpApi();
 const { admin } = server;
 
 interface Found {

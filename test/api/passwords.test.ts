@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiClient, type ApiServer, startApiServer, userPassword } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { type ApiClient, userPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 describe("a password", () => {
   test("can be changed with the old one, and every other session ends", async () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { type Answer, type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { type Answer, type ApiClient, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import {
   apiAccess,
   expectedOutcome,
@@ -8,7 +9,7 @@ import {
   type Outcome,
   outcomeOf,
 } from "../support/endpoint-access.ts";
-import { buildPermissionScene, missing, type PermissionScene } from "../support/permission-scene.ts";
+import { buildPermissionScene, missing } from "../support/permission-scene.ts";
 
 /** The permissions of each role on its own project and group. On other projects and groups only an admin has permissions. */
 const roles = {
@@ -40,48 +41,43 @@ const heldByRole = Object.fromEntries(
   }),
 ) as Record<RoleName, Held>;
 
-let server: ApiServer;
 const clients = {} as Record<RoleName, ApiClient>;
 const userIds = {} as Record<"viewer" | "manager" | "group viewer" | "group manager", number>;
-let scene: PermissionScene;
 
-beforeAll(async () => {
-  const outside = { "push.api-keys": ["the-key-of-a-service"], "metrics.token": "the-token-of-prometheus" };
-  const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
-  server = await startApiServer({ ...outside, ...quick }, systemClock, "start");
-  clients.anonymous = server.anonymous;
-  clients.service = withSecret("the-key-of-a-service");
-  clients.prometheus = withSecret("the-token-of-prometheus");
-  const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
-    userId: "customer-7",
-  });
-  clients["app user"] = withSecret(code);
-  clients.stranger = (await server.newUser("stranger")).client;
-  for (const role of ["viewer", "manager", "group viewer", "group manager"] as const) {
-    const { id, client } = await server.newUser(role.replace(" ", "-"));
-    clients[role] = client;
-    userIds[role] = id;
-  }
-  clients.admin = (await server.newUser("boss", "admin")).client;
-  for (const [role, { scope }] of Object.entries(roles) as [RoleName, Omit<Held, "account">][]) {
-    const owner = /^(\w+)'s/.exec(role)?.[1] as "admin" | "viewer" | "manager" | undefined;
-    if (owner === undefined) continue;
-    const body = { name: role, scopes: [scope] };
-    const { token } = await clients[owner].expect<{ token: string }>(201, "POST", "/api/tokens", body);
-    clients[role] = server.as(token);
-  }
-  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
-    name: "matrix",
-  });
-  clients.runner = server.as(token);
-  scene = await buildPermissionScene(server, [
-    { noun: "project", userId: userIds.viewer, permission: "view" },
-    { noun: "project", userId: userIds.manager, permission: "manage" },
-    { noun: "group", userId: userIds["group viewer"], permission: "view" },
-    { noun: "group", userId: userIds["group manager"], permission: "manage" },
-  ]);
+const outside = { "push.api-keys": ["the-key-of-a-service"], "metrics.token": "the-token-of-prometheus" };
+const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
+const server = await setUpApi({ ...outside, ...quick }, systemClock, "start");
+clients.anonymous = server.anonymous;
+clients.service = withSecret("the-key-of-a-service");
+clients.prometheus = withSecret("the-token-of-prometheus");
+const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+  userId: "customer-7",
 });
-afterAll(() => server.stop());
+clients["app user"] = withSecret(code);
+clients.stranger = (await server.newUser("stranger")).client;
+for (const role of ["viewer", "manager", "group viewer", "group manager"] as const) {
+  const { id, client } = await server.newUser(role.replace(" ", "-"));
+  clients[role] = client;
+  userIds[role] = id;
+}
+clients.admin = (await server.newUser("boss", "admin")).client;
+for (const [role, { scope }] of Object.entries(roles) as [RoleName, Omit<Held, "account">][]) {
+  const owner = /^(\w+)'s/.exec(role)?.[1] as "admin" | "viewer" | "manager" | undefined;
+  if (owner === undefined) continue;
+  const body = { name: role, scopes: [scope] };
+  const { token } = await clients[owner].expect<{ token: string }>(201, "POST", "/api/tokens", body);
+  clients[role] = server.as(token);
+}
+const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
+  name: "matrix",
+});
+clients.runner = server.as(token);
+const scene = await buildPermissionScene(server, [
+  { noun: "project", userId: userIds.viewer, permission: "view" },
+  { noun: "project", userId: userIds.manager, permission: "manage" },
+  { noun: "group", userId: userIds["group viewer"], permission: "view" },
+  { noun: "group", userId: userIds["group manager"], permission: "manage" },
+]);
 
 /** The secret is sent in every place where an endpoint could accept one. */
 function withSecret(secret: string): ApiClient {

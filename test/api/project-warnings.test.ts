@@ -1,9 +1,8 @@
-import { afterAll, expect, test } from "bun:test";
-import { startApiServer } from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { makeHook } from "../support/hook.ts";
 
-const server = await startApiServer();
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 test("a project has the warnings of its enabled webhook, for people who manage it", async () => {
   const deploys = { stages: { deploy: { script: "make deploy" } } };

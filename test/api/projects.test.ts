@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { plainExecution } from "../../src/model/execution.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 
-let server: ApiServer;
-
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 interface Project {
   id: number;

@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const repository = join(import.meta.dir, "../..");
@@ -25,7 +25,7 @@ let root = "";
 
 /** The launcher and the builder around a small program that prints its text and whether it was built. */
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-built-"));
+  root = temporaryFolder("built");
   chmodSync(root, 0o755);
   for (const entry of [
     "bin/slipway",
@@ -51,7 +51,6 @@ beforeEach(() => {
   symlinkSync(join(repository, "node_modules/bun"), join(root, "node_modules/bun"));
   cpSync(join(repository, "package-lock.json"), join(root, "node_modules/.slipway-lock.json"));
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const cache = () => join(root, ".cache/program");
 const bun = join(repository, "node_modules/bun/bin/bun.exe");

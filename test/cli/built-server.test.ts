@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { currentProgram } from "../../src/launch/built-program.ts";
 import { freshPrefix } from "../support/buses.ts";
@@ -8,9 +6,10 @@ import { makeRepository } from "../support/git-repository.ts";
 import { startPushProcess } from "../support/push-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const builder = join(import.meta.dir, "../../scripts/build-program.ts");
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-built-server-"));
+const dataDir = temporaryFolder("built-server");
 const brokers = { kafka: await serviceUrl("kafka"), amqp: await serviceUrl("amqp") };
 let program = "";
 
@@ -20,7 +19,6 @@ beforeAll(() => {
   program = currentProgram() ?? "";
   expect(program).not.toBe("");
 });
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe("the built program", () => {
   test("serves the API from SQLite, and its runner runs a task", async () => {
@@ -36,7 +34,6 @@ describe("the built program", () => {
       expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
     } finally {
       expect(await server.end("SIGTERM")).toBe(0);
-      repository.remove();
     }
   });
 

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { beforeAll, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../../src/model/store.ts";
 import { loadDataKey } from "../../src/store/maintenance/data-key.ts";
 import { buildCli } from "../support/cli.ts";
 import { openTestStore } from "../support/databases.ts";
 import { sampleProject } from "../support/samples.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const slipway = buildCli({});
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "slipway-data-"));
+  folder = temporaryFolder("data");
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 /** Data of a server: a database with a project and its secret, and the key file. */
 async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {

@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { main } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+const dataDir = temporaryFolder("first");
 
 test("a first start with its port in use says what to do, and the next start still prints the password", async () => {
   // The other program allows sharing its port, as the runtime does by default in production.

@@ -1,18 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const repository = join(import.meta.dir, "../..");
 const node = Bun.which("node") ?? "";
@@ -20,7 +19,7 @@ let root = "";
 
 /** An installation whose packages are links, and a `node` that leaves a mark when it is started. */
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-launcher-"));
+  root = temporaryFolder("launcher");
   for (const entry of ["bin", "scripts", "package.json", "package-lock.json"])
     cpSync(join(repository, entry), join(root, entry), { recursive: true });
   rmSync(join(root, "scripts/build-program.ts"));
@@ -34,7 +33,6 @@ beforeEach(() => {
   writeFileSync(join(root, "path/node"), `#!/bin/sh\ntouch "${root}/node-started"\nexec "${node}" "$@"\n`);
   chmodSync(join(root, "path/node"), 0o755);
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** Prints the version through bin/slipway; answers whether Node was started for it. */
 async function startsNode(): Promise<boolean> {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
 
 const readme = await Bun.file(new URL("../../README.md", import.meta.url)).text();
-let server: ApiServer;
 
-beforeAll(async () => {
-  server = await startApiServer({ "runner.enabled": false }, undefined, "start");
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "runner.enabled": false }, undefined, "start");
 
 /** The shell example under a heading, and the response below it. */
 function exampleUnder(heading: string): { command: string; answer: Record<string, unknown> } {

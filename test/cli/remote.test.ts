@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
+import { adminPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { buildCli } from "../support/cli.ts";
 import { makeHook, sha } from "../support/hook.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-let server: ApiServer;
-let slipway: ReturnType<typeof buildCli>;
-
-beforeAll(async () => {
-  server = await startApiServer({}, undefined, "start");
-  slipway = buildCli({ SLIPWAY_URL: server.url });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({}, undefined, "start");
+const slipway = buildCli({ SLIPWAY_URL: server.url });
 
 test("without a sign-in a command says how to sign in and exits with 4", async () => {
   const run = await slipway(["user", "list"]);
@@ -112,7 +107,7 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   const shown = await shell(["hook", "show", String(deliveryId)]);
   expect(shown.stdout).toMatch(/branch +stop +main +live[\s\S]*ignored \(branch_not_matched\)/);
 
-  const folder = mkdtempSync(join(tmpdir(), "slipway-cli-"));
+  const folder = temporaryFolder("cli");
   const file = join(folder, "push.json");
   writeFileSync(file, JSON.stringify(payload));
   const tried = ["hook", "test", project, "--payload", file, "--header", "X-GitHub-Event: push"];

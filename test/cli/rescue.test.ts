@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { adminPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { buildCli } from "../support/cli.ts";
 
 const slipway = buildCli({});
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 const signIn = async (password: string) =>
   (await server.anonymous.request("POST", "/api/auth/login", { username: "admin", password })).status;

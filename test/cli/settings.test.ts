@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const slipway = buildCli({});
 
 function fileOf(yaml: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), "slipway-settings-")), "slipway.yaml");
+  const path = join(temporaryFolder("settings"), "slipway.yaml");
   writeFileSync(path, yaml);
   return path;
 }

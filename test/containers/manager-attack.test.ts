@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
 import type { Config } from "../../src/config/config.ts";
 import { signInAt } from "../support/api-server.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
@@ -9,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const podman = await serviceUrl("podman");
@@ -18,8 +17,6 @@ let repository: GitRepository | undefined;
 let folder = "";
 afterEach(async () => {
   await server?.stop();
-  repository?.remove();
-  if (folder) rmSync(folder, { recursive: true, force: true });
   server = undefined;
 });
 
@@ -49,12 +46,12 @@ function attack(dataDir: string, pids: number[], url: string): string {
 
 /** Ann manages one project and is no admin. Answers the lines of the log that tell of a success. */
 async function leaks(settings: Partial<Config>, project: Record<string, unknown> = {}): Promise<string[]> {
-  folder = mkdtempSync(join(tmpdir(), "slipway-attack-"));
+  folder = temporaryFolder("attack");
   // As after `mkdir` by hand, or systemd's StateDirectory: others may enter.
   chmodSync(folder, 0o755);
   repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
-  const root = mkdtempSync(join(tmpdir(), "slipway-work-"));
+  const root = temporaryFolder("work");
   const running = await startDeployServer({ "runner.dir": root, ...settings }, folder);
   server = running;
   const { admin } = running;
@@ -73,7 +70,6 @@ async function leaks(settings: Partial<Config>, project: Record<string, unknown>
   const ended = await running.reach(task.id);
   expect(ended.state).toBe("success");
   const text = textOf(await running.log(task.id));
-  rmSync(root, { recursive: true, force: true });
   return text.split("\n").filter((line) => line.startsWith("LEAK"));
 }
 

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { answer } from "../support/approval-scene.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { main } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const isRoot = process.getuid?.() === 0;
 const range = { from: 61_000, to: 61_005 };
 let server: DeployServer;
 let repository: GitRepository;
-const root = mkdtempSync(join(tmpdir(), "slipway-users-"));
+const root = temporaryFolder("users");
 
 beforeAll(async () => {
   if (!isRoot) return;
@@ -28,8 +28,6 @@ afterAll(async () => {
   if (!isRoot) return;
   await server.stop();
   server.remove();
-  repository.remove();
-  rmSync(root, { recursive: true, force: true });
 });
 
 const workOf = (projectId: number) => join(root, "work", `project-${projectId}`);

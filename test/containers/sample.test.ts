@@ -1,11 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Config } from "../../src/config/config.ts";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const podman = await serviceUrl("podman");
@@ -15,11 +13,10 @@ let root: string;
 afterEach(async () => {
   await server.stop();
   server.remove();
-  rmSync(root, { recursive: true, force: true });
 });
 
 async function trySample(settings: Partial<Config>): Promise<void> {
-  root = mkdtempSync(join(tmpdir(), "slipway-work-"));
+  root = temporaryFolder("work");
   server = await startDeployServer({ "runner.dir": root, ...settings });
   const { taskId } = await server.admin.expect<{ taskId: number }>(201, "POST", "/api/samples");
   expect((await server.reach(taskId)).state).toBe("success");

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { type ContainerScene, startContainerScene } from "../support/container-scene.ts";
 import { eventually } from "../support/eventually.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const podman = await serviceUrl("podman");
@@ -53,37 +53,33 @@ describe.skipIf(!user)("runner.scriptUser", () => {
   });
 
   test("variables of the project reach no process that is still root, and the script as they are written", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "slipway-hostile-"));
-    try {
-      chmodSync(folder, 0o1777);
-      for (const name of ["sh", "setpriv", "nice", "id", "cat"]) {
-        writeFileSync(
-          join(folder, name),
-          `#!/bin/sh\n/usr/bin/id -u >>${folder}/ran-as\nexec /usr/bin/${name} "$@"\n`,
-        );
-        chmodSync(join(folder, name), 0o755);
-      }
-      const env = {
-        // The first one found on the path runs; each process that reads the others writes a file as its own user.
-        ...{ PATH: `${folder}:/usr/bin:/bin`, LD_DEBUG: "files", LD_DEBUG_OUTPUT: `${folder}/linker` },
-        ...{ UID: "1000", IFS: "/", ODD: 'it\'s "me"\n$HOME `x` \\ $(id)\t#' },
-      };
-      const resources = { memoryBytes: null, cpus: null, processes: null, nice: 1 };
-      const build = `env -0 | grep -z '^ODD=' >${folder}/odd; id >/dev/null; echo done`;
-      const { state, text } = await scene.run({ build }, onMachine, { env, resources });
-      expect(text).toContain("done");
-      expect(state).toBe("success");
-      const traces = readdirSync(folder).filter((name) => name.startsWith("linker"));
-      expect(traces.length).toBeGreaterThan(0);
-      expect(new Set(traces.map((name) => statSync(join(folder, name)).uid))).toEqual(
-        new Set([user?.uid ?? 0]),
+    const folder = temporaryFolder("hostile");
+    chmodSync(folder, 0o1777);
+    for (const name of ["sh", "setpriv", "nice", "id", "cat"]) {
+      writeFileSync(
+        join(folder, name),
+        `#!/bin/sh\n/usr/bin/id -u >>${folder}/ran-as\nexec /usr/bin/${name} "$@"\n`,
       );
-      const uids = readFileSync(join(folder, "ran-as"), "utf8").trim().split("\n");
-      expect(new Set(uids)).toEqual(new Set([String(user?.uid)]));
-      expect(readFileSync(join(folder, "odd"), "utf8")).toBe(`ODD=${env.ODD}\0`);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
+      chmodSync(join(folder, name), 0o755);
     }
+    const env = {
+      // The first one found on the path runs; each process that reads the others writes a file as its own user.
+      ...{ PATH: `${folder}:/usr/bin:/bin`, LD_DEBUG: "files", LD_DEBUG_OUTPUT: `${folder}/linker` },
+      ...{ UID: "1000", IFS: "/", ODD: 'it\'s "me"\n$HOME `x` \\ $(id)\t#' },
+    };
+    const resources = { memoryBytes: null, cpus: null, processes: null, nice: 1 };
+    const build = `env -0 | grep -z '^ODD=' >${folder}/odd; id >/dev/null; echo done`;
+    const { state, text } = await scene.run({ build }, onMachine, { env, resources });
+    expect(text).toContain("done");
+    expect(state).toBe("success");
+    const traces = readdirSync(folder).filter((name) => name.startsWith("linker"));
+    expect(traces.length).toBeGreaterThan(0);
+    expect(new Set(traces.map((name) => statSync(join(folder, name)).uid))).toEqual(
+      new Set([user?.uid ?? 0]),
+    );
+    const uids = readFileSync(join(folder, "ran-as"), "utf8").trim().split("\n");
+    expect(new Set(uids)).toEqual(new Set([String(user?.uid)]));
+    expect(readFileSync(join(folder, "odd"), "utf8")).toBe(`ODD=${env.ODD}\0`);
   });
 
   test("its limits hold without a container: memory of a process, processes, priority", async () => {
@@ -118,7 +114,7 @@ describe.skipIf(!user)("runner.scriptUser", () => {
   });
 
   test("what cannot work ends the runner with exit code 2 and a way out", async () => {
-    const closed = mkdtempSync(join(tmpdir(), "slipway-closed-"));
+    const closed = temporaryFolder("closed");
     const name = user?.name ?? "";
     for (const [settings, message] of [
       [{ SCRIPT_USER: "no-such-user" }, "there is no user no-such-user on this machine. Create it: useradd"],
@@ -135,6 +131,5 @@ describe.skipIf(!user)("runner.scriptUser", () => {
       expect(run.stderr).toContain(message);
       expect(run.exitCode).toBe(2);
     }
-    rmSync(closed, { recursive: true, force: true });
   });
 });

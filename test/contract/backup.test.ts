@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { lstat, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Store } from "../../src/model/store.ts";
@@ -15,6 +14,7 @@ import {
   sampleTime,
   sampleWebhookConfig,
 } from "../support/samples.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { writeBurst } from "../support/write-burst.ts";
 
 const databases = await availableDatabases();
@@ -24,9 +24,8 @@ const pairs = databases.flatMap((from) =>
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "slipway-backup-"));
+  folder = temporaryFolder("backup");
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const fileIn = () => join(folder, `${crypto.randomUUID()}.backup`);
 const backUpOf = async (database: TestDatabase, path = fileIn()) => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmod, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Store } from "../../src/model/store.ts";
@@ -10,6 +9,7 @@ import { resealAll, rotateKeyFile } from "../../src/store/maintenance/key-rotati
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleWebhookConfig } from "../support/samples.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("the key of stored secrets", () => {
   let database: TestDatabase;
@@ -21,12 +21,9 @@ describe("the key of stored secrets", () => {
   beforeEach(async () => {
     database = await makeSqlite();
     store = await database.open();
-    dataDir = await mkdtemp(join(tmpdir(), "slipway-key-"));
+    dataDir = temporaryFolder("key");
   });
-  afterEach(async () => {
-    await database.remove();
-    await rm(dataDir, { recursive: true });
-  });
+  afterEach(() => database.remove());
 
   test("the first start makes a key file that only its owner reads, and later ones use it", async () => {
     const first = await load();

@@ -24,9 +24,7 @@ import { serviceUrl } from "../support/services.ts";
 const kafkaUrl = await serviceUrl("kafka");
 const opened: Bus[] = [];
 
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((bus) => bus.close()));
-});
+afterEach(() => Promise.all(opened.splice(0).map((bus) => bus.close())));
 
 function start(bus: Bus): BusReader {
   opened.push(bus);

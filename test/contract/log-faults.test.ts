@@ -100,9 +100,7 @@ for (const { name, start, underTest, createAgain, createShort, trim } of brokers
       service = await start();
       broker = underTest(service.url);
     });
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((bus) => bus.close()));
-    });
+    afterEach(() => Promise.all(opened.splice(0).map((bus) => bus.close())));
     afterAll(() => service?.stop());
 
     function open(prefix: string, instanceId: string, cut?: Cut): Bus {

@@ -1,7 +1,4 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Bus } from "../../src/bus/bus.ts";
 import { Fault } from "../../src/errors.ts";
 import {
@@ -16,21 +13,17 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { isTaken, readBus, readyBus } from "../support/log-reader.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const amqpUrl = await serviceUrl("amqp");
 const kafkaUrl = await serviceUrl("kafka");
-const folder = mkdtempSync(join(tmpdir(), "slipway-log-"));
+const folder = temporaryFolder("log");
 const workers = workersUnderTest(folder);
 const opened: Bus[] = [];
 
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((bus) => bus.close()));
-});
+afterEach(() => Promise.all(opened.splice(0).map((bus) => bus.close())));
 
-afterAll(() => {
-  workers.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => workers.stop());
 
 async function open(
   { bus }: BusUnderTest,

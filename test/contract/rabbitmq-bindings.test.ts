@@ -20,9 +20,7 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     broker = rabbitmqUnderTest(service.url);
     operator = connectTo(service.url);
   });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((bus) => bus.close()));
-  });
+  afterEach(() => Promise.all(opened.splice(0).map((bus) => bus.close())));
   afterAll(async () => {
     operator?.unsafeDestroy();
     await service?.stop();

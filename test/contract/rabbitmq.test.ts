@@ -32,9 +32,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
   const opened: Bus[] = [];
   const bare = connectTo(url);
 
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((bus) => bus.close()));
-  });
+  afterEach(() => Promise.all(opened.splice(0).map((bus) => bus.close())));
   afterAll(() => bare.unsafeDestroy());
 
   function start(bus: Bus): BusReader {

@@ -1,8 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Fault } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
@@ -19,14 +17,14 @@ import { makeGate } from "../support/gate.ts";
 import { notedQueries } from "../support/query-plans.ts";
 import { sampleDelivery, sampleTask, sampleTime } from "../support/samples.ts";
 import { appendSlowly, crash, setValues } from "../support/store-operations.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let folder: string;
 let file: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "slipway-sqlite-"));
+  folder = temporaryFolder("sqlite");
   file = join(folder, "test.db");
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 describe("the store on an SQLite file", () => {
   let store: Store;

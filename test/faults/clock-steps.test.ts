@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { availableDatabases } from "../support/databases.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { deliverTo, makeHook, tasksOf } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { makeSteppedClock, type SteppedClock } from "../support/stepped-clock.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const hour = 3_600;
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
@@ -20,15 +18,12 @@ beforeEach(async () => {
   clock = await makeSteppedClock();
   repository = await makeRepository();
   await repository.push({ "README.md": "shop" });
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-clock-data-"));
+  dataDir = temporaryFolder("clock-data");
 }, 300_000);
 
 afterEach(async () => {
   // In order, so that its local runner ends too.
   await server.end("SIGTERM");
-  repository.remove();
-  clock.remove();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function start(settings: Record<string, string> = {}, env: Record<string, string> = {}): Promise<void> {

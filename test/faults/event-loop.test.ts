@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestStore } from "../support/databases.ts";
 import { sampleProject, sampleTask } from "../support/samples.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const projects = 400;
 const tasksPerProject = 25;
@@ -13,7 +12,7 @@ describe("a server with ten thousand queued tasks", () => {
   let dataDir: string;
   let server: ServerProcess;
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), "slipway-queue-"));
+    dataDir = temporaryFolder("queue");
     const store = await openTestStore(`sqlite:${join(dataDir, "slipway.db")}`);
     for (let each = 0; each < projects; each++) {
       const { id: projectId } = await store.projects.create(sampleProject());
@@ -24,10 +23,7 @@ describe("a server with ten thousand queued tasks", () => {
     await store.close();
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
   });
-  afterAll(async () => {
-    await server.end("SIGKILL");
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => server.end("SIGKILL"));
 
   /** The longest wait of an empty request while `work` was running. */
   async function longestWaitMs(work: Promise<unknown>): Promise<number> {

@@ -1,24 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { buildCli } from "../support/cli.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("while a server runs on an SQLite database", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-second-"));
+  const dataDir = temporaryFolder("second");
   const slipway = buildCli({});
   let server: ServerProcess;
   beforeAll(async () => {
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
   });
-  afterAll(async () => {
-    await server.end("SIGTERM");
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => server.end("SIGTERM"));
 
   test("a second one is refused: it would not see changes of the first, such as a reset key", async () => {
     const second = await slipway(["deploy", "--server-listen", "127.0.0.1:0", "--data-dir", dataDir]);
@@ -48,7 +44,7 @@ describe("while a server runs on an SQLite database", () => {
 const postgres = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
 
 describe.each(postgres)("while two servers run on $name", ({ make }) => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-second-"));
+  const dataDir = temporaryFolder("second");
   const slipway = buildCli({});
   let database: TestDatabase;
   let servers: ServerProcess[];
@@ -70,7 +66,6 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
   afterAll(async () => {
     for (const server of servers) await server.end("SIGTERM");
     await database.remove();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 
   test("the key cannot be rotated, and the refusal names the servers to stop", async () => {

@@ -6,22 +6,20 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { main } from "../support/program.ts";
 import type { PushClient } from "../support/push-client.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 import { childrenOf, isAlive, startWorkers, type WorkerInstance } from "../support/worker-instance.ts";
 
 const verify = startVerifyService();
-const folder = mkdtempSync(join(tmpdir(), "slipway-workers-test-"));
+const folder = temporaryFolder("workers-test");
 let instance: WorkerInstance | undefined;
 
 afterEach(async () => {
   await instance?.stop();
   instance = undefined;
 });
-afterAll(async () => {
-  await verify.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => verify.stop());
 
 async function start(settings: Record<string, string> = {}, workers = 3): Promise<WorkerInstance> {
   instance = await startWorkers(workers, { "push-verify-uri": verify.url, ...settings });

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { fuzz, mutated, sendBytes } from "../support/fuzz.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({}, undefined, "start");
-});
-afterAll(() => server.stop());
+const server = await setUpApi({}, undefined, "start");
 
 function request(method: string, path: string, headers: string[] = [], body = ""): Buffer {
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
 import { gitHosts, type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
@@ -8,7 +8,7 @@ import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
 import { applyFilters } from "../../src/webhook/decide/filters.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliverTo, makeHook } from "../support/hook.ts";
 import { payloadSamples as own, type PayloadSample } from "../support/host-fixtures.ts";
 import { pick } from "../support/length.ts";
@@ -131,11 +131,7 @@ const keyName = fc.constantFrom(
   ],
 );
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 1_000_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 1_000_000 });
 
 test("a mutated payload over HTTP is never answered 500 and always recorded", async () => {
   const urls = new Map<ProviderName, string>();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { z } from "zod";
 import {
@@ -6,21 +6,15 @@ import {
   claimRequest,
   finishRequest,
   logRequest,
-  type RunTask,
   runnerFeatures,
   stageRequest,
 } from "../../src/runner/protocol.ts";
+import { setUpProtocol } from "../support/api-setup.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
-import { type ProtocolScene, startProtocolScene } from "../support/protocol-scene.ts";
 import { type ValueSchema, valuesOf } from "../support/schema-values.ts";
 
-let scene: ProtocolScene;
-let held: RunTask;
-beforeAll(async () => {
-  scene = await startProtocolScene();
-  held = await scene.claimed();
-});
-afterAll(() => scene.server.stop());
+const scene = await setUpProtocol();
+const held = await scene.claimed();
 
 const schemas = {
   hello: claimRequest,

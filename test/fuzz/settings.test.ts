@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { settingKeys } from "../../src/config/config.ts";
 import { ConfigError, configOf, loadConfig, printConfig } from "../../src/config/config-load.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
 import { nastyText } from "../support/schema-values.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "slipway-fuzz-"));
+  folder = temporaryFolder("fuzz");
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A settings file with known keys and arbitrary values. */
 const structured = fc

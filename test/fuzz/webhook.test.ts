@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type ProviderName, providerNames } from "../../src/git-host/hosts.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
 import { hmac, makeHook } from "../support/hook.ts";
 import { payloadSamples as samples } from "../support/host-fixtures.ts";
@@ -9,23 +9,19 @@ import { payloadSamples as samples } from "../support/host-fixtures.ts";
 const secret = "the secret of the fuzzed hooks";
 const storedBodyMaxBytes = 8192;
 
-let server: ApiServer;
 const urls = new Map<ProviderName, string>();
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 1_000_000_000 });
-  for (const provider of providerNames) {
-    const events = ["push", "tag", "merge_request"];
-    const hook = await makeHook(server, {
-      provider,
-      secret,
-      events,
-      debounceSeconds: 3600,
-      pathFilter: ["**"],
-    });
-    urls.set(provider, await hook.url());
-  }
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 1_000_000_000 });
+for (const provider of providerNames) {
+  const events = ["push", "tag", "merge_request"];
+  const hook = await makeHook(server, {
+    provider,
+    secret,
+    events,
+    debounceSeconds: 3600,
+    pathFilter: ["**"],
+  });
+  urls.set(provider, await hook.url());
+}
 
 /** Bytes that are allowed in a header. */
 const headerText = fc.oneof(

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { fuzz, mutated, sendBytes } from "../support/fuzz.ts";
-import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { maskedFrame, upgradeHeaders } from "../support/raw-socket.ts";
 import { nastyText } from "../support/schema-values.ts";
 
-let push: PushApp;
-let friend: PushClient;
-beforeAll(async () => {
-  push = await startPushApp({ "push.accept-client-message": true });
-  friend = await PushClient.open(`${push.wsUrl}?code=friend`);
-});
-afterAll(() => push.stop());
+const push = await setUpPush({ "push.accept-client-message": true });
+const friend = await PushClient.open(`${push.wsUrl}?code=friend`);
 
 /** A frame whose header may contradict its payload. */
 const wrongFrame = fc

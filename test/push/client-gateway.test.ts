@@ -1,13 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type PushMessage, type PushOptions, SlipwayPush } from "../../client/slipway-push.ts";
 import { manualClock } from "../../src/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const opened: { close(): void }[] = [];
 let apps: PushApp[] = [];
@@ -146,7 +144,7 @@ test("a client without messages for longer than resume.age still gets the missed
 });
 
 test("a gateway that was restarted is found again: nothing is missing with its file, and it says so without it", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "slipway-client-"));
+  const dataDir = temporaryFolder("client");
   const restart = async (keepsFile: boolean) => {
     const settings = {
       "server.listen": { host: "127.0.0.1", port: freePort() },
@@ -168,5 +166,4 @@ test("a gateway that was restarted is found again: nothing is missing with its f
   };
   expect(await restart(true)).toMatchObject({ reconnected: true, recovered: true });
   expect(await restart(false)).toMatchObject({ reconnected: true, recovered: false });
-  await rm(dataDir, { recursive: true });
 });

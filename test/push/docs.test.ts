@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { SlipwayPush } from "../../client/slipway-push.ts";
+import { setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
 /** Runs the examples of docs/push.md as they are written. */
@@ -19,13 +20,7 @@ function example(mark: string): { code: string; answer: string | null } {
   return { code: found[1], answer: found[2] ?? null };
 }
 
-let push: PushApp;
-
-beforeAll(async () => {
-  push = await startPushApp({ "push.api-keys": [] });
-});
-
-afterAll(() => push.stop());
+const push = await setUpPush({ "push.api-keys": [] });
 
 async function shell(code: string, gateway = push.url): Promise<string> {
   const child = Bun.spawn(["sh", "-c", code], { env: { ...process.env, SLIPWAY: gateway }, stdout: "pipe" });

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import type { ApiClient } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
-let server: ApiServer;
-let wsUrl: string;
-
-beforeAll(async () => {
-  server = await startApiServer(
-    { "push.drain-delay": 0, "push.drain-period": 0, "push.max-message-bytes": 1_200_000 },
-    undefined,
-    "start",
-  );
-  wsUrl = `${server.url.replace("http", "ws")}/ws`;
-});
-
-afterAll(() => server.stop());
+const server = await setUpApi(
+  { "push.drain-delay": 0, "push.drain-period": 0, "push.max-message-bytes": 1_200_000 },
+  undefined,
+  "start",
+);
+const wsUrl = `${server.url.replace("http", "ws")}/ws`;
 
 const codeOf = async (client: ApiClient, body: object = {}) =>
   (await client.expect<{ code: string; expiresIn: number }>(201, "POST", "/api/push/codes", body)).code;

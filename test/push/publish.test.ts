@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
-import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { afterEach, describe, expect, setSystemTime, test } from "bun:test";
+import { setUpPush } from "../support/api-setup.ts";
 import { PushClient } from "../support/push-client.ts";
 import { RawSocket } from "../support/raw-socket.ts";
 
-let push: PushApp;
-
-beforeAll(async () => {
-  push = await startPushApp({ "push.max-message-bytes": 1000 });
-});
+const push = await setUpPush({ "push.max-message-bytes": 1000 });
 
 afterEach(() => setSystemTime());
-afterAll(() => push.stop());
 
 const send = (path: string, init: RequestInit) => fetch(push.url + path, init);
 const valid = { targetType: "all", target: "", data: "x" };

@@ -14,7 +14,6 @@ afterAll(async () => {
   await runner.stop();
   server.stop();
   for (const pid of watch.alive()) signalIfAlive(pid, "SIGKILL");
-  repository.remove();
 });
 
 function serviceTask(taskId: number) {

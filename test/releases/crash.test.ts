@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
@@ -8,6 +8,7 @@ import { type GitRepository, makeRepository } from "../support/git-repository.ts
 import { endScriptsIn, isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A task whose runner was killed ends after this time. */
 const settings = { "tasks-lease": "12s" };
@@ -20,7 +21,7 @@ const port = freePort();
 const slow = join(tmpdir(), `slipway-slow-${process.pid}`);
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
+  dataDir = temporaryFolder("crash");
   repository = await makeRepository();
   await repository.push({ "server.js": service });
   server = await startServerProcess(dataDir, settings);
@@ -28,8 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.end("SIGTERM");
   endScriptsIn(dataDir);
-  repository.remove();
-  rmSync(dataDir, { recursive: true, force: true });
   rmSync(slow, { force: true });
 });
 

@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
@@ -11,6 +10,7 @@ import { type FakeServer, sampleInstruction, startFakeServer } from "../support/
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let repository: GitRepository;
 let commit: string;
@@ -26,13 +26,12 @@ beforeAll(async () => {
   repository = await makeRepository();
   commit = await repository.push({ "app.txt": "one\n" });
 });
-afterAll(() => repository.remove());
 
 /** The runner has served task 1 in the data folder, and was started again with `runner.dir`. */
 beforeEach(async () => {
   server = startFakeServer();
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-data-"));
-  root = mkdtempSync(join(tmpdir(), "slipway-root-"));
+  dataDir = temporaryFolder("data");
+  root = temporaryFolder("root");
   watch = watchProcesses();
   runner = startRunner();
   await run(serviceTask(1));

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { freePort } from "../support/free-port.ts";
@@ -12,12 +10,13 @@ import { endScriptsIn } from "../support/process-watch.ts";
 import type { ProjectAnswer } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { installPackages } from "../support/service-install.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const tools = ["curl", "openssl", "jq", "git"];
 const missing = tools.filter((tool) => Bun.which(tool) === null);
 if (missing.length > 0) await installPackages(...missing);
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-guide-"));
+const folder = temporaryFolder("guide");
 const port = freePort();
 let server: ServerProcess;
 let repository: GitRepository;
@@ -31,9 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.end("SIGTERM");
   await git.stop();
-  repository.remove();
   endScriptsIn(folder);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const served = async () => (await fetch(`http://127.0.0.1:${port}/`, { keepalive: false })).text();

@@ -11,7 +11,6 @@ const runner = startRunnerProcess(server.url, "token", 1, { SLIPWAY_RUNNER_ENGIN
 afterAll(async () => {
   await runner.stop();
   server.stop();
-  repository.remove();
 });
 
 test("a deploy that is canceled while the answer to its begin is lost reports that the previous release still serves", async () => {

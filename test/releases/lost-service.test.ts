@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkspaceState } from "../../src/runner/workspace/state.ts";
 import { eventually } from "../support/eventually.ts";
@@ -8,6 +7,7 @@ import { type FakeServer, sampleInstruction, startFakeServer } from "../support/
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 type Runner = ReturnType<typeof startRunnerProcess>;
 
@@ -21,10 +21,9 @@ beforeAll(async () => {
   repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
 });
-afterAll(() => repository.remove());
 beforeEach(() => {
   server = startFakeServer();
-  root = mkdtempSync(join(tmpdir(), "slipway-root-"));
+  root = temporaryFolder("root");
   watch = watchProcesses();
   runners = [];
 });
@@ -33,7 +32,6 @@ afterEach(async () => {
   for (const runner of runners) await runner.stop();
   server.stop();
   for (const pid of watch.alive()) signalIfAlive(pid, "SIGKILL");
-  rmSync(root, { recursive: true, force: true });
 });
 
 /** Waits until it has removed what it found at its start. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
@@ -20,6 +19,7 @@ import { type ServerProcess, startServerProcess } from "../support/server-proces
 import { installPackages } from "../support/service-install.ts";
 import { type RunningService, serviceFolder } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
 const nginx = await serviceUrl("nginx");
@@ -27,7 +27,7 @@ const podman = await serviceUrl("podman");
 const user = await makeTestUser();
 if (Bun.which("javac") === null) await installPackages("default-jdk-headless");
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-recipes-"));
+const folder = temporaryFolder("recipes");
 const systemctl = join(folder, "bin/systemctl");
 const runs: RecipeRun[] = [];
 const ports: number[] = [];
@@ -42,8 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.end("SIGTERM");
   for (const pid of ports.flatMap(pidsOn)) signalIfAlive(pid, "SIGKILL");
-  for (const { repository } of runs) repository.remove();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function newPort(): number {

@@ -22,7 +22,6 @@ afterAll(async () => {
   await server.stop();
   server.remove();
   await git.stop();
-  repository.remove();
 });
 
 const command = "node server.js";

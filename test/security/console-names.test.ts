@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { serviceUrl } from "../support/services.ts";
 import { startVerifyService, type VerifyService } from "../support/verify-service.ts";
@@ -255,21 +255,17 @@ describe.if(amqpUrl !== undefined)("a service that writes bare messages to the q
   });
 });
 
-describe("with a separate push role and push.deploy-key", () => {
-  let deploy: ApiServer;
-  let push: PushApp;
-  beforeAll(async () => {
-    const port = freePort();
-    deploy = await startApiServer({
-      "deploy.push.url": `http://127.0.0.1:${port}`,
-      "deploy.push.apiKey": "key of the deploy service",
-    });
-    push = await startPushApp({
-      "server.listen": { host: "127.0.0.1", port },
-      "push.verify-uri": `${deploy.url}/api/push/verify`,
-      "push.api-keys": ["key of the shop"],
-      "push.deploy-key": "key of the deploy service",
-    });
+describe("with a separate push role and push.deploy-key", async () => {
+  const port = freePort();
+  const deploy = await startApiServer({
+    "deploy.push.url": `http://127.0.0.1:${port}`,
+    "deploy.push.apiKey": "key of the deploy service",
+  });
+  const push = await startPushApp({
+    "server.listen": { host: "127.0.0.1", port },
+    "push.verify-uri": `${deploy.url}/api/push/verify`,
+    "push.api-keys": ["key of the shop"],
+    "push.deploy-key": "key of the deploy service",
   });
   afterAll(async () => {
     await push.stop();

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 
 /** More than the budget allows on a busy machine, far less than the 20 s that one such request could take. */
 const longestPauseMs = 2500;
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 10_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 10_000 });
 
 /** The longest time that the event loop was blocked during `work`; a pause of the whole process does not count. */
 async function longestPause(work: () => Promise<unknown>): Promise<number> {

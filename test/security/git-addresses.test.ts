@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkAddress } from "../../src/git/checked-address.ts";
 import { openGitEnvironment } from "../../src/git/git-environment.ts";
 import { runGit } from "../../src/git/run-git.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** An internal service that counts who connects. */
 let internal: Server;
@@ -33,12 +33,8 @@ async function problemOf(server: ApiServer, url: string): Promise<string> {
   return body.problem;
 }
 
-describe("this server", () => {
-  let server: ApiServer;
-  beforeAll(async () => {
-    server = await startApiServer();
-  });
-  afterAll(() => server.stop());
+describe("this server", async () => {
+  const server = await setUpApi();
 
   const addresses = [
     "https://127.0.0.1:PORT/shop.git",
@@ -108,7 +104,7 @@ test("git connects to the address that was checked, whatever the name resolves t
   const repository = await makeRepository();
   const commit = await repository.push({ "app.txt": "one\n" });
   const git = serveGit(join(repository.url, ".."), null);
-  const temp = mkdtempSync(join(tmpdir(), "slipway-pinned-"));
+  const temp = temporaryFolder("pinned");
   const { port: gitPort } = new URL(git.url);
   const url = `http://git.invalid:${gitPort}/shop.git`;
   const environment = openGitEnvironment(
@@ -123,6 +119,4 @@ test("git connects to the address that was checked, whatever the name resolves t
   });
   expect([run.problems, run.output]).toEqual(["", expect.stringContaining(commit)]);
   git.stop();
-  repository.remove();
-  rmSync(temp, { recursive: true, force: true });
 });

@@ -1,13 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { hostKinds } from "../../src/git-host/hosts.ts";
 import { parseJson } from "../../src/json.ts";
 import { chatAnswerFault } from "../../src/task/notify/chat-request.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const levels = 2_000_000;
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
@@ -25,15 +24,12 @@ function hostWhere(answer: () => Response | Promise<Response>): string {
 }
 
 describe("an error answer that is nested two million levels deep", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-hostile-"));
+  const dataDir = temporaryFolder("hostile");
   let server: ServerProcess;
   beforeAll(async () => {
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
   });
-  afterAll(async () => {
-    await server.end("SIGTERM");
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => server.end("SIGTERM"));
 
   const residentMB = () =>
     Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
@@ -88,15 +84,11 @@ test.each([nested(50), '{"toString":1,"valueOf":1}', "null"])(
   },
 );
 
-describe("a host that never answers", () => {
-  let server: ApiServer;
-  beforeAll(async () => {
-    server = await startApiServer({
-      "tasks.allowInternalNotifications": true,
-      "tasks.allowLocalRepositories": true,
-    });
+describe("a host that never answers", async () => {
+  const server = await setUpApi({
+    "tasks.allowInternalNotifications": true,
+    "tasks.allowLocalRepositories": true,
   });
-  afterAll(() => server.stop());
 
   test("keeps few calls of one user, and none of others", async () => {
     let waiting = 0;

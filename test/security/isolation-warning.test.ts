@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { beforeAll, expect, test } from "bun:test";
 import { banner } from "../../src/cli/banner.ts";
 import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let dataDir: string;
 beforeAll(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-isolation-"));
+  dataDir = temporaryFolder("isolation");
 });
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 /** Starts on the same data each time, runs `work` and returns what the start printed. */
 async function started(work: (server: ApiServer) => Promise<unknown> = async () => {}): Promise<string> {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { type ApiServer, startApiServer, userPassword } from "../support/api-server.ts";
+import { userPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
 
 const apiKey = "the-key-of-a-service";
@@ -59,8 +60,6 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-let server: ApiServer;
-let projectId: number;
 /** The secret of each caller; it is sent in every place where an endpoint could accept one. */
 const secrets = { anonymous: "", service: apiKey, prometheus: metricsToken } as Record<CallerName, string>;
 
@@ -77,38 +76,35 @@ async function tokenOf(username: string): Promise<string> {
   return token;
 }
 
-beforeAll(async () => {
-  server = await startApiServer(
-    {
-      "push.api-keys": [apiKey],
-      "metrics.token": metricsToken,
-      "push.drain-delay": 0,
-      "push.drain-period": 0,
-    },
-    systemClock,
-    "start",
-  );
-  const viewer = await server.newUser("viewer");
-  const manager = await server.newUser("manager");
-  await server.newUser("boss", "admin");
-  secrets.viewer = await tokenOf("viewer");
-  secrets.manager = await tokenOf("manager");
-  secrets.admin = await tokenOf("boss");
-  secrets["app user"] = await newCode();
-  const runner = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
-    name: "matrix",
-  });
-  secrets.runner = runner.token;
-  const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
-  projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project)).id;
-  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { enabled: true });
-  for (const [permission, { id }] of [
-    ["view", viewer],
-    ["manage", manager],
-  ] as const)
-    await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission });
+const server = await setUpApi(
+  {
+    "push.api-keys": [apiKey],
+    "metrics.token": metricsToken,
+    "push.drain-delay": 0,
+    "push.drain-period": 0,
+  },
+  systemClock,
+  "start",
+);
+const viewer = await server.newUser("viewer");
+const manager = await server.newUser("manager");
+await server.newUser("boss", "admin");
+secrets.viewer = await tokenOf("viewer");
+secrets.manager = await tokenOf("manager");
+secrets.admin = await tokenOf("boss");
+secrets["app user"] = await newCode();
+const runner = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
+  name: "matrix",
 });
-afterAll(() => server.stop());
+secrets.runner = runner.token;
+const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+const projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project)).id;
+await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { enabled: true });
+for (const [permission, { id }] of [
+  ["view", viewer],
+  ["manage", manager],
+] as const)
+  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission });
 
 function headersOf(caller: CallerName): Record<string, string> {
   const secret = secrets[caller];

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-static-"));
+const dataDir = temporaryFolder("static");
 let server: ServerProcess;
 /** Public files that are the same for all clients. */
 let paths: string[];
@@ -16,10 +15,7 @@ beforeAll(async () => {
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? "");
   paths = ["/docs", "/api/openapi.json", "/", ...assets];
 });
-afterAll(async () => {
-  await server.end("SIGTERM");
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => server.end("SIGTERM"));
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(server.url + path, {

@@ -1,15 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { deployClient, textOf } from "../support/deploy-server.ts";
@@ -17,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { installPackages } from "../support/service-install.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser, type TestUser } from "../support/test-user.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -32,14 +23,13 @@ if (process.env.CI && !canVerify)
 
 describe("the shipped systemd units", () => {
   test.skipIf(!canVerify)("are valid for systemd-analyze verify", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "slipway-units-"));
+    const folder = temporaryFolder("units");
     for (const name of names)
       writeFileSync(join(folder, name), (await unitOf(name)).replaceAll("/opt/slipway", root));
     const files = names.map((name) => join(folder, name));
     const verified = Bun.spawnSync(["systemd-analyze", "verify", ...files]);
     const told = verified.stderr.toString().split("\n");
     expect(told.filter((line) => line.includes("slipway"))).toEqual([]);
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test("have two users, and the server's folder is closed to the runner's", async () => {
@@ -82,7 +72,7 @@ describe.skipIf(users.includes(undefined))("their ExecStart lines, run as two re
   const running: Awaited<ReturnType<typeof startUnit>>[] = [];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "slipway-two-users-"));
+    folder = temporaryFolder("two-users");
     chmodSync(folder, 0o755);
     for (const [name, user] of [
       ["server", serverUser],
@@ -100,8 +90,6 @@ describe.skipIf(users.includes(undefined))("their ExecStart lines, run as two re
   afterAll(async () => {
     for (const child of running) child.kill("SIGTERM");
     await Promise.all(running.map((child) => child.exited));
-    repository?.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test("a script deploys to the folder it may write, and cannot read the server's data or the token", async () => {

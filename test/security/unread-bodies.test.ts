@@ -1,21 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { makeHook } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-bodies-"));
+const dataDir = temporaryFolder("bodies");
 let server: ServerProcess;
 beforeAll(async () => {
   server = await startServerProcess(dataDir, { "runner-enabled": "false" });
 });
-afterAll(async () => {
-  await server.end("SIGTERM");
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => server.end("SIGTERM"));
 
 const residentMB = () => {
   const kB = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];

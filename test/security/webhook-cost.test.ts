@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveriesOf, deliveryOf, makeHook, sha } from "../support/hook.ts";
 
 /** Far more than one such request costs, far less than the seconds that it must not take. */
 const quickMs = 700;
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
   const startedAtMs = performance.now();

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pino from "pino";
 import type { AppRole } from "../../src/app/part.ts";
 import { type App, buildApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { configOf } from "../../src/config/config-load.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export const adminPassword = "the admin password of tests";
 
@@ -53,7 +51,7 @@ export async function startApiServer(
   clock: Clock = systemClock,
   role: AppRole = "deploy",
 ): Promise<ApiServer> {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-api-"));
+  const dataDir = temporaryFolder("api");
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
   process.env.SLIPWAY_ADMIN_PASSWORD = adminPassword;
@@ -82,10 +80,7 @@ export async function startApiServer(
       const { id } = await admin.expect<{ id: number }>(201, "POST", "/api/users", body);
       return { id, client: await signIn(username, userPassword) };
     },
-    async stop() {
-      await app.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    stop: () => app.stop(),
   };
 }
 

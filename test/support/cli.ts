@@ -1,7 +1,5 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { main } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface CliRun {
   exitCode: number;
@@ -12,7 +10,7 @@ export interface CliRun {
 
 /** Runs `slipway` as from a shell: a separate process with its own home folder. */
 export function buildCli(env: Record<string, string>) {
-  const home = mkdtempSync(join(tmpdir(), "slipway-cli-"));
+  const home = temporaryFolder("cli");
   return async (args: string[], stdin = ""): Promise<CliRun> => {
     const child = Bun.spawn([process.execPath, main, ...args], {
       cwd: home,

@@ -1,16 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Compose, deployFolder, environmentOf } from "./compose.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { main } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The services of a compose file as processes: its settings and its load balancer, with other addresses. */
 export class ComposeTopology {
   readonly #compose: Compose;
   readonly #variables: Record<string, string>;
-  readonly #folder = mkdtempSync(join(tmpdir(), "slipway-topology-"));
+  readonly #folder = temporaryFolder("topology");
   readonly #children = new Map<string, Bun.Subprocess>();
   /** The addresses in the file, and those of the processes. */
   readonly #addresses = new Map<string, string>();

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { deliverTo, hmac } from "./hook.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** An installation that contains some of everything that the console shows. */
 export interface ConsoleScene {
@@ -39,7 +39,7 @@ exit 1`;
 
 export async function startScene(): Promise<ConsoleScene> {
   const server = await startDeployServer({ "tasks.concurrency": 4 });
-  const gate = mkdtempSync(join(tmpdir(), "slipway-gate-"));
+  const gate = temporaryFolder("gate");
   const repository = await makeRepository();
   const commit = await repository.push({ "index.html": "<h1>Shop</h1>" }, { message: "Open the shop" });
   const { admin } = server;
@@ -91,8 +91,6 @@ export async function startScene(): Promise<ConsoleScene> {
       writeFileSync(join(gate, "open"), "");
       await server.stop();
       server.remove();
-      repository.remove();
-      rmSync(gate, { recursive: true, force: true });
     },
   };
 }

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { eventually } from "./eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "./fake-server.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { testImage } from "./podman.ts";
 import { startRunnerProcess } from "./runner-process.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A runner in a process of its own with a real podman, and the server's half of the protocol. */
 export interface ContainerScene {
@@ -37,7 +35,7 @@ export async function startContainerScene(
   const repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
   const server = startFakeServer();
-  const root = mkdtempSync(join(tmpdir(), "slipway-root-"));
+  const root = temporaryFolder("root");
   const runner = startRunnerProcess(server.url, "token", 2, {
     SLIPWAY_RUNNER_ENGINE: "podman",
     SLIPWAY_RUNNER_ENGINE_ARGUMENTS: engineArguments,
@@ -72,8 +70,6 @@ export async function startContainerScene(
     async stop() {
       await runner.stop();
       server.stop();
-      repository.remove();
-      rmSync(root, { recursive: true, force: true });
     },
   };
   return scene;

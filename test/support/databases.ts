@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
 import type { Store } from "../../src/model/store.ts";
 import { openStore } from "../../src/store/database.ts";
 import { serviceUrl } from "./services.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** An empty database of one test file, and all stores that were opened on it. */
 export interface TestDatabase {
@@ -30,8 +29,8 @@ export async function availableDatabases(): Promise<
 }
 
 export async function makeSqlite(): Promise<TestDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), "slipway-store-"));
-  return stores(`sqlite:${join(folder, "slipway.db")}`, () => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("store");
+  return stores(`sqlite:${join(folder, "slipway.db")}`, async () => {});
 }
 
 export async function makePostgres(server: string): Promise<TestDatabase> {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
@@ -9,6 +8,7 @@ import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
 import { endScriptsIn } from "./process-watch.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The whole product on port 0, with its local runner in a separate process. */
 export interface DeployServer {
@@ -59,7 +59,7 @@ export function taskSettings(dataDir: string, settings: Partial<Config> = {}): C
 
 export async function startDeployServer(
   settings: Partial<Config> = {},
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-task-")),
+  dataDir = temporaryFolder("task"),
 ): Promise<DeployServer> {
   process.env.SLIPWAY_ADMIN_PASSWORD = adminPassword;
   const logLines: string[] = [];
@@ -67,7 +67,6 @@ export async function startDeployServer(
   const app = await buildApp(taskSettings(dataDir, settings), "start", log);
   const remove = () => {
     endScriptsIn(dataDir);
-    rmSync(dataDir, { recursive: true, force: true });
   };
   return {
     app,

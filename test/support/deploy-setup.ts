@@ -1,12 +1,10 @@
 import { afterAll } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { endScriptsIn, isAlive } from "./process-watch.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A server with its local runner, and a repository with one commit, for the tests of one file. */
 export async function setUpDeploy(
@@ -19,7 +17,6 @@ export async function setUpDeploy(
   afterAll(async () => {
     await server.stop();
     server.remove();
-    repository.remove();
   });
   return { server, repository, commit };
 }
@@ -34,7 +31,7 @@ export async function setUpServerProcess(
   dataDir: string;
   start: () => Promise<ServerProcess>;
 }> {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-process-"));
+  const dataDir = temporaryFolder("process");
   const repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
   let server: ServerProcess;
@@ -47,9 +44,7 @@ export async function setUpServerProcess(
     const runner = server.runnerPid();
     await server.end("SIGTERM");
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
-    repository.remove();
     endScriptsIn(dataDir);
-    rmSync(dataDir, { recursive: true, force: true });
   });
   return { server, repository, dataDir, start };
 }

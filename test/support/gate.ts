@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const markIn = (folder: string) => join(folder, "reached");
 
 /** Holds code that runs in another thread until the test opens the gate. The folder is plain data that can be sent there. */
 export function makeGate() {
-  const folder = mkdtempSync(join(tmpdir(), "slipway-gate-"));
+  const folder = temporaryFolder("gate");
   return {
     folder,
     reached: () => eventually("the gate is reached", () => existsSync(markIn(folder))),

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A bare repository, and a working copy to push from. */
 export interface GitRepository {
@@ -14,6 +14,7 @@ export interface GitRepository {
   git(...args: string[]): Promise<string>;
   /** Installs a hook of the bare repository. */
   hook(name: string, script: string): void;
+  /** Removes it before the end of the run. */
   remove(): void;
 }
 
@@ -27,7 +28,7 @@ const identity = {
 };
 
 export async function makeRepository(): Promise<GitRepository> {
-  const root = mkdtempSync(join(tmpdir(), "slipway-git-"));
+  const root = temporaryFolder("git");
   const bare = join(root, "shop.git");
   const copy = join(root, "copy");
   // Not spawnSync: a hook may call the server under test, which lives in this process.

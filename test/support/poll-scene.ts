@@ -42,7 +42,6 @@ export async function scene(
   onTestFinished(async () => {
     await server.stop();
     server.remove();
-    repository.remove();
   });
   const webhook = () => server.admin.expect<Webhook>(200, "GET", hook);
   return {

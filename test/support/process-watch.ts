@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Processes of scripts under test: each appends its pid to one file. */
 export interface ProcessWatch {
@@ -12,7 +12,7 @@ export interface ProcessWatch {
 }
 
 export function watchProcesses(): ProcessWatch {
-  const file = join(mkdtempSync(join(tmpdir(), "slipway-pids-")), "pids");
+  const file = join(temporaryFolder("pids"), "pids");
   const pids = () =>
     existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean).map(Number) : [];
   return {

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/config.ts";
 import { configOf } from "../../src/config/config-load.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { startVerifyService, type VerifyService } from "./verify-service.ts";
 
 export interface PushApp {
@@ -25,7 +23,7 @@ export interface PushApp {
 /** The push role alone on a free port, with a verify service that uses the code as the user id. */
 export async function startPushApp(values: Partial<Config> = {}): Promise<PushApp> {
   const verify = startVerifyService();
-  const dataDir = await mkdtemp(join(tmpdir(), "slipway-push-"));
+  const dataDir = temporaryFolder("push");
   const config = configOf({
     "server.listen": { host: "127.0.0.1", port: 0 },
     "data.dir": dataDir,
@@ -64,7 +62,6 @@ export async function startPushApp(values: Partial<Config> = {}): Promise<PushAp
     async stop() {
       await app.stop();
       await verify.stop();
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

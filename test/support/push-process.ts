@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { main } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** `slipway push` as a separate process, which a test may kill and restart with the same name and address. */
 export interface PushProcess {
@@ -30,7 +28,7 @@ export async function startPushProcess(
   settings: Record<string, string>,
   program = main,
 ): Promise<PushProcess> {
-  const dataDir = mkdtempSync(join(tmpdir(), `slipway-${name}-`));
+  const dataDir = temporaryFolder(name);
   const address = `127.0.0.1:${freePort()}`;
   const flags = {
     "server-listen": address,
@@ -92,7 +90,6 @@ export async function startPushProcess(
     async stop() {
       child.kill("SIGKILL");
       await child.exited;
-      rmSync(dataDir, { recursive: true, force: true });
     },
   };
   await instance.start();

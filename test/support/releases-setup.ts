@@ -18,7 +18,6 @@ export async function setUpReleases() {
     server.remove();
     await git.stop();
     notifications.stop();
-    repository.remove();
   });
   return {
     ...{ server, repository, git, notifications },

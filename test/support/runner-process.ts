@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** `slipway runner` as on another machine: its own process and its own folder. */
 export function startRunnerProcess(
@@ -12,7 +11,7 @@ export function startRunnerProcess(
   settings: Record<string, string> = {},
   options: { flags?: string[]; stdin?: string } = {},
 ) {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-runner-"));
+  const dataDir = temporaryFolder("runner");
   const child = Bun.spawn(
     [
       process.execPath,
@@ -40,7 +39,6 @@ export function startRunnerProcess(
     async stop() {
       child.kill("SIGTERM");
       await child.exited;
-      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPackages, ServiceUnavailable } from "./service-install.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The system's time as one process sees it, which a test sets while the process runs. Elapsed time is not changed. */
 export interface SteppedClock {
@@ -9,7 +9,6 @@ export interface SteppedClock {
   env: Record<string, string>;
   /** Sets the time to this many seconds from the real one. */
   set(secondsAhead: number): void;
-  remove(): void;
 }
 
 const wayToGetIt = "libfaketime is not installed: install the package `faketime`.";
@@ -18,7 +17,7 @@ const wayToGetIt = "libfaketime is not installed: install the package `faketime`
 export async function makeSteppedClock(): Promise<SteppedClock> {
   const library = findLibrary() ?? ((await installPackages("faketime")) ? findLibrary() : undefined);
   if (library === undefined) throw new ServiceUnavailable(wayToGetIt);
-  const folder = mkdtempSync(join(tmpdir(), "slipway-clock-"));
+  const folder = temporaryFolder("clock");
   const file = join(folder, "offset");
   const set = (secondsAhead: number) => {
     const sign = secondsAhead < 0 ? "" : "+";
@@ -35,7 +34,6 @@ export async function makeSteppedClock(): Promise<SteppedClock> {
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
     },
     set,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

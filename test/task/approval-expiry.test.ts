@@ -1,24 +1,19 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { answer, guardedProject } from "../support/approval-scene.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { signalIfAlive } from "../support/process-watch.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { makeSteppedClock } from "../support/stepped-clock.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const clock = await makeSteppedClock();
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-expiry-"));
+const dataDir = temporaryFolder("expiry");
 const repository = await makeRepository();
 await repository.push({ "app.txt": "one\n" });
 const server = await startServerProcess(dataDir, {}, [], clock.env);
 afterAll(async () => {
   await server.end("SIGKILL");
   signalIfAlive(server.runnerPid(), "SIGKILL");
-  repository.remove();
-  clock.remove();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 test("a request that nobody answers in time cannot be approved any more, and is canceled", async () => {

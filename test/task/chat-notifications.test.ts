@@ -70,7 +70,6 @@ afterAll(async () => {
   await server.stop();
   server.remove();
   services.stop();
-  repository.remove();
 });
 
 const project = () => `/api/projects/${projectId}`;

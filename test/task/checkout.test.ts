@@ -48,7 +48,6 @@ describe("the commit that is checked out", () => {
     const refused = await server.reach((await server.run(projectId, { commit: elsewhere })).id, "failed");
     expect(refused.reason).toContain("no longer reachable from main");
     await server.reach((await server.run(projectId, { commit: elsewhere, ref: "feature" })).id, "success");
-    other.remove();
   });
 
   test("may be a tag; a missing ref is named in the error", async () => {
@@ -98,7 +97,6 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     const commit = await other.push({ "app.txt": "two\n" });
     const task = await server.reach((await server.run(projectId)).id, "success");
     expect(await built(task.id)).toEqual(["two", commit]);
-    other.remove();
   });
 
   test("damaged objects: they are fetched again as soon as they are needed", async () => {
@@ -121,7 +119,6 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
       const task = await server.reach((await server.run(projectId)).id, "success");
       expect(await built(task.id)).toEqual([content, commit]);
     }
-    other.remove();
   });
 
   test("is kept when the host does not answer", async () => {
@@ -137,7 +134,6 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     renameSync(`${other.url}.away`, other.url);
     await server.reach((await server.run(projectId)).id, "success");
     expect(readFileSync(join(cache, "description"), "utf8")).toBe("the same clone");
-    other.remove();
   });
 });
 
@@ -236,7 +232,6 @@ test("a submodule whose address carries the project's server as its user gets no
   for (const sent of asked) expect(atob(sent?.split(" ")[1] ?? "")).not.toContain(credential.token);
   await thief.stop(true);
   git.stop();
-  outer.remove();
 });
 
 describe("submodules", () => {
@@ -255,6 +250,5 @@ describe("submodules", () => {
     expect(await built((await server.reach((await server.run(withThem)).id, "success")).id)).toEqual([
       "inner.txt",
     ]);
-    for (const each of [inner, outer]) each.remove();
   });
 });

@@ -1,6 +1,5 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { steadyClock } from "../../src/clock.ts";
 import { hasControlGroups } from "../../src/runner/process/control-group.ts";
@@ -9,11 +8,11 @@ import { endTree } from "../../src/runner/process/process-tree.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { setUpDeploy, setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { withoutGroups } from "../support/without-groups.ts";
 import { isAlive } from "../support/worker-instance.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-daemon-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("daemon");
 
 const scenes = {
   "of a runner that may create control groups, if there are any": await setUpDeploy(),
@@ -88,7 +87,7 @@ describe.skipIf(!isLinux)("a task", () => {
   test.each(Object.entries(scenes))(
     "%s leaves no daemon of its build behind, also with an empty environment",
     async (_name, { server, repository }) => {
-      const own = mkdtempSync(join(tmpdir(), "slipway-daemon-task-"));
+      const own = temporaryFolder("daemon-task");
       chmodSync(own, 0o777);
       const file = join(own, "pid");
       const id = await server.project(repository.url, { build: daemonise(file) });
@@ -98,7 +97,6 @@ describe.skipIf(!isLinux)("a task", () => {
       expect(textOf(await server.log(task.id))).toContain(
         "processes that the script left in the background were ended",
       );
-      rmSync(own, { recursive: true, force: true });
     },
   );
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
@@ -9,6 +8,7 @@ import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { type Received, receiveNotifications } from "../support/notification-receiver.ts";
 import { signalIfAlive } from "../support/process-watch.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const secret = "hook-secret-of-the-test";
 const signingKey = `whsec_${Buffer.from("a key for outgoing webhooks").toString("base64")}`;
@@ -47,7 +47,7 @@ const answered = () => fetch(`http://127.0.0.1:${port}/`).then((response) => res
 
 beforeAll(async () => {
   repository = await makeRepository();
-  target = mkdtempSync(join(tmpdir(), "slipway-target-"));
+  target = temporaryFolder("target");
   server = await startDeployServer();
   projectId = await server.project(
     repository.url,
@@ -86,9 +86,7 @@ afterAll(async () => {
   server.remove();
   const pid = join(target, "pid");
   if (existsSync(pid)) signalIfAlive(Number(readFileSync(pid, "utf8")), "SIGKILL");
-  rmSync(target, { recursive: true, force: true });
   notifications.stop();
-  repository.remove();
 });
 
 interface DeliveryRow {

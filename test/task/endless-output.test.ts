@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { buildLogStream } from "../../src/runner/log/log-stream.ts";
 import { buildMasker } from "../../src/runner/log/masker.ts";
 import { runProcess } from "../../src/runner/process/process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.each(["", "y", "a line of usual length that a build tool repeats for ever"])(
   "a script that prints %j without end leaves the runner time for its other tasks",
   async (line) => {
-    const folder = mkdtempSync(join(tmpdir(), "slipway-endless-"));
+    const folder = temporaryFolder("endless");
     const stop = join(folder, "stop");
     const log = buildLogStream({
       ...{
@@ -49,7 +49,6 @@ test.each(["", "y", "a line of usual length that a build tool repeats for ever"]
       expect(existsSync(stop)).toBe(true);
     } finally {
       clearInterval(renewing);
-      rmSync(folder, { recursive: true, force: true });
     }
   },
 );

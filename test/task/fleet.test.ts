@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiServer, signInAt, startApiServer } from "../support/api-server.ts";
@@ -11,6 +10,7 @@ import { type GitRepository, makeRepository } from "../support/git-repository.ts
 import { pick } from "../support/length.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const postgres = (await availableDatabases()).find(({ name }) => name === "PostgreSQL");
 const projects = pick(8, 20);
@@ -34,7 +34,7 @@ describe.skipIf(!postgres)("two instances on PostgreSQL with three runners", () 
   beforeAll(async () => {
     if (!postgres) return;
     database = await postgres.make();
-    notes = mkdtempSync(join(tmpdir(), "slipway-notes-"));
+    notes = temporaryFolder("notes");
     mkdirSync(notes, { recursive: true });
     repository = await makeRepository();
     await repository.push({ "app.txt": "one\n" });
@@ -53,9 +53,7 @@ describe.skipIf(!postgres)("two instances on PostgreSQL with three runners", () 
   afterAll(async () => {
     await Promise.all(runners.map((runner) => runner.stop()));
     for (const instance of instances) await instance.stop();
-    repository.remove();
     await database.remove();
-    rmSync(notes, { recursive: true, force: true });
   });
 
   test(`${tasks} tasks over ${projects} projects: each runs exactly once, never two of one project together`, async () => {

@@ -21,7 +21,6 @@ await repository.push({
 await repository.git("update-index", "--add", "--cacheinfo", `160000,${commit},lib`);
 await repository.git("commit", "-q", "-m", "A submodule");
 await repository.git("push", "-q", "origin", "HEAD:refs/pull/1/head", "HEAD:refs/heads/with-submodule");
-other.remove();
 
 const url = `${git.url}/shop.git`;
 const projectId = await server.project(

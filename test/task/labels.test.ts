@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiClient } from "../support/api-server.ts";
+import { setUpProtocol } from "../support/api-setup.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { type RegisterOptions, registerRunner } from "../support/protocol-runner.ts";
-import {
-  type ProtocolScene,
-  sampleScripts,
-  sampleUrl,
-  startProtocolScene,
-} from "../support/protocol-scene.ts";
+import { sampleScripts, sampleUrl } from "../support/protocol-scene.ts";
 
 /** How long a claim waits that must get nothing. A task that is there is handed out at once. */
 const nothingWithinMs = 1500;
 const taskWithinMs = 20_000;
-let scene: ProtocolScene;
-let admin: ApiClient;
 
-beforeAll(async () => {
-  scene = await startProtocolScene({ "webhook.debounceSeconds": 0 });
-  admin = scene.server.admin;
-  // These tests bring their own runners.
-  await admin.expect(200, "PATCH", `/api/runners/${scene.runner.id}`, { disabled: true });
-});
-afterAll(() => scene.server.stop());
+const scene = await setUpProtocol({ "webhook.debounceSeconds": 0 });
+const admin = scene.server.admin;
+// These tests bring their own runners.
+await admin.expect(200, "PATCH", `/api/runners/${scene.runner.id}`, { disabled: true });
 
 /** The id of the task that this runner gets, or null. */
 async function claimedBy(options: RegisterOptions, withinMs = taskWithinMs): Promise<number | null> {

@@ -1,23 +1,19 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startTestRunner } from "../support/test-runner.ts";
 
 const repository = await makeRepository();
 await repository.push({ "app.txt": "one\n" });
-const root = mkdtempSync(join(tmpdir(), "slipway-secrets-"));
+const root = temporaryFolder("secrets");
 const server = startFakeServer();
 const runner = startTestRunner(server.url, root, { concurrency: 1 });
 afterAll(async () => {
   runner.abandon.abort();
   await runner.done;
   server.stop();
-  rmSync(root, { recursive: true, force: true });
-  repository.remove();
 });
 
 const secrets = Object.fromEntries(

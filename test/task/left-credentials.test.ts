@@ -1,22 +1,19 @@
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeSshKey } from "../support/sshd.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** An SSH server that accepts connections and never says a word. */
 const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 const url = `ssh://git@127.0.0.1:${silent.port}/shop.git`;
-const folder = mkdtempSync(join(tmpdir(), "slipway-left-"));
+const folder = temporaryFolder("left");
 const privateKey = readFileSync(await makeSshKey(join(folder, "key")), "utf8");
 const credential = { type: "ssh", privateKey };
 const { server, dataDir, start } = await setUpServerProcess();
-afterAll(() => {
-  silent.stop(true);
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => silent.stop(true));
 
 /** The file of the key that git uses now. */
 async function keyIn(name: string): Promise<string> {

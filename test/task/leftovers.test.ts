@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
@@ -9,16 +8,16 @@ import { runProcess } from "../../src/runner/process/process.ts";
 import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { watchProcesses } from "../support/process-watch.ts";
 import { canMount, makeSmallDisk } from "../support/small-disk.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let root: string;
 let logLines: string[];
 const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-leftovers-"));
+  root = temporaryFolder("leftovers");
   logLines = [];
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("a folder that cannot be removed", () => {
   /** As with files that a container wrote as another user. */

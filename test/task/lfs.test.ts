@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { lfsPointer, serveLfs } from "../support/lfs-server.ts";
 import { installPackages } from "../support/service-install.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startTestRunner } from "../support/test-runner.ts";
 
 const isInstalled = Bun.which("git-lfs") !== null || (await installPackages("git-lfs"));
@@ -62,8 +62,8 @@ describe.skipIf(!isInstalled)("files of Git LFS in a private repository", () => 
 });
 
 test("a runner without git-lfs says which package it needs", async () => {
-  const root = mkdtempSync(join(tmpdir(), "slipway-lfs-"));
-  const path = mkdtempSync(join(tmpdir(), "slipway-path-"));
+  const root = temporaryFolder("lfs");
+  const path = temporaryFolder("path");
   for (const name of ["git", "sh"]) symlinkSync(Bun.which(name) ?? "", join(path, name));
   const fake = startFakeServer();
   const runner = startTestRunner(fake.url, root, { env: { PATH: path } });

@@ -2,14 +2,12 @@ import { expect, test } from "bun:test";
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
@@ -17,6 +15,7 @@ import { ordinary } from "../support/ordinary-user.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The descriptors of this process for files with this name. */
 function openFiles(name: string): string[] {
@@ -40,7 +39,7 @@ function commandOf(pid: string): string {
 }
 
 test("a local runner that ends at its start is started again ever less often, and costs no open files", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  const dataDir = temporaryFolder("task");
   writeFileSync(join(dataDir, "a file"), "");
   const server = await startDeployServer({ "runner.dir": join(dataDir, "a file", "runner") }, dataDir);
   try {
@@ -59,7 +58,7 @@ test("a local runner that ends at its start is started again ever less often, an
 });
 
 test("a local runner that cannot be recorded is ended: no second one takes tasks beside it", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  const dataDir = temporaryFolder("task");
   // In the way of the record.
   mkdirSync(join(dataDir, "runner/local.pid/folder"), { recursive: true });
   const server = await startDeployServer({}, dataDir);
@@ -76,7 +75,7 @@ test("a local runner that cannot be recorded is ended: no second one takes tasks
 });
 
 test("a server that cannot change its data folder closes its connections with 1012 and ends its runner", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  const dataDir = temporaryFolder("task");
   const server = await startServerProcess(
     dataDir,
     { "push-drain-period": "1s" },
@@ -105,7 +104,7 @@ test("a server that cannot change its data folder closes its connections with 10
 });
 
 test("a local runner ends when its data folder was deleted", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-task-"));
+  const dataDir = temporaryFolder("task");
   const server = await startServerProcess(dataDir, {});
   const runner = server.runnerPid();
   await server.end("SIGKILL");

@@ -1,17 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { webhookHeaders } from "../../src/task/notify/outgoing-request.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A notification that no receiver accepts, a server that ends, and the next server on the same data. */
 async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-told-"));
+  const dataDir = temporaryFolder("told");
   let isUp = false;
   const receiver = receiveNotifications(() => (isUp ? 200 : 503));
   const settings = { "runner-enabled": "false" };
@@ -32,7 +30,6 @@ async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
   });
   await next.end("SIGTERM");
   receiver.stop();
-  rmSync(dataDir, { recursive: true, force: true });
   return receiver.received;
 }
 
@@ -55,7 +52,7 @@ test.concurrent("a waiting notification is sent after the server was killed, and
 describe.each(await availableDatabases())("on $name", ({ make }) => {
   test.concurrent("the end of a task is reported although the server is killed as soon as it is known", async () => {
     const database = await make();
-    const dataDir = mkdtempSync(join(tmpdir(), "slipway-ended-"));
+    const dataDir = temporaryFolder("ended");
     const receiver = receiveNotifications();
     const settings = { "runner-enabled": "false" };
     const env = { SLIPWAY_DATABASE_URL: database.url, SLIPWAY_DATA_ENCRYPTION_KEY: "11".repeat(32) };
@@ -84,6 +81,5 @@ describe.each(await availableDatabases())("on $name", ({ make }) => {
     await last.end("SIGTERM");
     receiver.stop();
     await database.remove();
-    rmSync(dataDir, { recursive: true, force: true });
   }, 180_000);
 });

@@ -65,7 +65,6 @@ afterAll(async () => {
   await server.stop();
   host.stop();
   notifications.stop();
-  repository.remove();
 });
 
 describe("the progress of a task on a remote runner", () => {

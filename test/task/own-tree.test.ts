@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The data folder of a first start lies in the program's own folder, and npm puts the program's tools on the PATH. */
 const ownFolder = resolve(import.meta.dir, "../..");
@@ -16,7 +16,7 @@ let state: string;
 let former: string;
 
 beforeAll(async () => {
-  state = mkdtempSync(join(tmpdir(), "slipway-state-"));
+  state = temporaryFolder("state");
   process.env.XDG_STATE_HOME = state;
   process.env.PATH = [ownTools, join(ownFolder, "node_modules/npm/bin/node-gyp-bin"), before.PATH].join(":");
   repository = await makeRepository();
@@ -35,8 +35,6 @@ afterAll(async () => {
   else process.env.XDG_STATE_HOME = before.XDG_STATE_HOME;
   await server.stop();
   server.remove();
-  repository.remove();
-  rmSync(state, { recursive: true, force: true });
 });
 
 test("a script finds neither the package nor the tools of the program, and kept workspaces stay until replaced", async () => {

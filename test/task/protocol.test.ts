@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
+import { setUpProtocol } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
-import {
-  type ProtocolScene,
-  sampleScripts,
-  sampleUrl,
-  startProtocolScene,
-  wireLines,
-} from "../support/protocol-scene.ts";
+import { sampleScripts, sampleUrl, startProtocolScene, wireLines } from "../support/protocol-scene.ts";
 
-let scene: ProtocolScene;
-
-beforeAll(async () => {
-  scene = await startProtocolScene({ "tasks.logMaxBytes": 1000 });
-});
-afterAll(() => scene.server.stop());
+const scene = await setUpProtocol({ "tasks.logMaxBytes": 1000 });
 
 describe("the one instruction", () => {
   test("carries the task, its fencing token and the project's stages, environment and limits", async () => {

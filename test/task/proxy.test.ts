@@ -1,10 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const spellings: Record<string, string>[] = [
   {},
@@ -23,7 +21,7 @@ test.each(spellings)(
         return new Response("", { status: 502 });
       },
     });
-    const dataDir = mkdtempSync(join(tmpdir(), "slipway-proxy-"));
+    const dataDir = temporaryFolder("proxy");
     const address = `http://127.0.0.1:${proxy.port}`;
     const server = await startServerProcess(dataDir, { "webhook-debounce-seconds": "0" }, [], {
       HTTP_PROXY: address,
@@ -50,7 +48,6 @@ test.each(spellings)(
       await server.end("SIGTERM");
       await eventually("the idle runner ends with its server", () => !isAlive(runner));
       await proxy.stop(true);
-      rmSync(dataDir, { recursive: true, force: true });
     }
   },
 );

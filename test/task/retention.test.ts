@@ -1,7 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { expect, test } from "bun:test";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
 import { manualClock } from "../../src/clock.ts";
@@ -10,13 +7,13 @@ import { type ApiClient, adminPassword, signInAt } from "../support/api-server.t
 import { taskSettings } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const dayMs = 86_400_000;
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-retention-"));
+const dataDir = temporaryFolder("retention");
 const clock = manualClock();
 const logLines: string[] = [];
 const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 async function withServer(work: (api: ApiClient, app: App) => Promise<void>): Promise<void> {
   process.env.SLIPWAY_ADMIN_PASSWORD = adminPassword;

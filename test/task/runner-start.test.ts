@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { startFakeServer } from "../support/fake-server.ts";
@@ -24,12 +24,8 @@ async function said(runner: { log(): Promise<string> }, words: string): Promise<
   return found;
 }
 
-describe("a remote runner", () => {
-  let server: ApiServer;
-  beforeAll(async () => {
-    server = await startApiServer();
-  });
-  afterAll(() => server.stop());
+describe("a remote runner", async () => {
+  const server = await setUpApi();
 
   test("logs at its start its server, its name, its labels and how many tasks it runs at once", async () => {
     const { id, token } = await registerRunner(server.url, server.admin, {

@@ -1,15 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { markVariable } from "../../src/runner/process/process-tree.ts";
 import type { RunnerOptions } from "../../src/runner/run/runner.ts";
@@ -17,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startTestRunner, type TestRunner } from "../support/test-runner.ts";
 
 let repository: GitRepository;
@@ -30,9 +21,8 @@ beforeAll(async () => {
   repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" });
 });
-afterAll(() => repository.remove());
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-runner-"));
+  root = temporaryFolder("runner");
   server = startFakeServer();
   runner = startRunner();
 });
@@ -41,7 +31,6 @@ afterEach(async () => {
   runner.abandon.abort();
   await runner.done;
   server.stop();
-  rmSync(root, { recursive: true, force: true });
 });
 
 const finished = () => eventually("the task is finished", () => server.finished.length > 0);

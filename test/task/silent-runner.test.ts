@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ProtocolScene, startProtocolScene, wireLines } from "../support/protocol-scene.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpProtocol } from "../support/api-setup.ts";
+import { wireLines } from "../support/protocol-scene.ts";
 
 /** Longer than a busy machine delays a call. */
 const leaseMs = 5000;
-let scene: ProtocolScene;
 
-beforeAll(async () => {
-  scene = await startProtocolScene({ "tasks.lease": leaseMs });
-});
-afterAll(() => scene.server.stop());
+const scene = await setUpProtocol({ "tasks.lease": leaseMs });
 
 describe("a runner that falls silent", () => {
   test("before deploy was acknowledged: the task is queued once more, and its late calls change nothing", async () => {

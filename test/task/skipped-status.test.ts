@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { afterAll, expect, test } from "bun:test";
+import { startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHook, sha, type TestHook } from "../support/hook.ts";
 import { startStatusService } from "../support/status-services.ts";
 
 const host = startStatusService("gitea");
 const git = { url: host.cloneUrl, ref: "main" };
-let server: ApiServer;
 
-beforeAll(async () => {
-  server = await startApiServer({
-    "tasks.allowInternalNotifications": true,
-    "tasks.allowLocalRepositories": true,
-    "webhook.debounceSeconds": 0,
-  });
+const server = await startApiServer({
+  "tasks.allowInternalNotifications": true,
+  "tasks.allowLocalRepositories": true,
+  "webhook.debounceSeconds": 0,
 });
 afterAll(async () => {
   await server.stop();

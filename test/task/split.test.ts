@@ -1,37 +1,32 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import pino from "pino";
 import { SlipwayPush } from "../../client/slipway-push.ts";
-import { type App, buildApp } from "../../src/app.ts";
+import { buildApp } from "../../src/app.ts";
 import { configOf } from "../../src/config/config-load.ts";
 import type { LiveMessage } from "../../src/task/events/live.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { deployClient } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { type ProtocolRunner, registerRunner } from "../support/protocol-runner.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
 
 const apiKey = "key-between-the-roles";
-let push: App;
-let deploy: ApiServer;
-let runner: ProtocolRunner;
 
-beforeAll(async () => {
-  const port = freePort();
-  deploy = await startApiServer({
-    "deploy.push.url": `http://127.0.0.1:${port}`,
-    "deploy.push.apiKey": apiKey,
-  });
-  const config = configOf({
-    "server.listen": { host: "127.0.0.1", port },
-    "data.dir": deploy.dataDir,
-    "push.verify-uri": `${deploy.url}/api/push/verify`,
-    "push.api-keys": [apiKey],
-    "push.drain-delay": 0,
-    "push.drain-period": 0,
-  });
-  push = await buildApp(config, "push", pino({ level: "silent" }));
-  runner = await registerRunner(deploy.url, deploy.admin, { name: "by hand" });
+const port = freePort();
+const deploy = await startApiServer({
+  "deploy.push.url": `http://127.0.0.1:${port}`,
+  "deploy.push.apiKey": apiKey,
 });
+const config = configOf({
+  "server.listen": { host: "127.0.0.1", port },
+  "data.dir": deploy.dataDir,
+  "push.verify-uri": `${deploy.url}/api/push/verify`,
+  "push.api-keys": [apiKey],
+  "push.drain-delay": 0,
+  "push.drain-period": 0,
+});
+const push = await buildApp(config, "push", pino({ level: "silent" }));
+const runner = await registerRunner(deploy.url, deploy.admin, { name: "by hand" });
 afterAll(async () => {
   await push.stop();
   await deploy.stop();

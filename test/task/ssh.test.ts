@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { serviceUrl } from "../support/services.ts";
 import { makeSshKey, type Sshd, startSshd } from "../support/sshd.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const executable = await serviceUrl("sshd");
 
@@ -17,7 +17,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
   let repository: GitRepository;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "slipway-ssh-"));
+    folder = temporaryFolder("ssh");
     // A folder whose name the shell, ssh and git each parse differently.
     dataDir = join(folder, "Ann's 100% data");
     mkdirSync(dataDir);
@@ -29,8 +29,6 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
   afterAll(async () => {
     await server?.stop();
     await sshd?.stop();
-    repository?.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   async function project(privateKey: string | null): Promise<number> {

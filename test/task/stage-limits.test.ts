@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
-import { type ProtocolScene, startProtocolScene } from "../support/protocol-scene.ts";
+import { setUpProtocol } from "../support/api-setup.ts";
 
 const clock = manualClock(Date.now());
 const tenMinutes = 10 * 60_000;
-let scene: ProtocolScene;
 
-beforeAll(async () => {
-  scene = await startProtocolScene({ "tasks.lease": 86_400_000 }, clock);
-});
-afterAll(() => scene.server.stop());
+const scene = await setUpProtocol({ "tasks.lease": 86_400_000 }, clock);
 
 /** A task whose deploy may take an hour. */
 const claimed = () =>

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
-import { type ProtocolScene, startProtocolScene } from "../support/protocol-scene.ts";
+import { setUpProtocol } from "../support/api-setup.ts";
 
 const leaseMs = 60_000;
 const timeoutMs = 600_000;
 /** Longer than the grace of a stop and the time after which a task is given up. */
 const endMs = 60_000 + 5 * leaseMs;
 let aheadMs = 0;
-let scene: ProtocolScene;
 
-beforeAll(async () => {
-  const clock = { ...systemClock, elapsed: () => performance.now() + aheadMs };
-  scene = await startProtocolScene({ "tasks.lease": leaseMs, "tasks.timeout": timeoutMs }, clock);
-});
+const clock = { ...systemClock, elapsed: () => performance.now() + aheadMs };
+const scene = await setUpProtocol({ "tasks.lease": leaseMs, "tasks.timeout": timeoutMs }, clock);
 beforeEach(() => {
   aheadMs = 0;
 });
-afterAll(() => scene.server.stop());
 
 const beat = async (held: RunTask) => (await scene.runner.call("beat", held, { waitMs: 0 })).body;
 

@@ -1,18 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
+import { adminPassword } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { buildCli } from "../support/cli.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { makeRepository } from "../support/git-repository.ts";
 import { ordinary } from "../support/ordinary-user.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { main } from "../support/program.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** What /proc shows about the start of a process. */
 function startedWith(pid: number): string {
@@ -26,7 +27,7 @@ async function isReadable(pid: number): Promise<boolean> {
 }
 
 test("other processes of the same user cannot read the memory of servers and runners", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "slipway-closed-"));
+  const dataDir = temporaryFolder("closed");
   const flags = ["--data-dir", dataDir, "--server-listen", "127.0.0.1:0", "--push-drain-delay", "0s"];
   const probe = Bun.spawn([...ordinary, "sleep", "60"]);
   const server = Bun.spawn([...ordinary, process.execPath, main, "start", ...flags], {
@@ -47,25 +48,15 @@ test("other processes of the same user cannot read the memory of servers and run
     probe.kill();
     server.kill();
     await server.exited;
-    rmSync(dataDir, { recursive: true, force: true });
   }
 });
 
-describe("a server and its local runner", () => {
+describe("a server and its local runner", async () => {
   const metricsToken = "metrics-token-of-this-test";
   const encryptionKey = Buffer.alloc(32, 7).toString("base64");
-  let dataDir: string;
-  let repository: GitRepository;
-
-  beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), "slipway-secrecy-"));
-    repository = await makeRepository();
-    await repository.push({ "app.txt": "one\n" });
-  });
-  afterAll(() => {
-    repository.remove();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  const dataDir = temporaryFolder("secrecy");
+  const repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
 
   const start = () =>
     startServerProcess(dataDir, { "metrics-token": metricsToken }, [], {
@@ -110,17 +101,9 @@ describe("a server and its local runner", () => {
   });
 });
 
-describe("a runner on another machine", () => {
-  let server: ApiServer;
-  let folder: string;
-  beforeAll(async () => {
-    server = await startApiServer();
-    folder = mkdtempSync(join(tmpdir(), "slipway-token-"));
-  });
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+describe("a runner on another machine", async () => {
+  const server = await setUpApi();
+  const folder = temporaryFolder("token");
 
   type Way = (token: string) => { env?: Record<string, string>; flags?: string[]; stdin?: string };
   const file = (name: string, token: string, mode = 0o600) => {

@@ -55,7 +55,6 @@ afterAll(async () => {
   await server.stop();
   server.remove();
   for (const each of [here, elsewhere, gitea]) each.stop();
-  repository.remove();
 });
 
 describe("a trusted origin", () => {

@@ -1,14 +1,5 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
@@ -17,12 +8,12 @@ import { describeService } from "../../src/runner/process/started-service.ts";
 import { readState } from "../../src/runner/workspace/state.ts";
 import { openWorkspaces, type WorkspacePolicy } from "../../src/runner/workspace/workspace.ts";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-workspaces-"));
+  root = temporaryFolder("workspaces");
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const hourMs = 3_600_000;
 

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { lstat, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createBackupFile } from "../../src/store/maintenance/backup-file.ts";
 import { failureOf } from "../support/failure.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a backup replaces only a regular file: no folder, pipe or device", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "slipway-backup-file-"));
+  const folder = temporaryFolder("backup-file");
   const pipe = join(folder, "pipe");
   expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
   const link = join(folder, "link");
@@ -21,5 +21,4 @@ test("a backup replaces only a regular file: no folder, pipe or device", async (
   expect((await lstat(pipe)).isFIFO()).toBe(true);
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
   expect((await readdir(folder)).toSorted()).toEqual(["link", "pipe"]);
-  await rm(folder, { recursive: true });
 });

@@ -1,15 +1,13 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pino from "pino";
 import { openBuses, queueFaults } from "../../src/app/buses.ts";
 import { steadyClock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { ConfigError, configOf } from "../../src/config/config-load.ts";
 import { buildMetrics } from "../../src/metrics.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "slipway-buses-"));
+const dataDir = temporaryFolder("buses");
 
 function open(settings: Partial<Config>) {
   const context = {

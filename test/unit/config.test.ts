@@ -1,6 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Config, environmentName, flagName, settingKeys } from "../../src/config/config.ts";
 import {
@@ -11,9 +9,9 @@ import {
   loadConfig,
   printConfig,
 } from "../../src/config/config-load.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-config-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("config");
 
 let files = 0;
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stableInstanceId } from "../../src/app/instance-id.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("an instance keeps its id in the data folder", () => {
-  const folder = join(mkdtempSync(join(tmpdir(), "slipway-instance-")), "data");
+  const folder = join(temporaryFolder("instance"), "data");
   const first = stableInstanceId(folder, undefined);
   expect(first).toMatch(/^[0-9a-f]{12}$/);
   expect(stableInstanceId(folder, undefined)).toBe(first);

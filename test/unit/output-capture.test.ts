@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { openCapture } from "../../src/runner/stage/output-capture.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The kernel answers a read of this file with an error. */
 const unreadable = "/sys/class/net/lo/speed";
@@ -10,7 +10,7 @@ const unreadable = "/sys/class/net/lo/speed";
 test.skipIf(!existsSync(unreadable))(
   "output that cannot be read is reported once, and does not end the runner",
   async () => {
-    const root = mkdtempSync(join(tmpdir(), "slipway-capture-"));
+    const root = temporaryFolder("capture");
     let text = "";
     const path = join(root, "service/speed");
     const capture = openCapture([{ path, inside: "/sys" }], () => ({
@@ -25,7 +25,6 @@ test.skipIf(!existsSync(unreadable))(
       expect(text).toMatch(/^\[.*service\/speed could not be read: EINVAL[^\n]*\]\n$/);
     } finally {
       capture.close();
-      rmSync(root, { recursive: true });
     }
   },
 );

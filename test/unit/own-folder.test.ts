@@ -1,18 +1,17 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import pino from "pino";
 import { ownFolderIn, sweepOwnFolders } from "../../src/runner/process/own-folder.ts";
 import { identityOf } from "../../src/runner/process/process-tree.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let parent: string;
 const sweep = () => sweepOwnFolders(parent, pino({ level: "silent" }));
 
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), "slipway-own-"));
+  parent = temporaryFolder("own");
 });
-afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
 function make(name: string): void {
   mkdirSync(join(parent, name, "git-abc123"), { recursive: true });

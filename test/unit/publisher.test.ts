@@ -3,12 +3,7 @@ import pino from "pino";
 import type { Log } from "../../src/bus/log.ts";
 import { manualClock } from "../../src/clock.ts";
 import type { BroadcastMessage } from "../../src/push/message/message.ts";
-import {
-  fingerprintOf,
-  Idempotency,
-  idempotencyDefaults,
-  scopedKey,
-} from "../../src/push/publish/idempotency.ts";
+import { fingerprintOf, Idempotency, scopedKey } from "../../src/push/publish/idempotency.ts";
 import { Publisher } from "../../src/push/publish/publisher.ts";
 
 const request = { targetType: "user" as const, target: "anna", data: "x" };
@@ -77,14 +72,6 @@ test("of two publishes with one key the first record in the log counts, and both
   expect(await publisher.publishOnce(request, orderSeven)).toEqual({ id: "id-1", receivers: null });
 });
 
-test("keys of different callers are different keys", async () => {
-  const { publisher, readAll } = publisherOverSlowLog();
-  const shop = publisher.publishOnce(request, orderSeven);
-  const stock = publisher.publishOnce({ ...request, data: "y" }, { ...orderSeven, caller: "stock" });
-  readAll();
-  expect(await Promise.all([shop, stock])).toMatchObject([{ id: "id-1" }, { id: "id-2" }]);
-});
-
 test("a publish that was not confirmed may be repeated; if it was stored, the repeat is answered with its id", async () => {
   let isConfirmed = false;
   const { publisher, readAll } = publisherOverSlowLog(() => isConfirmed);
@@ -93,15 +80,4 @@ test("a publish that was not confirmed may be repeated; if it was stored, the re
   const again = publisher.publishOnce(request, orderSeven);
   readAll();
   expect(await again).toMatchObject({ id: "id-1" });
-});
-
-test("a key that is used again after its window is a new message", async () => {
-  const { publisher, readAll, clock } = publisherOverSlowLog();
-  const first = publisher.publishOnce(request, orderSeven);
-  readAll();
-  await first;
-  clock.advance(idempotencyDefaults.windowMs);
-  const second = publisher.publishOnce(request, orderSeven);
-  readAll();
-  expect(await second).toMatchObject({ id: "id-2" });
 });

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { manualClock } from "../../src/clock.ts";
-import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { originCheck } from "../../src/push/admission/origin.ts";
-import { TurnGate } from "../../src/push/admission/turn-gate.ts";
 import { largestChannels } from "../../src/push/connections-report.ts";
 import { readBroadcast, readControl } from "../../src/push/message/message.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
@@ -84,21 +81,6 @@ describe("messages on the queue", () => {
   const read = (value: unknown) => readBroadcast({ offset: 3, id: "made", ageMs: 0, value }, rules);
   const place = { offset: 3, ageMs: 0, receivers: 0 };
 
-  test("a bare {targetType,target,data} from another service is accepted", () => {
-    expect(read({ targetType: "user", target: "42", data: "x" })).toEqual({
-      ...place,
-      id: "made",
-      idempotencyKey: undefined,
-      caller: "",
-      ts: 7,
-      targetType: "user",
-      target: "42",
-      data: "x",
-    });
-    expect(read({ targetType: "all", data: "x" })?.target).toBe("");
-    expect(read({ targetType: "all", data: "x", id: 8 })).toMatchObject({ id: "8", idempotencyKey: "id:8" });
-  });
-
   test("other values are not messages", () => {
     const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
     expect(read(good)).toMatchObject({ ...place, id: "i", ts: 1, targetType: "all", target: "", data: "x" });
@@ -163,42 +145,5 @@ describe("the channels in the report of connections", () => {
         expect(largestChannels(all, limit)).toEqual(byName);
       }),
     );
-  });
-});
-
-describe("connect-rate", () => {
-  test("counts per address and second; 0 means no limit", () => {
-    const clock = manualClock();
-    const rate = new ConnectRate(2, clock);
-    expect([rate.allows("a"), rate.allows("a"), rate.allows("a"), rate.allows("b")]).toEqual([
-      true,
-      true,
-      false,
-      true,
-    ]);
-    clock.advance(1000);
-    expect(rate.allows("a")).toBe(true);
-    expect(new ConnectRate(0, clock).allows("a")).toBe(true);
-  });
-});
-
-describe("the turn gate", () => {
-  test("passes a fixed number per turn, in order, and a single caller does not wait", async () => {
-    const gate = new TurnGate(2);
-    const passed: number[] = [];
-    const crowd = Array.from({ length: 5 }, async (_, number) => {
-      await gate.pass();
-      passed.push(number);
-    });
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
-    await Promise.resolve();
-    expect(passed).toEqual([0, 1]);
-    await turn();
-    expect(passed).toEqual([0, 1, 2, 3]);
-    await Promise.all(crowd);
-    expect(passed).toEqual([0, 1, 2, 3, 4]);
-    await turn();
-    await turn();
-    expect(gate.pass()).toBeUndefined();
   });
 });

@@ -1,23 +1,14 @@
 import { expect, test } from "bun:test";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { limitServiceLogs } from "../../src/runner/workspace/service-logs.ts";
 import { eventually } from "../support/eventually.ts";
 import { ordinary } from "../support/ordinary-user.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("the output file of a running service is emptied beyond its limit, and the service writes on", async () => {
-  const root = mkdtempSync(join(tmpdir(), "slipway-service-log-"));
+  const root = temporaryFolder("service-log");
   const scripts = join(root, "work", "project-1", "task-7-1", "scripts");
   mkdirSync(scripts, { recursive: true });
   const file = join(scripts, "start.log");
@@ -45,12 +36,11 @@ test("the output file of a running service is emptied beyond its limit, and the 
     expect(statSync(outside).size).toBe(5000);
   } finally {
     process.kill(-child.pid, "SIGKILL");
-    rmSync(root, { recursive: true, force: true });
   }
 });
 
 test("a folder that a script has made unreadable neither ends the runner nor spares the files of others", () => {
-  const root = mkdtempSync(join(tmpdir(), "slipway-service-log-"));
+  const root = temporaryFolder("service-log");
   const large = ["project-1", "project-3"].map((project) => {
     const scripts = join(root, "work", project, "task-7-1", "scripts");
     mkdirSync(scripts, { recursive: true });
@@ -74,6 +64,5 @@ test("a folder that a script has made unreadable neither ends the runner nor spa
     for (const file of large) expect(statSync(file).size).toBeLessThan(1000);
   } finally {
     for (const folder of closed) chmodSync(folder, 0o700);
-    rmSync(root, { recursive: true, force: true });
   }
 });

@@ -1,6 +1,4 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
@@ -9,15 +7,13 @@ import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts"
 import { SharedLog } from "../../src/workers/supervisor/shared-log.ts";
 import { Switchboard } from "../../src/workers/supervisor/switchboard.ts";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-switchboard-"));
+const folder = temporaryFolder("switchboard");
 const path = join(folder, "workers.sock");
 let switchboard: Switchboard | undefined;
 
-afterAll(() => {
-  switchboard?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => switchboard?.close());
 
 function listen(workers: number): Switchboard {
   const clock = manualClock();

@@ -1,13 +1,13 @@
-import { afterAll, afterEach, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { afterEach, expect, test } from "bun:test";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import { WorkerProcesses } from "../../src/workers/supervisor/worker-processes.ts";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-worker-processes-"));
+const folder = temporaryFolder("worker-processes");
 let processes: WorkerProcesses | undefined;
 
 afterEach(async () => {
@@ -15,7 +15,6 @@ afterEach(async () => {
   processes?.killAll();
   await processes?.ended();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Workers whose program sleeps; `started` lists the attempts to start one. */
 function sleepingWorker() {

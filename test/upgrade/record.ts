@@ -149,7 +149,6 @@ async function record(name: "sqlite" | "postgres", databaseUrl: string | null): 
     },
   });
   await server.end("SIGKILL");
-  repository.remove();
 
   const backup = join(recorded, `${name}.backup`);
   rmSync(backup, { force: true });

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import type { DatabaseName } from "../support/databases.ts";
 import { makePostgres } from "../support/databases.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { backupOf, callerWith, factsOf, recordedDatabases, startOn } from "./recording.ts";
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "slipway-restore-"));
+  folder = temporaryFolder("restore");
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const databases = await recordedDatabases();
 const pairs = databases.flatMap((from) => databases.map((to) => [from, to] as [DatabaseName, DatabaseName]));

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import {
   type Caller,
   callerWith,
@@ -46,7 +45,6 @@ describe.each(await recordedDatabases())("the recorded runner on %s", (name) => 
   });
   afterAll(async () => {
     await server?.stop();
-    repository?.remove();
     await installation?.remove();
   });
   const newTask = async () =>
@@ -77,7 +75,7 @@ describe.each(await recordedDatabases())("the recorded runner on %s", (name) => 
   });
 
   test("deploys with today's server", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "slipway-old-runner-"));
+    const folder = temporaryFolder("old-runner");
     const log = Bun.file(join(folder, "runner.log"));
     const taskId = await newTask();
     const child = Bun.spawn([process.execPath, recordedRunner, "runner", "--data-dir", folder], {
@@ -106,7 +104,6 @@ describe.each(await recordedDatabases())("the recorded runner on %s", (name) => 
     } finally {
       child.kill("SIGKILL");
       await child.exited;
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 });

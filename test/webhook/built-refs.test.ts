@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, hmac, makeHook, sha, tasksOf } from "../support/hook.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 10_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 10_000 });
 
 const every = { events: ["push", "tag", "merge_request"], debounceSeconds: 0 };
 

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { normalized } from "../../src/git-host/delivery/normalized.ts";
 import type { Delivery } from "../../src/model/delivery.ts";
 import { buildBulkReplays } from "../../src/webhook/bulk-replay.ts";
 import { answerOf } from "../../src/webhook/decide/outcome.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 import { sampleDelivery } from "../support/samples.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 100_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 100_000 });
 
 interface Bulk {
   preview: boolean;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { makeRepository } from "../support/git-repository.ts";
-import { deliveriesOf, deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
+import { deliveriesOf, deliveryOf, makeHook } from "../support/hook.ts";
 import { installPackages } from "../support/service-install.ts";
 
 /** Runs the examples of docs/hosts/generic.md. */
@@ -15,13 +15,8 @@ const secret = "a secret of the guide";
 const missing = () => ["curl", "openssl", "jq"].filter((tool) => Bun.which(tool) === null);
 if (missing().length > 0) await installPackages(...missing());
 
-let server: ApiServer;
-let hook: TestHook;
-beforeAll(async () => {
-  server = await startApiServer();
-  hook = await makeHook(server, { secret, debounceSeconds: 0, events: ["push", "tag"] });
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
+const hook = await makeHook(server, { secret, debounceSeconds: 0, events: ["push", "tag"] });
 
 async function shell(code: string): Promise<Record<string, unknown>> {
   const env = { ...process.env, HOOK_URL: await hook.url(), SECRET: secret };
@@ -65,6 +60,5 @@ describe.skipIf(missing().length > 0)("docs/hosts/generic.md", () => {
     expect(await newest()).toMatchObject({ event: "tag", ref: "v1", status: "accepted" });
     await repository.git("push", "-q", "origin", ":refs/tags/v1");
     expect(await newest()).toMatchObject({ event: "tag", ref: "v1", code: "ref_deleted" });
-    repository.remove();
   });
 });

@@ -24,7 +24,6 @@ test("before the first poll that succeeds, a push after a reported one is found,
   // The branch that no delivery named is not built.
   expect((await at.deliveries()).map(({ commit }) => commit)).toEqual([missed, reported]);
   host.stop();
-  repository.remove();
 });
 
 test("a credential that is stored while a poll waits for the host is used at once", async () => {
@@ -60,7 +59,6 @@ test("a credential that is stored while a poll waits for the host is used at onc
   isOver.resolve();
   host.stop(true);
   git.stop();
-  repository.remove();
 });
 
 test("before the first poll that succeeds, a push that was reported for another repository is no base", async () => {
@@ -75,5 +73,4 @@ test("before the first poll that succeeds, a push that was reported for another 
   await at.polled();
   expect(await at.deliveries()).toHaveLength(1);
   host.stop();
-  for (const repository of [first, second]) repository.remove();
 });

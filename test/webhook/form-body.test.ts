@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, hmac, makeHook, sha } from "../support/hook.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 const form = "application/x-www-form-urlencoded";
 const pushTo = (branch: string, message = "fine") => ({

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { setUpHooks } from "../support/api-setup.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
-import { type HookServer, startHookServer } from "../support/hook-server.ts";
 
-describe.each(await availableDatabases())("texts of a sender, on $name", ({ make }) => {
-  let database: TestDatabase;
-  let server: HookServer;
-  beforeAll(async () => {
-    database = await make();
-    server = await startHookServer(await database.open());
-  });
-  afterAll(async () => {
-    await server.stop();
-    await database.remove();
-  });
+describe.each(await availableDatabases())("texts of a sender, on $name", async ({ make }) => {
+  const server = await setUpHooks(make);
 
   /** The task of a delivery of our own format. */
   async function taskOf(payload: object) {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Store } from "../../src/model/store.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { makeSqlite } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
-import { type HookServer, startHookServer } from "../support/hook-server.ts";
+import { startHookServer } from "../support/hook-server.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
 
-let database: TestDatabase;
-let store: Store;
-let server: HookServer;
 /** How many of the next reads fail. */
 let [failingConfigs, failingProjects] = [0, 0];
 
@@ -16,21 +12,19 @@ function failNext(configs: number, projects: number): void {
   [failingConfigs, failingProjects] = [configs, projects];
 }
 
-beforeAll(async () => {
-  database = await makeSqlite();
-  store = await database.open();
-  const away = () => Promise.reject(new Error("connection terminated unexpectedly"));
-  server = await startHookServer({
-    ...store,
-    webhookConfigs: {
-      ...store.webhookConfigs,
-      byKey: (key) => (failingConfigs-- > 0 ? away() : store.webhookConfigs.byKey(key)),
-    },
-    projects: {
-      ...store.projects,
-      byId: (id) => (failingProjects-- > 0 ? away() : store.projects.byId(id)),
-    },
-  });
+const database = await makeSqlite();
+const store = await database.open();
+const away = () => Promise.reject(new Error("connection terminated unexpectedly"));
+const server = await startHookServer({
+  ...store,
+  webhookConfigs: {
+    ...store.webhookConfigs,
+    byKey: (key) => (failingConfigs-- > 0 ? away() : store.webhookConfigs.byKey(key)),
+  },
+  projects: {
+    ...store.projects,
+    byId: (id) => (failingProjects-- > 0 ? away() : store.projects.byId(id)),
+  },
 });
 afterAll(async () => {
   await server.stop();

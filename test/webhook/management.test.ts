@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import type { ApiClient } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveriesOf, deliverTo, deliveryOf, makeHook, sha, type TestHook } from "../support/hook.ts";
 
-let server: ApiServer;
-let admin: ApiClient;
-beforeAll(async () => {
-  server = await startApiServer();
-  admin = server.admin;
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
+const admin = server.admin;
 
 const push = (change: object = {}) => ({
   payload: { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann", ...change },

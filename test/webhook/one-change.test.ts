@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, onTestFinished, test } from "bun:test";
+import { startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { makeHook, sha, tasksOf } from "../support/hook.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 10_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 10_000 });
 
 const stages = { build: { script: "true" }, deploy: { script: "true" } };
 const every = { provider: "gitea", events: ["push", "tag", "merge_request"], debounceSeconds: 0 };

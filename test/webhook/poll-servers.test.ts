@@ -1,6 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
@@ -9,12 +7,12 @@ import { makeRepository } from "../support/git-repository.ts";
 import { deliveriesOf } from "../support/hook.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { serviceUrl } from "../support/services.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const postgres = await serviceUrl("postgres");
 
 describe.skipIf(!postgres)("two servers on one PostgreSQL", () => {
-  const folder = mkdtempSync(join(tmpdir(), "slipway-poll-servers-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("poll-servers");
 
   test("the other server soon polls what a killed one was polling", async () => {
     const database = await makePostgres(postgres ?? "");
@@ -52,7 +50,6 @@ describe.skipIf(!postgres)("two servers on one PostgreSQL", () => {
     expect((await found()).map(({ remote_ip }) => remote_ip)).toEqual(["poll"]);
     await second.end("SIGTERM");
     await host.stop();
-    repository.remove();
     await database.remove();
   });
 });

@@ -1,7 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
@@ -9,6 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { atStart, found, often, scene, type Webhook } from "../support/poll-scene.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("a push that no delivery reported", () => {
   test("while the server was down: it is deployed after the server returns", async () => {
@@ -253,7 +253,7 @@ describe("nothing is built", () => {
   test("by the first poll after a restore", async () => {
     const at = await scene();
     await at.polled();
-    const copy = mkdtempSync(join(tmpdir(), "slipway-copy-"));
+    const copy = temporaryFolder("copy");
     const backup = join(copy, "backup");
     const target = join(copy, "data");
     expect(await buildCli({})(["backup", backup, "--data-dir", at.dataDir])).toMatchObject({ exitCode: 0 });
@@ -269,7 +269,6 @@ describe("nothing is built", () => {
       expect(list.total).toBe(0);
     } finally {
       await restored.stop();
-      rmSync(copy, { recursive: true, force: true });
     }
     await at.start();
     await eventually("the original builds it", async () => (await at.tasks()).length === 1);
@@ -285,7 +284,6 @@ describe("nothing is built", () => {
     expect(await at.tasks()).toEqual([]);
     const commit = await other.push({ a: "2" });
     await found(at, commit);
-    other.remove();
   });
 });
 
@@ -318,6 +316,5 @@ describe("a repository that asks for a credential", () => {
     expect(existsSync(join(at.dataDir, "poll"))).toBe(false);
     await at.start();
     host.stop();
-    bare.remove();
   });
 });

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { deliveriesOf, makeHook, type TestHook, tasksOf } from "../support/hook.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
+import { deliveriesOf, makeHook, tasksOf } from "../support/hook.ts";
 
 const payload = { event: "push", ref: "refs/heads/main" };
 
-let server: ApiServer;
-let hook: TestHook;
-let delivered: unknown;
-beforeAll(async () => {
-  server = await startApiServer();
-  hook = await makeHook(server, { branchFilter: ["release"] });
-  delivered = (await hook.deliver({ payload })).body.deliveryId;
-  await hook.save({ branchFilter: [], enabled: false });
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
+const hook = await makeHook(server, { branchFilter: ["release"] });
+const delivered = (await hook.deliver({ payload })).body.deliveryId;
+await hook.save({ branchFilter: [], enabled: false });
 
 const newest = async () => (await deliveriesOf(server.admin, hook.projectId))[0];
 

@@ -1,29 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
-import {
-  deliveriesOf,
-  deliverTo,
-  deliveryOf,
-  makeHook,
-  sha,
-  type TestHook,
-  tasksOf,
-} from "../support/hook.ts";
-import { type HookServer, startHookServer } from "../support/hook-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi, setUpHooks } from "../support/api-setup.ts";
+import { availableDatabases } from "../support/databases.ts";
+import { deliveriesOf, deliverTo, deliveryOf, makeHook, sha, tasksOf } from "../support/hook.ts";
 
 const push = (ref: string, commit: string) => ({
   payload: { event: "push", ref: `refs/heads/${ref}`, author: "ann", ...(commit && { commit: sha(commit) }) },
 });
 
-describe("a delivery whose task another one took over within the debounce window", () => {
-  let server: ApiServer;
-  let hook: TestHook;
-  beforeAll(async () => {
-    server = await startApiServer();
-    hook = await makeHook(server, { debounceSeconds: 3600 });
-  });
-  afterAll(() => server.stop());
+describe("a delivery whose task another one took over within the debounce window", async () => {
+  const server = await setUpApi();
+  const hook = await makeHook(server, { debounceSeconds: 3600 });
 
   const record = (id: unknown) => deliveryOf(server.admin, id);
   const deliver = async (ref: string, commit: string) =>
@@ -103,17 +89,8 @@ describe("a delivery whose task another one took over within the debounce window
   });
 });
 
-describe.each(await availableDatabases())("on $name", ({ make }) => {
-  let database: TestDatabase;
-  let server: HookServer;
-  beforeAll(async () => {
-    database = await make();
-    server = await startHookServer(await database.open());
-  });
-  afterAll(async () => {
-    await server.stop();
-    await database.remove();
-  });
+describe.each(await availableDatabases())("on $name", async ({ make }) => {
+  const server = await setUpHooks(make);
 
   test("the record that is replaced may be deleted before or after", async () => {
     const { deliveries } = server.store;

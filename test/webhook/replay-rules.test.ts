@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 
 const limit = 2;
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": limit });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": limit });
 
 const tag = (name: string) => ({ payload: { event: "tag", ref: `refs/tags/${name}`, commit: sha(name) } });
 const push = (ref: string) => ({ payload: { event: "push", ref: `refs/heads/${ref}`, commit: sha(ref) } });

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { setUpHooks } from "../support/api-setup.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
-import { type HookServer, startHookServer } from "../support/hook-server.ts";
 
 const clock = manualClock(Date.UTC(2026, 6, 1));
-let database: TestDatabase;
-let server: HookServer;
-beforeAll(async () => {
-  database = await makeSqlite();
-  server = await startHookServer(await database.open(), {}, clock);
-});
-afterAll(async () => {
-  await server.stop();
-  await database.remove();
-});
+const server = await setUpHooks(makeSqlite, {}, clock);
 
 test("a second secret is valid until the millisecond before its end, the first one also after", async () => {
   const secondSecretUntil = new Date(clock.now() + 60_000);

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { proofOf } from "../../src/git-host/git-host.ts";
 import { gitHostOf, gitHosts } from "../../src/git-host/hosts.ts";
 import { isSignedBy, type Proof, type SignedRequest } from "../../src/git-host/proof/proof.ts";
 import { diagnose } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { renderReason } from "../../src/reason/reason.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, hmac, makeHook } from "../support/hook.ts";
 import { proofFixtures } from "../support/host-fixtures.ts";
 
@@ -149,12 +149,8 @@ describe("the diagnosis of a failed signature", () => {
     test(`names ${mistake}`, () => expect(said).toMatch(expected));
 });
 
-describe("raw bytes", () => {
-  let server: ApiServer;
-  beforeAll(async () => {
-    server = await startApiServer();
-  });
-  afterAll(() => server.stop());
+describe("raw bytes", async () => {
+  const server = await setUpApi();
 
   const push = (message: string) =>
     JSON.stringify({

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, makeHook, sha } from "../support/hook.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer();
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
 
 const push = (message: string) => ({
   payload: { event: "push", ref: "refs/heads/main", commit: sha(message), message },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { gitHosts } from "../../src/git-host/hosts.ts";
 import { isSignedBy, type Proof, type SignedRequest } from "../../src/git-host/proof/proof.ts";
@@ -6,7 +6,7 @@ import { diagnose as diagnosed } from "../../src/git-host/signature-doctor.ts";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { renderReason } from "../../src/reason/reason.ts";
 import { standardDigest } from "../../src/standard-webhooks.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveryOf, makeHook, sha } from "../support/hook.ts";
 
 const diagnose = (failed: Parameters<typeof diagnosed>[0]) => renderReason(diagnosed(failed));
@@ -131,12 +131,8 @@ test("a sender that does not match the configuration gets a hint which setting f
   );
 });
 
-describe("through HTTP", () => {
-  let server: ApiServer;
-  beforeAll(async () => {
-    server = await startApiServer();
-  });
-  afterAll(() => server.stop());
+describe("through HTTP", async () => {
+  const server = await setUpApi();
 
   const push = JSON.stringify({
     object_kind: "push",

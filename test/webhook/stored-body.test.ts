@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { storedBodyOf } from "../../src/webhook/decide/stored-body.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
+import { setUpApi } from "../support/api-setup.ts";
+import { deliveryOf, makeHook } from "../support/hook.ts";
 import { pick } from "../support/length.ts";
 
-let server: ApiServer;
-let hook: TestHook;
-beforeAll(async () => {
-  server = await startApiServer();
-  hook = await makeHook(server, { debounceSeconds: 0 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
+const hook = await makeHook(server, { debounceSeconds: 0 });
 
 async function recordOf(delivery: { payload: object } | { body: string }) {
   const { body } = await hook.deliver(delivery);

@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { expect, test } from "bun:test";
+import { setUpHooks } from "../support/api-setup.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
-import { type HookServer, startHookServer } from "../support/hook-server.ts";
 
 const secret = "a secret that nobody may read";
 const payload = { event: "push", ref: "refs/heads/main" };
 
-let database: TestDatabase;
-let server: HookServer;
-beforeAll(async () => {
-  database = await makeSqlite();
-  server = await startHookServer(await database.open());
-});
-afterAll(async () => {
-  await server.stop();
-  await database.remove();
-});
+const server = await setUpHooks(makeSqlite);
 
 test("the header of the secret is not in the record, the listed ones are", async () => {
   const { url } = await server.project({ secret, secretHeader: "X-Door" });

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 
-let server: ApiServer;
-let admin: ApiClient;
-beforeAll(async () => {
-  server = await startApiServer();
-  admin = server.admin;
-});
-afterAll(() => server.stop());
+const server = await setUpApi();
+const admin = server.admin;
 
 const push = (change: object = {}) => ({
   payload: { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann", ...change },

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { describe, expect, test } from "bun:test";
+import { setUpApi } from "../support/api-setup.ts";
 import { deliveriesOf, deliveryOf, makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 
-let server: ApiServer;
-beforeAll(async () => {
-  server = await startApiServer({ "webhook.limitPerMinute": 10_000 });
-});
-afterAll(() => server.stop());
+const server = await setUpApi({ "webhook.limitPerMinute": 10_000 });
 
 const stages = { build: { script: "true" }, deploy: { script: "true" }, start: { script: "true" } };
 const buildOnly = { build: true, deploy: false, start: false };

@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import pino from "pino";
 import { networksOf } from "../../src/http/client-address.ts";
 import { hookRoutes } from "../../src/http/hook-route.ts";
 import { listenOn } from "../../src/http/server.ts";
 import { answerOf } from "../../src/webhook/decide/outcome.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { deliverTo, deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
+import { setUpApi } from "../support/api-setup.ts";
+import { deliverTo, deliveryOf, makeHook } from "../support/hook.ts";
 import { rawRequest } from "../support/raw-http.ts";
 
-let server: ApiServer;
-let hook: TestHook;
-let url: string;
-let path: string;
 const limitBytes = 4096;
 
-beforeAll(async () => {
-  server = await startApiServer({
-    "webhook.maxBodyKB": 4,
-    "server.trustedProxies": ["127.0.0.0/8", "10.0.0.0/8"],
-  });
-  hook = await makeHook(server, { debounceSeconds: 0 });
-  url = await hook.url();
-  path = new URL(url).pathname;
+const server = await setUpApi({
+  "webhook.maxBodyKB": 4,
+  "server.trustedProxies": ["127.0.0.0/8", "10.0.0.0/8"],
 });
-afterAll(() => server.stop());
+const hook = await makeHook(server, { debounceSeconds: 0 });
+const url = await hook.url();
+const path = new URL(url).pathname;
 
 function body(bytes: number): string {
   const bare = JSON.stringify({ event: "push", ref: "main", filler: "" });
