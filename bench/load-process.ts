@@ -10,6 +10,8 @@ export type Order =
   | { type: "holdIssued"; url: string; atOnce: number }
   | { type: "release" }
   | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number; pauseMs: number }
+  /** Publishes one text to all these users, in one request. */
+  | { type: "batch"; url: string; prefix: string; users: number; dataBytes: number }
   | {
       type: "target";
       url: string;

@@ -12,6 +12,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { admissions } from "./admissions.ts";
+import { batches } from "./batch.ts";
 import { type Benchmark, digits } from "./benchmark.ts";
 import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
@@ -33,6 +34,7 @@ import { workerProcesses } from "./workers.ts";
 const benchmarks: Benchmark[] = [
   fanOut,
   targetedPublish,
+  batches,
   workerProcesses,
   admissions,
   connectionCost,

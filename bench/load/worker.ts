@@ -79,6 +79,17 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
     return { count: messages * held.length, failed: failed + closed, seconds };
   },
 
+  async batch({ url, prefix, users, dataBytes }) {
+    const names = Array.from({ length: users }, (_, index) => `${prefix}${index}`);
+    const body = JSON.stringify({ users: names, data: "x".repeat(dataBytes) });
+    const headers = { "content-type": "application/json" };
+    const startedAt = performance.now();
+    const response = await fetch(`${url}/feign/publishBatch`, { method: "POST", headers, body });
+    await response.arrayBuffer();
+    const seconds = (performance.now() - startedAt) / 1000;
+    return { count: users, failed: response.ok ? 0 : users, seconds };
+  },
+
   /** Publishes to one user after the other, as fast as the answers come. */
   async target({ url, requests, atOnce, prefix, users, dataBytes }) {
     const target = new URL(url);
