@@ -155,7 +155,7 @@ const shownFields = [
 async function showDelivery(deliveryId: string, options: RemoteOptions): Promise<void> {
   const path = `/api/webhooks/deliveries/${segment(deliveryId)}`;
   const delivery = await apiRemote(options).get<Row & { trace: TraceStep[]; replays: Row[] }>(path);
-  const replays = delivery.replays.map(({ id, status }) => `${id} (${status})`).join(", ");
+  const replays = delivery.replays.map(({ id, status }) => `${id} (${visible(status)})`).join(", ");
   const known = shownFields.filter((name) => delivery[name]);
   print(options, delivery, () =>
     [

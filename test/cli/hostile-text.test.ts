@@ -23,6 +23,7 @@ const task = {
   stages: [stage],
 };
 const delivery = {
+  replays: [{ id: 2, status: hostile }],
   id: 1,
   created_at: task.createdAt,
   project_name: hostile,
