@@ -89,13 +89,20 @@ describe.each(brokers)("a message that another service writes to $name", (broker
     expect(idsOf(clients[0] as PushClient)).toEqual(idsOf(clients[1] as PushClient));
   });
 
-  test("is skipped when its id or key is malformed", async () => {
+  test("is skipped when its id or key is malformed, or no connection can have its user", async () => {
     const { one, write } = await startPair(broker);
-    for (const wrong of [{ id: {} }, { id: "x".repeat(256) }, { idempotencyKey: 7 }, { idempotencyKey: "" }])
+    const target = "x".repeat(256);
+    for (const wrong of [
+      { id: {} },
+      { id: target },
+      { idempotencyKey: 7 },
+      { idempotencyKey: "" },
+      { target },
+    ])
       await write({ ...wrong, data: "wrong" });
     await eventually(
       "they are counted",
-      async () => (await one.metric("slipway_push_unreadable_total")) === 4,
+      async () => (await one.metric("slipway_push_unreadable_total")) === 5,
     );
   });
 });
