@@ -11,8 +11,8 @@ import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
 import type { WaitOf } from "../task/queue/recent-wait.ts";
 import { version } from "../version.ts";
+import { buildDecider, lockWaitMs } from "../webhook/decide/decide-delivery.ts";
 import { buildHookDirectory } from "../webhook/decide/locate.ts";
-import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { expiredDeliveries } from "../webhook/expired-deliveries.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";
@@ -44,7 +44,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
   const limitPerMinute = config["webhook.limitPerMinute"];
   const counters = buildWebhookMetrics(metrics);
   const hooks = buildHookDirectory({ store, secrets, debounceSeconds });
-  const pipeline = buildPipeline({
+  const decider = buildDecider({
     store,
     hooks,
     clock,
@@ -62,7 +62,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     store,
     secrets,
     hooks,
-    pipeline,
+    decider,
     gitUrlRules: options.gitUrlRules,
     allowInternal: config["tasks.allowInternalNotifications"],
     temp: resolve(config["data.dir"], "poll"),
@@ -76,7 +76,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
   const receiver = buildReceiver({
     store,
     hooks,
-    pipeline,
+    decider,
     clock,
     limitPerMinute,
     maxBodyKB,
@@ -100,8 +100,8 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
       trustedProxies: networksOf(config["server.trustedProxies"]),
     }),
     management,
-    tests: buildTestDeliveries(pipeline, hooks),
-    replays: buildReplays({ store, pipeline, hooks, clock }),
+    tests: buildTestDeliveries(decider, hooks),
+    replays: buildReplays({ store, decider, hooks, clock }),
     samples: buildSamples({
       store,
       management,

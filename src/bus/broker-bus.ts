@@ -7,7 +7,7 @@ import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import type { LogName, MarkerRecord } from "./log.ts";
 import { keepMarking } from "./log-markers.ts";
-import { type SessionEvents, Supervisor } from "./supervisor.ts";
+import { Reconnector, type SessionEvents } from "./reconnector.ts";
 import { TopicRefusals } from "./topic-refusals.ts";
 
 /** A connection to a broker, from "declared and reading" until it breaks. */
@@ -55,13 +55,13 @@ const maxDelayMs = 2_000;
 const maxInFlight = 10_000;
 const maxInFlightBytes = 64 * 1024 * 1024;
 
-/** The bus over a broker: one supervised session, two logs that survive sessions, bounded publishes. */
+/** The bus over a broker: one session at a time, two logs that survive sessions, bounded publishes. */
 export class BrokerBus implements Bus {
   readonly name: string;
   readonly isCluster = true;
   readonly broadcast: BrokerLog;
   readonly control: BrokerLog;
-  readonly #supervisor: Supervisor<BrokerSession>;
+  readonly #reconnector: Reconnector<BrokerSession>;
   readonly #inFlight: InFlight;
   readonly #counters = newBusCounters();
   readonly #refusals: TopicRefusals;
@@ -82,7 +82,7 @@ export class BrokerBus implements Bus {
     this.broadcast = open("broadcast");
     this.control = open("control");
     this.#refusals = new TopicRefusals(log, clock);
-    this.#supervisor = new Supervisor<BrokerSession>({
+    this.#reconnector = new Reconnector<BrokerSession>({
       open: (events) => this.#open(broker, events),
       readyDetail: `reading from ${broker.name}, prefix ${prefix}`,
       log,
@@ -99,12 +99,12 @@ export class BrokerBus implements Bus {
       clock,
       onSilence: () => {
         // A broker that accepts no records of anyone is not gone.
-        if (!this.#supervisor.isPaused(blocked))
-          this.#supervisor.break(new Error("the broker stopped confirming"));
+        if (!this.#reconnector.isPaused(blocked))
+          this.#reconnector.break(new Error("the broker stopped confirming"));
       },
     });
     // A broker that resumes first confirms the earlier messages.
-    this.#supervisor.onStateChange(({ ready }) => ready && this.#inFlight.noteActivity());
+    this.#reconnector.onStateChange(({ ready }) => ready && this.#inFlight.noteActivity());
     if (!metrics) return;
     registerBusMetrics(metrics, {
       counters: this.#counters,
@@ -119,21 +119,21 @@ export class BrokerBus implements Bus {
   }
 
   start(): void {
-    this.#supervisor.start();
+    this.#reconnector.start();
   }
 
   state(): BusState {
-    return this.#supervisor.state();
+    return this.#reconnector.state();
   }
 
   onStateChange(listener: (state: BusState) => void): void {
-    this.#supervisor.onStateChange(listener);
+    this.#reconnector.onStateChange(listener);
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#inFlight.drained();
-    await this.#supervisor.close();
+    await this.#reconnector.close();
     this.#inFlight.stop();
   }
 
@@ -148,8 +148,8 @@ export class BrokerBus implements Bus {
     send: (session: BrokerSession, body: string) => Promise<void>,
   ): Promise<void> {
     try {
-      const session = this.#supervisor.session();
-      if (!session || this.#isClosing) throw queueUnavailable(this.#supervisor.state().detail);
+      const session = this.#reconnector.session();
+      if (!session || this.#isClosing) throw queueUnavailable(this.#reconnector.state().detail);
       const refusal = this.#refusals.of(to);
       if (refusal) throw refusal;
       const body = JSON.stringify(value);
@@ -181,7 +181,7 @@ export class BrokerBus implements Bus {
         log,
         events,
         send: (marker) => this.#sendMarker(session, log.name, marker),
-        isBlocked: () => this.#supervisor.isPaused(blocked),
+        isBlocked: () => this.#reconnector.isPaused(blocked),
       });
     return session;
   }

@@ -2,7 +2,7 @@ import { pause } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { BrokerLog } from "./broker-log.ts";
 import type { MarkerRecord } from "./log.ts";
-import type { SessionEvents } from "./supervisor.ts";
+import type { SessionEvents } from "./reconnector.ts";
 
 const intervalMs = 5_000;
 /** Twice this time without any record, and the log counts as deaf. Twice, because this process may have been suspended once. */

@@ -7,11 +7,11 @@ import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.
 import type { Store } from "../model/store.ts";
 import { inOrder, newReason } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
+import { type Decider, notEnabled } from "./decide/decide-delivery.ts";
 import { newDelivery, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
 import { type Hook, type HookDirectory, projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
-import { notEnabled, type Pipeline } from "./decide/pipeline.ts";
 
 export interface Replays {
   /**
@@ -25,12 +25,12 @@ export interface Replays {
 
 export interface ReplaysOptions {
   store: Store;
-  pipeline: Pipeline;
+  decider: Decider;
   hooks: HookDirectory;
   clock: Clock;
 }
 
-export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
+export function buildReplays({ store, decider, hooks, clock }: ReplaysOptions): Replays {
   async function replay(delivery: Delivery, force: boolean, username: string): Promise<Answer> {
     const wasJudged = force || !refusedUnjudged.includes(delivery.code);
     const answer = await replayAs(
@@ -57,7 +57,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     const hook = await hookOf(delivery);
     const kind = { ...deliveryKinds.judgedReplay, task: false };
     const { code, reason } = hook.config.enabled
-      ? (await pipeline.preview(hook, event, kind)).outcome
+      ? (await decider.preview(hook, event, kind)).outcome
       : notEnabled(traceOn([]));
     return { status: outcomes[code].status, code, reason };
   }
@@ -81,7 +81,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       replayOf: delivery.id,
       pushedAt: delivery.created_at,
     });
-    return pipeline.decide(hook, replayed);
+    return decider.decide(hook, replayed);
   }
 
   return {

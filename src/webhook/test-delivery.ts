@@ -6,11 +6,11 @@ import type { DeliveryCode, DeliveryStatus, NormalizedEvent, TraceStep } from ".
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { Reason } from "../reason/reason.ts";
+import type { Decider } from "./decide/decide-delivery.ts";
 import { newDelivery } from "./decide/delivery.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { type HookDirectory, projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
-import type { Pipeline } from "./decide/pipeline.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
 
 /** A sample delivery: a host's payload with its headers, or the fields of our own format. */
@@ -33,13 +33,13 @@ export interface DryRun {
   trace: TraceStep[];
 }
 
-export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
+export function buildTestDeliveries(decider: Decider, hooks: HookDirectory) {
   return {
     /** Only the decision: nothing is recorded or created. */
     async dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun> {
       const sample = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
-      const { event, outcome, trace } = await pipeline.preview(hook, sample.event, deliveryKinds.dryRun);
+      const { event, outcome, trace } = await decider.preview(hook, sample.event, deliveryKinds.dryRun);
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
       return { dryRun: true, decision, normalized: event, trace };
     },
@@ -55,7 +55,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
       const event = { ...sample, sentBy: [author] };
       const hook = hooks.hookOf(config, project);
       const body = storedBodyOf(text, payload, hook.secrets().accepted(now.getTime()));
-      return pipeline.decide(hook, newDelivery(deliveryKinds.test, now, { ...projectOf(hook), event, body }));
+      return decider.decide(hook, newDelivery(deliveryKinds.test, now, { ...projectOf(hook), event, body }));
     },
   };
 }

@@ -113,7 +113,7 @@ function clientSettings(options: KafkaOptions) {
     connectTimeout: connectTimeoutMs,
     requestTimeout: requestTimeoutMs,
     timeout: requestTimeoutMs,
-    // The supervisor retries with new clients; retries of the library would hide an outage from it.
+    // The reconnector retries with new clients; retries of the library would hide an outage from it.
     retries: 0,
     ...(address.isTls
       ? { tls: options.tlsCa === undefined ? {} : { ca: options.tlsCa }, tlsServerName: true }

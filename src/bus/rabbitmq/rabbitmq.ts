@@ -20,7 +20,7 @@ const frameMaxBytes = 128 * 1024;
 
 /**
  * A log is a stream that is bound to a durable fanout exchange of the same name. Every session has new connections, because
- * the supervisor alone decides when to reconnect. Reading has its own connection: RabbitMQ reads nothing from a publishing
+ * the reconnector alone decides when to reconnect. Reading has its own connection: RabbitMQ reads nothing from a publishing
  * connection that it blocks, not even acknowledgements.
  */
 export function rabbitmqBroker(settings: RabbitmqOptions): Broker {

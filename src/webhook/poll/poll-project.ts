@@ -6,12 +6,12 @@ import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { Decider } from "../decide/decide-delivery.ts";
 import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters } from "../decide/filters.ts";
 import { type Hook, type HookDirectory, projectOf } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
-import type { Pipeline } from "../decide/pipeline.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
 import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
@@ -20,7 +20,7 @@ export interface PollOptions {
   store: Store;
   secrets: Secrets;
   hooks: HookDirectory;
-  pipeline: Pipeline;
+  decider: Decider;
   gitUrlRules: GitUrlRules;
   /** As for notifications: tasks.allowInternalNotifications. */
   allowInternal: boolean;
@@ -108,7 +108,7 @@ async function deliver(
   hook: Hook,
   remote: Remote,
   { ref, tip, before }: Comparison["pushed"][number],
-  { store, pipeline }: PollOptions,
+  { store, decider }: PollOptions,
 ): Promise<FoundTip | null> {
   const earlier = before !== null && isCommit(before) ? before : null;
   // The ref may have moved since the list: then this is the newer commit.
@@ -127,7 +127,7 @@ async function deliver(
   const value = `${ref} ${fetched.commit}`;
   const detail = newReason("polled", { before: before ?? "nothing" });
   traceOn(delivery.trace).add("poll", "pass", value, tip.commit, detail);
-  const { body } = await pipeline.decide(hook, delivery);
+  const { body } = await decider.decide(hook, delivery);
   if (isRefused(body)) throw new RemoteError(newReason("poll_not_delivered", { ref, why: body.reason }));
   return null;
 }

@@ -5,6 +5,7 @@ import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
+import { type Decider, notEnabled, type ReadAgain } from "../decide/decide-delivery.ts";
 import {
   type DeliveryRequest,
   newDelivery,
@@ -16,7 +17,6 @@ import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { type Hook, type HookDirectory, located } from "../decide/locate.ts";
 import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import { parse } from "../decide/parse.ts";
-import { notEnabled, type Pipeline, type ReadAgain } from "../decide/pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
 import { withBoundedEvent } from "../decide/record.ts";
 import { diagnosisOf, isVerified, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
@@ -31,7 +31,7 @@ export interface Receiver {
 export interface ReceiverOptions {
   store: Store;
   hooks: HookDirectory;
-  pipeline: Pipeline;
+  decider: Decider;
   clock: Clock;
   limitPerMinute: number;
   maxBodyKB: number;
@@ -40,7 +40,7 @@ export interface ReceiverOptions {
 
 /** Receives live deliveries: checks endpoint, size, rate and signature. Verified ones are decided under the project's lock. */
 export function buildReceiver(options: ReceiverOptions): Receiver {
-  const { store, hooks, pipeline, clock, limitPerMinute } = options;
+  const { store, hooks, decider, clock, limitPerMinute } = options;
   const rates = buildProjectRates(limitPerMinute);
   /** Per address, so that guessing secrets does not use up the project's rate. */
   const failedSignatures = new SlidingWindow<string>(limitPerMinute);
@@ -60,8 +60,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       delivery = located(hook, request, delivery);
       return await receiveFor(hook, request, delivery);
     } catch (error) {
-      if (delivery.projectId !== 0) return pipeline.fail(delivery, error);
-      return pipeline.fail(await ownedDelivery(request, delivery), error);
+      if (delivery.projectId !== 0) return decider.fail(delivery, error);
+      return decider.fail(await ownedDelivery(request, delivery), error);
     }
   }
 
@@ -132,7 +132,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const readAgain = (hook: Hook | null) => {
       if (hook === null) return refuseUnknown(request, delivery);
       if (isVerifiedBy(hook)) return readBy(hook);
-      return pipeline.refuse(delivery, signatureInvalid(hook, diagnosisOf(hook, signed, nowMs), trace));
+      return decider.refuse(delivery, signatureInvalid(hook, diagnosisOf(hook, signed, nowMs), trace));
     };
     if (waitMs === null && isVerifiedBy(cached)) {
       const read = readBy(cached);
@@ -169,7 +169,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null) trace.add("signature", "skipped", "", "", newReason("unsigned"));
     else trace.add("signature", "pass", "", hook.config.provider, newReason("signature_ok"));
-    const answer = await pipeline.decide(hook, delivery, readAgain);
+    const answer = await decider.decide(hook, delivery, readAgain);
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }
@@ -227,7 +227,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     try {
       const origin = originOf(request, delivery.projectId, proof);
       const id = await floods.record(origin, clock.elapsed(), async () => {
-        own = await pipeline.refuse(delivery, outcome);
+        own = await decider.refuse(delivery, outcome);
         if (own.body.deliveryId === 0) throw new Error("not recorded");
         return own.body.deliveryId;
       });

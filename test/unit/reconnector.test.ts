@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import pino from "pino";
 import type { BusState } from "../../src/bus/bus.ts";
-import { type SessionEvents, Supervisor } from "../../src/bus/supervisor.ts";
+import { Reconnector, type SessionEvents } from "../../src/bus/reconnector.ts";
 import { manualClock } from "../../src/clock.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Opening = (events: SessionEvents) => Promise<{ close(): Promise<void> }>;
 
-function supervise(open: Opening, more: { openTimeoutMs?: number } = {}) {
+function reconnecting(open: Opening, more: { openTimeoutMs?: number } = {}) {
   const states: BusState[] = [];
   const lines: string[] = [];
   const clock = manualClock();
-  const supervisor = new Supervisor({
+  const reconnector = new Reconnector({
     open,
     readyDetail: "consuming",
     log: pino({ level: "info", base: null, timestamp: false }, { write: (line) => void lines.push(line) }),
@@ -22,113 +22,113 @@ function supervise(open: Opening, more: { openTimeoutMs?: number } = {}) {
     maxDelayMs: 4,
     ...more,
   });
-  supervisor.onStateChange((state) => states.push(state));
-  supervisor.start();
-  return { supervisor, states, lines, clock };
+  reconnector.onStateChange((state) => states.push(state));
+  reconnector.start();
+  return { reconnector, states, lines, clock };
 }
 
 const session = () => ({ close: async () => {} });
 
 test("it keeps trying, and logs an outage once", async () => {
   let attempts = 0;
-  const { supervisor, states, lines } = supervise(async () => {
+  const { reconnector, states, lines } = reconnecting(async () => {
     attempts += 1;
     if (attempts < 20) throw new Error("connection refused");
     return session();
   });
-  await eventually("it is ready", () => supervisor.state().ready);
+  await eventually("it is ready", () => reconnector.state().ready);
   expect(attempts).toBe(20);
   expect(states[0]?.detail).toBe("connection refused, next try in 0.0 s");
   expect(lines.map((line) => JSON.parse(line).level)).toEqual([40, 30]);
-  await supervisor.close();
+  await reconnector.close();
 });
 
 test("a broken session is replaced, and later events of the old one are ignored", async () => {
   const sessions: SessionEvents[] = [];
-  const { supervisor } = supervise(async (events) => {
+  const { reconnector } = reconnecting(async (events) => {
     sessions.push(events);
     return session();
   });
-  await eventually("it is ready", () => supervisor.state().ready);
+  await eventually("it is ready", () => reconnector.state().ready);
   sessions[0]?.broken(new Error("connection lost"));
-  await eventually("a second one is open", () => sessions.length === 2 && supervisor.state().ready);
+  await eventually("a second one is open", () => sessions.length === 2 && reconnector.state().ready);
   sessions[0]?.paused("blocked", "of the past");
   sessions[0]?.broken(new Error("of the past"));
-  expect(supervisor.state()).toEqual({ ready: true, detail: "consuming" });
-  await supervisor.close();
+  expect(reconnector.state()).toEqual({ ready: true, detail: "consuming" });
+  await reconnector.close();
 });
 
 test("a paused session is open but not ready", async () => {
   let events: SessionEvents | undefined;
-  const { supervisor } = supervise(async (given) => {
+  const { reconnector } = reconnecting(async (given) => {
     events = given;
     given.paused("backlog", "catching up");
     return session();
   });
-  await eventually("it says why", () => supervisor.state().detail === "catching up");
-  expect(supervisor.session()).toBeUndefined();
+  await eventually("it says why", () => reconnector.state().detail === "catching up");
+  expect(reconnector.session()).toBeUndefined();
   events?.resumed("backlog");
-  expect(supervisor.state().ready).toBe(true);
-  await supervisor.close();
-  expect(supervisor.state()).toEqual({ ready: false, detail: "closed" });
+  expect(reconnector.state().ready).toBe(true);
+  await reconnector.close();
+  expect(reconnector.state()).toEqual({ ready: false, detail: "closed" });
 });
 
 test("a session that is paused for two reasons is ready when both are resolved", async () => {
   let events: SessionEvents | undefined;
-  const { supervisor } = supervise(async (given) => {
+  const { reconnector } = reconnecting(async (given) => {
     events = given;
     given.paused("backlog", "catching up");
     return session();
   });
-  await eventually("it says why", () => supervisor.state().detail === "catching up");
+  await eventually("it says why", () => reconnector.state().detail === "catching up");
   events?.paused("blocked", "it accepts no messages");
   events?.resumed("backlog");
-  expect(supervisor.state()).toEqual({ ready: false, detail: "it accepts no messages" });
+  expect(reconnector.state()).toEqual({ ready: false, detail: "it accepts no messages" });
   events?.resumed("backlog");
-  expect(supervisor.state().ready).toBe(false);
+  expect(reconnector.state().ready).toBe(false);
   events?.resumed("blocked");
-  expect(supervisor.state().ready).toBe(true);
-  await supervisor.close();
+  expect(reconnector.state().ready).toBe(true);
+  await reconnector.close();
 });
 
 test("the newest pause is shown", async () => {
   let events: SessionEvents | undefined;
-  const { supervisor } = supervise(async (given) => {
+  const { reconnector } = reconnecting(async (given) => {
     events = given;
     given.paused("first", "waiting for the first message");
     return session();
   });
-  await eventually("it says why", () => supervisor.state().detail === "waiting for the first message");
+  await eventually("it says why", () => reconnector.state().detail === "waiting for the first message");
   events?.paused("blocked", "it accepts no messages");
-  expect(supervisor.state().detail).toBe("it accepts no messages");
+  expect(reconnector.state().detail).toBe("it accepts no messages");
   events?.paused("first", "still waiting for the first message");
-  expect(supervisor.state().detail).toBe("still waiting for the first message");
-  await supervisor.close();
+  expect(reconnector.state().detail).toBe("still waiting for the first message");
+  await reconnector.close();
 });
 
 test("a session that only cannot publish is receiving", async () => {
   let events: SessionEvents | undefined;
-  const { supervisor, states } = supervise(async (given) => {
+  const { reconnector, states } = reconnecting(async (given) => {
     events = given;
     given.paused("backlog", "catching up");
     given.paused("first", "waiting for the first message", "unknown");
     return session();
   });
-  await eventually("it says why", () => supervisor.state().detail === "waiting for the first message");
+  await eventually("it says why", () => reconnector.state().detail === "waiting for the first message");
   events?.paused("blocked", "it accepts no messages", "publishing");
-  expect(supervisor.state().isReceiving).not.toBe(true);
+  expect(reconnector.state().isReceiving).not.toBe(true);
   events?.resumed("backlog");
-  expect(supervisor.state()).toEqual({ ready: false, isReceiving: true, detail: "it accepts no messages" });
+  expect(reconnector.state()).toEqual({ ready: false, isReceiving: true, detail: "it accepts no messages" });
   expect(states.at(-1)?.isReceiving).toBe(true);
-  expect(supervisor.session()).toBeUndefined();
+  expect(reconnector.session()).toBeUndefined();
   events?.resumed("blocked");
-  expect(supervisor.state()).toEqual({ ready: false, detail: "waiting for the first message" });
-  await supervisor.close();
+  expect(reconnector.state()).toEqual({ ready: false, detail: "waiting for the first message" });
+  await reconnector.close();
 });
 
 test("an open that never ends is aborted by its signal", async () => {
   const signals: AbortSignal[] = [];
-  const { supervisor } = supervise(
+  const { reconnector } = reconnecting(
     ({ signal }) => {
       signals.push(signal);
       return new Promise(() => {});
@@ -137,17 +137,17 @@ test("an open that never ends is aborted by its signal", async () => {
   );
   await eventually("it was tried twice", () => signals.length >= 2);
   expect(signals[0]?.aborted).toBe(true);
-  await supervisor.close();
+  await reconnector.close();
   expect(signals.at(-1)?.aborted).toBe(true);
 });
 
 test("the reason contains the outermost and the innermost error", async () => {
   const refused = new Error("Connection to host:9092 failed.", { cause: new Error("ECONNREFUSED") });
-  const { supervisor } = supervise(() =>
+  const { reconnector } = reconnecting(() =>
     Promise.reject(new AggregateError([refused], "metadata failed 1 times.")),
   );
   await eventually("it says why", () =>
-    supervisor.state().detail.startsWith("metadata failed 1 times: ECONNREFUSED, next try in"),
+    reconnector.state().detail.startsWith("metadata failed 1 times: ECONNREFUSED, next try in"),
   );
-  await supervisor.close();
+  await reconnector.close();
 });

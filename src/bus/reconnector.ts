@@ -6,7 +6,7 @@ import { reasonOf } from "./failure-reason.ts";
 /** What does not work during a pause. `unknown`: nothing may be wrong, but publishing is not proven yet. */
 export type PauseScope = "all" | "publishing" | "unknown";
 
-/** What a session reports to its supervisor. Calls after the session has ended are ignored. */
+/** What a session reports to its reconnector. Calls after the session has ended are ignored. */
 export interface SessionEvents {
   /** The session is over; a new one is opened. */
   broken(reason: unknown): void;
@@ -26,7 +26,7 @@ interface Closeable {
   close(): Promise<void>;
 }
 
-export interface SupervisorOptions<Session extends Closeable> {
+export interface ReconnectorOptions<Session extends Closeable> {
   /** Connects, declares and consumes. Cleans up after itself when it fails or when the signal is aborted. */
   open(events: SessionEvents): Promise<Session>;
   readyDetail: string;
@@ -43,8 +43,8 @@ const stableMs = 5_000;
 const logAgainMs = 60_000;
 
 /** Keeps a session open: opens it, waits until it breaks, backs off with jitter, and opens the next. */
-export class Supervisor<Session extends Closeable> {
-  readonly #options: SupervisorOptions<Session>;
+export class Reconnector<Session extends Closeable> {
+  readonly #options: ReconnectorOptions<Session>;
   readonly #listeners: ((state: BusState) => void)[] = [];
   #state: BusState = { ready: false, detail: "not started" };
   #session: Session | undefined;
@@ -56,7 +56,7 @@ export class Supervisor<Session extends Closeable> {
   #loop: Promise<void> | undefined;
   #loggedFailureAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: SupervisorOptions<Session>) {
+  constructor(options: ReconnectorOptions<Session>) {
     this.#options = options;
     this.#backoff = buildBackoff(options.minDelayMs, options.maxDelayMs, options.random);
   }

@@ -32,7 +32,7 @@ export interface Preview {
   trace: FilteredDelivery["trace"];
 }
 
-export interface Pipeline {
+export interface Decider {
   /**
    * Decides under the project's lock, records, and notifies when the record is on disk. Never throws. Without `readAgain`,
    * the delivery does not depend on the hook.
@@ -44,7 +44,7 @@ export interface Pipeline {
   fail(delivery: PendingDelivery, error: unknown): Promise<Answer>;
 }
 
-export interface PipelineOptions {
+export interface DeciderOptions {
   store: Store;
   hooks: HookDirectory;
   clock: Clock;
@@ -64,8 +64,8 @@ export const lockWaitMs = 5_000;
 /** A delivery is decided again if its hook was changed meanwhile. */
 const maxAttempts = 3;
 
-/** The sequence of steps that all kinds of deliveries go through, from the filters to the record. */
-export function buildPipeline(options: PipelineOptions): Pipeline {
+/** Decides about deliveries: the steps that all kinds of them go through, from the filters to the record. */
+export function buildDecider(options: DeciderOptions): Decider {
   const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
   const places = buildQueuePlaces();
 
