@@ -166,7 +166,8 @@ async function reportConnections(
       ? await instance.connections(userId)
       : connectionsReport(gateway, userId);
   if (mayActForConsole) return succeed(report);
-  return succeed({ ...report, channels: report.channels.filter(({ name }) => !isConsoleChannel(name)) });
+  const { console: _, ...shown } = report;
+  return succeed({ ...shown, channels: report.channels.filter(({ name }) => !isConsoleChannel(name)) });
 }
 
 function isAboutCluster(request: Request): boolean {
