@@ -35,7 +35,7 @@ type AnyDatabase = Kysely<Record<string, StoredRow & { id: number }>>;
 
 export function table<M, T extends TableName>(name: T, fields: Fields<M>): Table<M, T> {
   const shape = rowShape<M, T>(fields);
-  const dbOf = ({ db }: Scope) => db as unknown as AnyDatabase;
+  const dbOf = ({ db }: Pick<Scope, "db">) => db as unknown as AnyDatabase;
   const selects = new Map<string, FixedQuery<StoredRow, object>>();
   /** A query that is built once for each list of columns. */
   const select = (scope: Scope, match: Match<M>, isHeld: boolean) => {
@@ -45,7 +45,7 @@ export function table<M, T extends TableName>(name: T, fields: Fields<M>): Table
     const known =
       selects.get(key) ??
       fixedQuery<StoredRow, object>(columns, (db, values, { hasRowLocks }) => {
-        let found = dbOf({ ...scope, db })
+        let found = dbOf({ db })
           .selectFrom(name as string)
           .selectAll();
         for (const column of columns) found = found.where(column, "=", values[column] as never);
