@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { currentProgram } from "../../src/launch/built-program.ts";
 import { freshPrefix } from "../support/buses.ts";
@@ -11,14 +11,11 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const builder = join(import.meta.dir, "../../scripts/build-program.ts");
 const dataDir = temporaryFolder("built-server");
 const brokers = { kafka: await serviceUrl("kafka"), amqp: await serviceUrl("amqp") };
-let program = "";
 
-beforeAll(() => {
-  const built = Bun.spawnSync([process.execPath, builder]);
-  expect(built.stderr.toString()).toBe("");
-  program = currentProgram() ?? "";
-  expect(program).not.toBe("");
-});
+const built = Bun.spawnSync([process.execPath, builder]);
+expect(built.stderr.toString()).toBe("");
+const program = currentProgram() ?? "";
+expect(program).not.toBe("");
 
 describe("the built program", () => {
   test("serves the API from SQLite, and its runner runs a task", async () => {

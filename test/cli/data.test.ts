@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../../src/model/store.ts";
@@ -9,10 +9,7 @@ import { sampleProject } from "../support/samples.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const slipway = buildCli({});
-let folder: string;
-beforeAll(async () => {
-  folder = temporaryFolder("data");
-});
+const folder = temporaryFolder("data");
 
 /** Data of a server: a database with a project and its secret, and the key file. */
 async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {

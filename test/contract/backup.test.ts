@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { lstat, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -22,10 +22,7 @@ const pairs = databases.flatMap((from) =>
   databases.map((to) => ({ from, to, title: `${from.name} to ${to.name}` })),
 );
 
-let folder: string;
-beforeAll(async () => {
-  folder = temporaryFolder("backup");
-});
+const folder = temporaryFolder("backup");
 
 const fileIn = () => join(folder, `${crypto.randomUUID()}.backup`);
 const backUpOf = async (database: TestDatabase, path = fileIn()) => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { LogLine, Task, TaskClaim } from "../../src/model/task.ts";
@@ -12,12 +12,9 @@ const later = new Date(sampleTime.getTime() + 60_000);
 describe.each(await availableDatabases())("tasks on $name", async ({ make }) => {
   const { database, store } = await setUpStore(make);
 
-  let runnerId = 0;
-  beforeAll(async () => {
-    runnerId = await addRunner("any", { concurrency: 100 });
-  });
   const addRunner = async (name: string, change: Partial<Runner> = {}) =>
     (await store.runners.create(sampleRunner(name, change))).id;
+  const runnerId = await addRunner("any", { concurrency: 100 });
   const addProject = async (labels: string[] = []) =>
     (await store.projects.create(sampleProject({ labels }))).id;
   const claimWith = (change: Partial<TaskClaim> = {}): Promise<Task | null> =>

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -8,10 +8,7 @@ import { fuzz, mutatedText } from "../support/fuzz.ts";
 import { nastyText } from "../support/schema-values.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = temporaryFolder("fuzz");
-});
+const folder = temporaryFolder("fuzz");
 
 /** A settings file with known keys and arbitrary values. */
 const structured = fc

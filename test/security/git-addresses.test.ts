@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { afterAll, describe, expect, test } from "bun:test";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { checkAddress } from "../../src/git/checked-address.ts";
 import { openGitEnvironment } from "../../src/git/git-environment.ts";
@@ -12,18 +12,14 @@ import { makeRepository } from "../support/git-repository.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** An internal service that counts who connects. */
-let internal: Server;
-let port = 0;
 let connections = 0;
-beforeAll(async () => {
-  internal = createServer((socket) => {
-    connections++;
-    socket.on("error", () => {});
-    socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
-  });
-  await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
-  port = (internal.address() as AddressInfo).port;
+const internal = createServer((socket) => {
+  connections++;
+  socket.on("error", () => {});
+  socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 });
+await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
+const port = (internal.address() as AddressInfo).port;
 afterAll(() => void internal.close());
 
 async function problemOf(server: ApiServer, url: string): Promise<string> {

@@ -1,14 +1,11 @@
-import { beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { banner } from "../../src/cli/banner.ts";
 import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-let dataDir: string;
-beforeAll(() => {
-  dataDir = temporaryFolder("isolation");
-});
+const dataDir = temporaryFolder("isolation");
 
 /** Starts on the same data each time, runs `work` and returns what the start printed. */
 async function started(work: (server: ApiServer) => Promise<unknown> = async () => {}): Promise<string> {

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { eventually } from "../support/eventually.ts";
 import { makeHook } from "../support/hook.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { startServerProcess } from "../support/server-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const dataDir = temporaryFolder("bodies");
-let server: ServerProcess;
-beforeAll(async () => {
-  server = await startServerProcess(dataDir, { "runner-enabled": "false" });
-});
+const server = await startServerProcess(dataDir, { "runner-enabled": "false" });
 afterAll(() => server.end("SIGTERM"));
 
 const residentMB = () => {

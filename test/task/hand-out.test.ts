@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
-import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
 import { renderReason } from "../../src/reason/reason.ts";
@@ -11,18 +10,12 @@ import { buildSecrets } from "../../src/secrets.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
 import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleTask } from "../support/samples.ts";
 
-let database: TestDatabase;
-let store: Store;
-let runner: Runner;
-
-beforeAll(async () => {
-  database = await makeSqlite();
-  store = await database.open();
-  runner = await store.runners.create(sampleRunner("a runner"));
-});
+const database = await makeSqlite();
+const store = await database.open();
+const runner = await store.runners.create(sampleRunner("a runner"));
 afterAll(() => database.remove());
 
 const request = {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import type { AddedCall } from "../../src/model/outgoing-call.ts";
 import type { NotifyTarget, Project } from "../../src/model/project.ts";
-import type { Store } from "../../src/model/store.ts";
 import { buildRunnerWatch } from "../../src/task/notify/runner-watch.ts";
 import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleTime } from "../support/samples.ts";
 
 const target: NotifyTarget = {
@@ -18,13 +17,9 @@ const target: NotifyTarget = {
   hasSecret: false,
 };
 
-describe.each(await availableDatabases())("a runner that is gone, on $name", ({ make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-  });
+describe.each(await availableDatabases())("a runner that is gone, on $name", async ({ make }) => {
+  const database = await make();
+  const store = await database.open();
   afterAll(() => database.remove());
 
   test("is reported once, by one server, to the projects that it could run", async () => {
