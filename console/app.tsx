@@ -34,6 +34,7 @@ const Groups = lazy(() => import("./pages/groups.tsx"));
 const Runners = lazy(() => import("./pages/runners.tsx"));
 const Tokens = lazy(() => import("./pages/tokens.tsx"));
 const Audit = lazy(() => import("./pages/audit.tsx"));
+const System = lazy(() => import("./pages/system/system.tsx"));
 const Account = lazy(() => import("./pages/account.tsx"));
 
 const settingsTab = "settings";
@@ -117,6 +118,7 @@ function Pages() {
       <Route path="/runners" component={Runners} />
       <Route path="/tokens" component={Tokens} />
       <Route path="/audit" component={Audit} />
+      <Route path="/system" component={System} />
       <Route path="/account" component={Account} />
       <Route>
         <NotFound />

@@ -10,7 +10,8 @@ export type PlaceName =
   | "groups"
   | "runners"
   | "tokens"
-  | "audit";
+  | "audit"
+  | "system";
 
 export interface Place {
   href: string;
@@ -41,6 +42,7 @@ export const places: { group: "deploys" | "gateway" | "installation"; items: Pla
       { href: "/runners", name: "runners", isForAdmins: true, key: "r" },
       { href: "/tokens", name: "tokens" },
       { href: "/audit", name: "audit", isForAdmins: true },
+      { href: "/system", name: "system", isForAdmins: true },
     ],
   },
 ];

@@ -98,7 +98,8 @@ export function countText(value: number): string {
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 ** 2) return `${decimalText(bytes / 1024)} KiB`;
-  return `${decimalText(bytes / 1024 ** 2)} MiB`;
+  if (bytes < 1024 ** 3) return `${decimalText(bytes / 1024 ** 2)} MiB`;
+  return `${decimalText(bytes / 1024 ** 3)} GiB`;
 }
 
 /** `refs/heads/main` → `main`. */

@@ -11,6 +11,7 @@ const paths = {
   runners: "M3 5h14v9H3zM7 17h6M10 14v3M6.5 8l2 1.7-2 1.7M10.5 11.5h3",
   tokens: "M12.5 11a4 4 0 1 0-3.7-2.5L3 14.3V17h2.7v-2h2v-2h1.8z",
   audit: "M5 3h7l3 3v11H5zM12 3v3h3M7.5 9.5h5M7.5 12.5h5",
+  system: "M3 4h14v5H3zM3 11h14v5H3zM6 6.5h.1M6 13.5h.1M10 6.5h4M10 13.5h4",
   account: "M10 10a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3.5 17.5c0-3.5 3-5 6.5-5s6.5 1.5 6.5 5",
   play: "M6 4l10 6-10 6z",
   copy: "M7 7h9v10H7zM4 13V3h9",

@@ -26,6 +26,7 @@ import { shell } from "./en/shell.ts";
 import { signIn } from "./en/sign-in.ts";
 import { stages } from "./en/stages.ts";
 import { state } from "./en/state.ts";
+import { system } from "./en/system.ts";
 import { task } from "./en/task.ts";
 import { tasks } from "./en/tasks.ts";
 import { time } from "./en/time.ts";
@@ -68,6 +69,7 @@ export const en = {
   signIn,
   stages,
   state,
+  system,
   task,
   tasks,
   time,

@@ -32,6 +32,7 @@ import { shell } from "./zh-cn/shell.ts";
 import { signIn } from "./zh-cn/sign-in.ts";
 import { stages } from "./zh-cn/stages.ts";
 import { state } from "./zh-cn/state.ts";
+import { system } from "./zh-cn/system.ts";
 import { task } from "./zh-cn/task.ts";
 import { tasks } from "./zh-cn/tasks.ts";
 import { time } from "./zh-cn/time.ts";
@@ -78,6 +79,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   signIn,
   stages,
   state,
+  system,
   task,
   tasks,
   time,

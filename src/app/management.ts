@@ -11,6 +11,7 @@ import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import type { AppContext } from "./part.ts";
 import type { SetUpPart } from "./set-up/set-up-part.ts";
+import { buildSystemState } from "./system/system-state.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
 
@@ -32,6 +33,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
+    system: buildSystemState(config, store),
     store,
     secrets,
     passwords,

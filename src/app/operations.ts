@@ -21,6 +21,7 @@ import { refuseTask } from "../task/hand-out/refuse-task.ts";
 import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
+import { changeDefaultNotify } from "../task/notify/change-default-notify.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
 import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
@@ -53,6 +54,7 @@ export const operations: readonly AnyOperation[] = [
   refuseTask,
   endLease,
   reportGone,
+  changeDefaultNotify,
   createProject,
   changeProject,
   changeRunner,

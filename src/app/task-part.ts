@@ -55,6 +55,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const attempt: AttemptOptions = {
     prepare: buildOutgoingRequests({
       projects: store.projects,
+      meta: store.meta,
       secrets,
       clock,
       trusted: config["hosts.trusted"],

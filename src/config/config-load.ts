@@ -59,11 +59,13 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   }
 
   const values: Record<string, unknown> = {};
+  const origins = new Map<SettingKey, string>();
   for (const key of settingKeys) {
     const stated = given.get(key);
     // An empty value in a file or in the environment means: not set.
     const isStated = stated && stated.raw !== null && stated.raw !== undefined && stated.raw !== "";
     const entry = isStated ? stated : { raw: settings[key].default, source: "default" };
+    origins.set(key, entry.source);
     if (entry.raw === undefined) {
       values[key] = undefined;
       continue;
@@ -80,7 +82,29 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const wrong = new Set(faults.map(({ key }) => key));
   faults.push(...contradictions({ ...configOf(), ...values } as Config, wrong));
   if (faults.length > 0) throw new ConfigError(faults);
+  loadedFrom.set(values, origins);
   return values as Config;
+}
+
+/** Where the values of a loaded configuration come from. A worker and a test get a configuration without sources. */
+const loadedFrom = new WeakMap<object, ReadonlyMap<SettingKey, string>>();
+
+export interface EffectiveSetting {
+  key: SettingKey;
+  /** As in slipway.yaml; a secret is masked. */
+  value: string;
+  /** `default`, the path of the file, the name of the variable or of the flag; null: not known. */
+  source: string | null;
+}
+
+/** Every setting as it is used. */
+export function effectiveSettings(config: Config): EffectiveSetting[] {
+  const origins = loadedFrom.get(config);
+  return settingKeys.map((key) => ({
+    key,
+    value: written(key, config[key]),
+    source: origins?.get(key) ?? null,
+  }));
 }
 
 function read(key: SettingKey, raw: unknown): Reading<unknown> {

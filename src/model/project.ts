@@ -110,6 +110,8 @@ export interface Project extends ExecutionSettings {
   stages: Stages;
   env: Record<string, string>;
   notify: NotifyTarget[];
+  /** Whether the default target of the installation receives its messages too. */
+  defaultNotify: boolean;
   commitStatus: CommitStatusSettings;
   /** Labels a runner must have to take its tasks. */
   labels: string[];
@@ -133,12 +135,13 @@ export interface Project extends ExecutionSettings {
 
 export function projectRevision(project: Project): string {
   const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback } = project;
-  const { image, isolation, cache, limits, deploy, publicUrl } = project;
+  const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify } = project;
   return revisionOf({
     ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits, deploy },
-    // The revision of a project without the field stays what it was before the field existed.
+    // The revision of a project without these fields stays what it was before they existed.
     ...(publicUrl === "" ? {} : { publicUrl }),
+    ...(defaultNotify ? {} : { defaultNotify }),
   });
 }
 
@@ -164,7 +167,7 @@ export type ProjectChange = Partial<
   Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
 >;
 
-type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy" | "publicUrl";
+type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy" | "publicUrl" | "defaultNotify";
 
 /** A project before it is stored; its execution is plain unless it says otherwise. */
 export type NewProject = Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted> &

@@ -7,6 +7,7 @@ export const sealedPurpose = {
   projectSecret: (projectId: number, name: string) => `project ${projectId} secret ${name}`,
   webhookSecret: (projectId: number) => `project ${projectId} webhook secret`,
   webhookSecondSecret: (projectId: number) => `project ${projectId} webhook second secret`,
+  defaultNotify: () => "default notification target",
   hostToken: (userId: number, origin: string) => `user ${userId} host token ${origin}`,
 } as const;
 
@@ -31,6 +32,9 @@ export function titlesOf(names: readonly string[]): Sentence[] {
       newReason(name === reservedSecrets.credential ? "noun_clone_credential" : "noun_status_token"),
     );
 }
+
+/** Name of the value in the database that holds the default notification target, with its encrypted address. */
+export const defaultTargetName = "default-notify";
 
 /** Name of the secret that holds the address of a notification target and its signing secret. */
 export function targetSecretName(targetId: string): string {

@@ -39,6 +39,7 @@ describe("a project", () => {
       ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
       ...{ supersede: "none", rollback: "automatic", publicUrl: "", liveNoteParts: [], warningParts: [] },
+      defaultNotify: true,
       ...plainExecution,
       ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null, warnings: [] },
       deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },

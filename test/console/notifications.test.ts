@@ -24,10 +24,9 @@ test("a chat target is added, tested, shown without its address, and kept when o
     .locator("section, .panel")
     .filter({ has: page.getByRole("heading", { name: "Notifications" }) });
   await panel.getByRole("button", { name: "Add an address" }).click();
-  await panel.getByRole("combobox", { name: "Format" }).or(panel.getByLabel("Format")).first().click();
-  await page.getByRole("option", { name: "DingTalk" }).click();
-  await panel.getByLabel("Address", { exact: true }).fill(services.addressOf("dingtalk"));
-  await panel.getByLabel("signing secret").first().fill("SEC0123456789abcdef");
+  await panel.getByRole("radiogroup", { name: "Service" }).getByText("DingTalk").click();
+  await panel.getByRole("textbox", { name: "Address" }).fill(services.addressOf("dingtalk"));
+  await panel.getByRole("textbox", { name: "Signing secret" }).fill("SEC0123456789abcdef");
   await saveForms(page);
   await panel.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test message was delivered.").waitFor();
@@ -36,7 +35,7 @@ test("a chat target is added, tested, shown without its address, and kept when o
   await panel.getByRole("table", { name: "Last attempts" }).getByText("delivered").first().waitFor();
 
   await go(`/projects/${id}/settings/notifications`);
-  const address = panel.getByLabel("Address", { exact: true });
+  const address = panel.getByRole("textbox", { name: "Address" });
   await address.waitFor();
   expect(await address.inputValue()).toBe(`${new URL(services.addressOf("dingtalk")).origin}/…cdef`);
   expect(await page.content()).not.toContain("0123456789abcdef");

@@ -71,6 +71,7 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
   ["runners", () => "/runners", "build-2"],
   ["tokens", () => "/tokens", "nightly build"],
   ["audit", () => "/audit", "webhook.save"],
+  ["system", () => "/system", "server.listen"],
   ["account", () => "/account", "Sessions"],
   ["an address that leads nowhere", () => "/nowhere", "This page does not exist"],
 ];

@@ -18,6 +18,7 @@ for (const [path, heading] of [
   ["/runners", "运行器"],
   ["/tokens", "API 令牌"],
   ["/audit", "审计日志"],
+  ["/system", "系统"],
   ["/account", "我的账户"],
   ["/nowhere", "未找到"],
 ] as const)

@@ -46,6 +46,7 @@ export function sampleProject(
     deploy: noApproval,
     rollback: "off",
     publicUrl: "https://shop.example",
+    defaultNotify: true,
     sample: false,
     createdAt: sampleTime,
     ...change,

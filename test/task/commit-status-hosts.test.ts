@@ -63,6 +63,7 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
         byId: async () => project,
         secrets: async () => [{ name: ":status", ciphertext, scope: null }],
       },
+      meta: { get: async () => null },
       secrets,
       clock: manualClock(),
       trusted: [],

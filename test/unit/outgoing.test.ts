@@ -138,7 +138,8 @@ describe("the proof that a call is ours", () => {
   const notification = { ...call, targetId: "abc", proof: "signature" } as const;
   const target = { ":notify-target abc": JSON.stringify({ url: "https://hooks.example/x", secret: null }) };
   const headersBy = (projects: OutgoingRequestParts["projects"]) => {
-    const prepare = buildOutgoingRequests({ projects, secrets, clock, trusted: [] });
+    const meta = { get: async () => null };
+    const prepare = buildOutgoingRequests({ projects, meta, secrets, clock, trusted: [] });
     return async (call: Sendable) => (await prepare(call)).request.headers;
   };
 

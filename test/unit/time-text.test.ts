@@ -31,7 +31,12 @@ test("durations and sizes have one unit, or two that matter", () => {
     "3 min 20 sec",
     "2 hr 5 min",
   ]);
-  expect([900, 2048, 5 * 1024 ** 2].map(sizeText)).toEqual(["900 B", "2.0 KiB", "5.0 MiB"]);
+  expect([900, 2048, 5 * 1024 ** 2, 1.5 * 1024 ** 3].map(sizeText)).toEqual([
+    "900 B",
+    "2.0 KiB",
+    "5.0 MiB",
+    "1.5 GiB",
+  ]);
 });
 
 test("times, durations and sizes follow the language", () => {

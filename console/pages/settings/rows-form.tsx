@@ -79,7 +79,7 @@ export function RowsForm<Row>({
     <form ref={form} className="form" {...(isWide ? { style: { maxWidth: 820 } } : {})} onSubmit={submit}>
       <Stack gap={8}>
         {list.map(({ key, row }, index) => (
-          <Group key={key} data-row={key} gap={8} align="flex-start" wrap={isWide ? "wrap" : "nowrap"}>
+          <Group key={key} data-row={key} gap={8} align="flex-start" wrap="nowrap">
             {children(
               row,
               (changed) => change(key, changed),

@@ -18,6 +18,7 @@ export const shell = {
   runners: "Runners",
   tokens: "Tokens",
   audit: "Audit",
+  system: "System",
   account: "Password and sessions",
   apiReference: "API reference",
   shortcuts: "Keyboard shortcuts",

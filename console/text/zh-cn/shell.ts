@@ -20,6 +20,7 @@ export const shell: Translated<typeof english> = {
   runners: "运行器",
   tokens: "令牌",
   audit: "审计",
+  system: "系统",
   account: "密码和会话",
   apiReference: "API 参考",
   shortcuts: "键盘快捷键",

@@ -22,6 +22,7 @@
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { compressed } from "./compressed.ts";
+import { defaultNotifyApi } from "./default-notify.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import type { ApiDeps } from "./deps.ts";
 import { groupsApi } from "./groups.ts";
@@ -45,6 +46,7 @@ import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
 import { samplesApi } from "./samples.ts";
 import { searchApi } from "./search.ts";
+import { systemApi } from "./system.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
 import { usersApi } from "./users.ts";
@@ -68,6 +70,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", membersApi("project", deps))
     .route("/api", projectSecretsApi(deps))
     .route("/api", notificationsApi(deps))
+    .route("/api", defaultNotifyApi(deps))
     .route("/api", webhookApi(deps))
     .route("/api", deliveriesApi(deps))
     .route("/api", replaysApi(deps))
@@ -85,7 +88,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", pushApi(deps))
     .route("/api", tokensApi(deps))
     .route("/api", runnersApi(deps))
-    .route("/api", auditApi(deps));
+    .route("/api", auditApi(deps))
+    .route("/api", systemApi(deps));
   describeApi(api);
   return api;
 }

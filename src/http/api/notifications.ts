@@ -34,6 +34,10 @@ const attemptShape = z
   })
   .openapi("OutgoingAttempt");
 
+export const testResultShape = attemptShape
+  .pick({ delivered: true, status: true, fault: true, faultParts: true, response: true })
+  .openapi("TestMessageResult");
+
 const listAttempts = route("get", "/projects/{id}/notification-attempts", {
   summary: "The last attempts to notify",
   description: "The last 50 attempts of the project to send a notification or a commit status, newest first.",
@@ -46,12 +50,7 @@ const testTarget = route("post", "/projects/{id}/notify/{targetId}/test", {
   description: "Once and at once, as it is stored; the answer says what the receiver answered.",
   access: { project: "manage" },
   params: { targetId: text(40, 1).openapi({ param: { name: "targetId", in: "path" }, example: "Xk3v90ab" }) },
-  ok: json(
-    "What came of it.",
-    attemptShape
-      .pick({ delivered: true, status: true, fault: true, faultParts: true, response: true })
-      .openapi("TestMessageResult"),
-  ),
+  ok: json("What came of it.", testResultShape),
 });
 
 const getCommitStatus = route("get", "/projects/{id}/commit-status", {

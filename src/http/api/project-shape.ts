@@ -121,6 +121,10 @@ const rollback = z.enum(["automatic", "off"]).openapi({
     "Whether the previous release comes back by itself when deploy, start or the health check fails.",
 });
 
+const defaultNotify = z.boolean().openapi({
+  description: "Whether the default target of the installation receives its messages too.",
+});
+
 const publicUrl = text(2000)
   .refine((value) => value === "" || httpUrl.safeParse(value).success, ruleText("url_not_http"))
   .openapi({
@@ -152,6 +156,7 @@ export function projectBodies(rules: GitUrlRules) {
     }).optional(),
     env: env.optional(),
     notify: z.array(notifyTargetBody).max(20).optional(),
+    defaultNotify: defaultNotify.optional(),
     commitStatus: commitStatusBody.optional(),
     labels: z.array(label).max(32).optional(),
     supersede: supersede.optional(),
@@ -240,6 +245,7 @@ export const projectShape = z
       )
       .openapi({ description: "Their names, and the stages that get them." }),
     notify: z.array(notifyTargetShape),
+    defaultNotify,
     commitStatus: commitStatusShape,
     labels: z.array(z.string()),
     supersede,

@@ -172,6 +172,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         deploy: mergeDeployRule(noApproval, body.deploy),
         rollback: body.rollback ?? "automatic",
         publicUrl: body.publicUrl ?? "",
+        defaultNotify: body.defaultNotify ?? true,
         sample: false,
         createdAt: new Date(clock.now()),
       };

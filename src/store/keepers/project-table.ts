@@ -10,6 +10,7 @@ export const projects = table<Project, "projects">("projects", {
   stages: json(),
   env: json(),
   notify: json(),
+  defaultNotify: flag,
   commitStatus: json(),
   labels: json(),
   supersede: plain(),

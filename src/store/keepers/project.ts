@@ -37,6 +37,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
           needsContainer: false,
           deploy: noApproval,
           publicUrl: "",
+          defaultNotify: true,
           ...project,
           liveTaskId: null,
           liveNote: "",

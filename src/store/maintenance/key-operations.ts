@@ -22,17 +22,20 @@ export interface Resealed {
   projectSecrets: { projectId: number; name: string; ciphertext: string }[];
   webhookConfigs: WebhookConfig[];
   hostTokens: { id: number; ciphertext: string }[];
+  /** By name. */
+  meta: Record<string, string>;
   check: string;
 }
 
 /** Replaces all sealed values, or none. */
 export const replaceSealed = operation(
   "replaceSealed",
-  async (keepers, { projectSecrets, webhookConfigs, hostTokens, check }: Resealed): Promise<void> => {
+  async (keepers, { projectSecrets, webhookConfigs, hostTokens, meta, check }: Resealed): Promise<void> => {
     for (const { projectId, name, ciphertext } of projectSecrets)
       await keepers.projects.setSecret(projectId, name, ciphertext);
     for (const config of webhookConfigs) await keepers.webhookConfigs.save(config);
     for (const { id, ciphertext } of hostTokens) await keepers.hostTokens.setCiphertext(id, ciphertext);
+    for (const [name, value] of Object.entries(meta)) await keepers.meta.set(name, value);
     await keepers.meta.set(checkName, check);
   },
 );

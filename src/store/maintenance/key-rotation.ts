@@ -1,6 +1,6 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { sealedPurpose } from "../../model/sealed.ts";
+import { defaultTargetName, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { buildSecrets, type Secrets } from "../../secrets.ts";
 import { keyCheckOf, keyFileName, loadDataKey, makeKeyFile, nextKeyFileName } from "./data-key.ts";
@@ -27,6 +27,7 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
     projectSecrets: [],
     webhookConfigs: [],
     hostTokens: [],
+    meta: {},
     check: keyCheckOf(to),
   };
   let count = 0;
@@ -50,6 +51,13 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
   }
   for (const { id, userId, origin, ciphertext } of await store.hostTokens.all()) {
     resealed.hostTokens.push({ id, ciphertext: again(sealedPurpose.hostToken(userId, origin), ciphertext) });
+    count++;
+  }
+  const target = await store.meta.get(defaultTargetName);
+  const sealed = target === null ? null : (JSON.parse(target) as { ciphertext: string } | null);
+  if (sealed !== null) {
+    const ciphertext = again(sealedPurpose.defaultNotify(), sealed.ciphertext);
+    resealed.meta[defaultTargetName] = JSON.stringify({ ...sealed, ciphertext });
     count++;
   }
   await store.run(replaceSealed, resealed);

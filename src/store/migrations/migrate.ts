@@ -12,12 +12,14 @@ import { schema as firstSchema } from "./0001-schema.ts";
 import { reasonsAsData } from "./0002-reasons-as-data.ts";
 import { publicUrl } from "./0003-public-url.ts";
 import { replaysIndex } from "./0004-replays-index.ts";
+import { defaultNotify } from "./0005-default-notify.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
   "0002-reasons-as-data": reasonsAsData,
   "0003-public-url": publicUrl,
   "0004-replays-index": replaysIndex,
+  "0005-default-notify": defaultNotify,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -30,6 +30,13 @@ export interface ChangedTargets {
   addresses: Map<string, TargetAddress>;
 }
 
+export interface TargetRules {
+  /** The formats whose targets may have a secret. */
+  signed?: readonly NotifyTarget["format"][];
+  /** Where the request has a field of a target. */
+  pathOf?: (index: number, field: string) => string;
+}
+
 export function newTargetId(): string {
   return randomToken(6);
 }
@@ -42,20 +49,28 @@ export function changeTargets(
   held: NotifyTarget[],
   addresses: ReadonlyMap<string, TargetAddress>,
   sent: SentTarget[],
+  { signed = signedFormats, pathOf = (index, field) => `notify.${index}.${field}` }: TargetRules = {},
 ): ChangedTargets {
+  const refuse = (index: number, field: string, message: Reason): never => {
+    throw new Fault("invalid", newReason("target_refused", { field: `${index}.${field}`, fault: message }), {
+      fields: [{ field: pathOf(index, field), message }],
+    });
+  };
   const changed: ChangedTargets = { notify: [], addresses: new Map() };
   const free = new Set(held);
   sent.forEach((target, index) => {
     const before = heldBy(target, free, addresses);
     if (before) free.delete(before);
     if (target.id !== undefined && before === undefined) refuse(index, "id", newReason("target_unknown"));
-    const address = changedAddressOf(target, before && addresses.get(before.id), index);
+    const address = changedAddressOf(target, before && addresses.get(before.id), (field, fault) =>
+      refuse(index, field, fault),
+    );
     const format = target.format ?? before?.format ?? "slipway";
     const fault = chatAddressFault(format, address.url);
     if (fault !== null) refuse(index, "url", fault);
-    if (target.secret && !signedFormats.includes(format))
-      refuse(index, "secret", newReason("target_secret", { formats: signedFormats.join(" and "), format }));
-    const secret = signedFormats.includes(format) ? address.secret : null;
+    if (target.secret && !signed.includes(format))
+      refuse(index, "secret", newReason("target_secret", { formats: signed.join(" and "), format }));
+    const secret = signed.includes(format) ? address.secret : null;
     const id = before?.id ?? newTargetId();
     changed.addresses.set(id, { url: address.url, secret });
     changed.notify.push({
@@ -84,23 +99,17 @@ function heldBy(
 function changedAddressOf(
   { url, secret }: SentTarget,
   held: TargetAddress | undefined,
-  index: number,
+  refuse: (field: string, fault: Reason) => never,
 ): TargetAddress {
   const isKept = url === undefined || isShortened(url);
   if (isKept && held === undefined)
-    return refuse(index, "url", url === undefined ? newReason("required") : newReason("target_shortened"));
+    return refuse("url", url === undefined ? newReason("required") : newReason("target_shortened"));
   if (url !== undefined && isShortened(url) && held && shownAddress(held.url) !== url)
-    return refuse(index, "url", newReason("target_shortened_other"));
+    return refuse("url", newReason("target_shortened_other"));
   return {
     url: isKept ? (held?.url ?? "") : url,
     secret: secret === undefined ? (held?.secret ?? null) : secret || null,
   };
-}
-
-function refuse(index: number, field: string, message: Reason): never {
-  throw new Fault("invalid", newReason("target_refused", { field: `${index}.${field}`, fault: message }), {
-    fields: [{ field: `notify.${index}.${field}`, message }],
-  });
 }
 
 /** Reads the data of a project that `changeTargets` needs. */

@@ -3,6 +3,7 @@ import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import { skippedStatusCall } from "./commit-status.ts";
+import { defaultTargetFor } from "./default-target.ts";
 import { deliveryNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
 import { hasStatusToken } from "./report-task.ts";
@@ -29,7 +30,7 @@ const filtered: readonly DeliveryCode[] = [
 type Recorded = Omit<DeliverySummary, "repeat_of" | "replaced_by">;
 type NewsKeepers = Pick<
   OperationKeepers,
-  "projects" | "webhookConfigs" | "attempts" | "outgoingCalls" | "now"
+  "projects" | "webhookConfigs" | "attempts" | "outgoingCalls" | "meta" | "now"
 >;
 
 /** Reports a recorded delivery to notification targets and to the Git host, in the transaction that records it. */
@@ -54,7 +55,8 @@ async function refusal(
   consoleUrl: string,
 ): Promise<NewOutgoingCall[]> {
   const event = delivery.status === "failed" ? "delivery.failed" : "delivery.rejected";
-  if (targetsOf(project, event).length === 0) return [];
+  const targets = targetsOf(project, event, await defaultTargetFor(keepers.meta, project));
+  if (targets.length === 0) return [];
   const { attempts } = keepers;
   const now = keepers.now();
   const key = `${event} of project ${project.id}`;
@@ -63,10 +65,8 @@ async function refusal(
   const { count: unreported } = await attempts.count(unreportedKey, now, countedMs);
   if (count > 1) return [];
   await attempts.forget(unreportedKey);
-  return notificationCalls(deliveryNotice(event, delivery, project, unreported - 1), project, {
-    now,
-    consoleUrl,
-  });
+  const notice = deliveryNotice(event, delivery, project, unreported - 1);
+  return notificationCalls(notice, project, targets, { now, consoleUrl });
 }
 
 async function skippedStatus(

@@ -136,14 +136,14 @@ export function runnerGoneNotice(
   };
 }
 
-export function testNotice(project: Project, username: string): Notice {
+export function testNotice(project: Project | null, username: string): Notice {
   return {
     event: "test",
-    page: `/projects/${project.id}`,
-    data: { project: projectData(project) },
+    page: project === null ? "/" : `/projects/${project.id}`,
+    data: project === null ? {} : { project: projectData(project) },
     title: "Slipway: test message",
     tone: "neutral",
-    facts: factsOf({ Project: oneLine(project.name, maxName), "Sent by": oneLine(username, maxName) }),
+    facts: factsOf({ Project: oneLine(project?.name ?? "", maxName), "Sent by": oneLine(username, maxName) }),
     log: [],
   };
 }

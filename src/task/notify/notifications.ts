@@ -5,6 +5,7 @@ import { isFinished, type LogLine, type Task } from "../../model/task.ts";
 import { randomToken } from "../../secrets.ts";
 import { chatBodies } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
+import { defaultTargetFor } from "./default-target.ts";
 import { type LiveTask, type Notice, taskNotice } from "./notice.ts";
 
 /** When a message is written, and the address of the console for its links. */
@@ -20,35 +21,41 @@ const optionalEvents: readonly string[] = [
   "runner.gone",
 ] satisfies OptionalEvent[];
 
-/** The targets that receive an event. */
-export function targetsOf(project: Pick<Project, "notify">, event: Notice["event"]): NotifyTarget[] {
-  return project.notify.filter(({ events }) =>
+/** The targets that receive an event: those of the project, and the default one if the project has it. */
+export function targetsOf(
+  { notify, defaultNotify }: Pick<Project, "notify" | "defaultNotify">,
+  event: Notice["event"],
+  defaultTarget: NotifyTarget | null,
+): NotifyTarget[] {
+  const targets = defaultNotify && defaultTarget !== null ? [...notify, defaultTarget] : notify;
+  return targets.filter(({ events }) =>
     events.length === 0 ? !optionalEvents.includes(event) : events.some((named) => named === event),
   );
 }
 
-/** The calls that send a notice to all targets of a project that receive it. */
+/** The calls that send a notice to these targets. */
 export function notificationCalls(
   notice: Notice,
   project: Project,
+  targets: NotifyTarget[],
   context: MessageContext,
 ): NewOutgoingCall[] {
-  return targetsOf(project, notice.event).map((target) => notificationCall(notice, project, target, context));
+  return targets.map((target) => notificationCall(notice, project, target, context));
 }
 
 /** The calls that report an event of a task. */
 export async function taskNotifications(
-  { tasks }: Pick<Keepers, "tasks">,
+  { tasks, meta }: Pick<Keepers, "tasks" | "meta">,
   event: TaskEvent | "approval.requested",
   task: Task,
   project: Project,
   context: MessageContext,
 ): Promise<NewOutgoingCall[]> {
-  const targets = targetsOf(project, event);
+  const targets = targetsOf(project, event, await defaultTargetFor(meta, project));
   if (targets.length === 0) return [];
   const log = await endOfLog(tasks, task, Math.max(...targets.map(({ logLines }) => logLines)));
   const notice = taskNotice(event, task, project, await liveTaskOf(tasks, project, task), log);
-  return notificationCalls(notice, project, context);
+  return notificationCalls(notice, project, targets, context);
 }
 
 type TaskReader = Pick<Keepers["tasks"], "byId" | "log" | "nextLogIndex">;

@@ -11,11 +11,13 @@ import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
 import { isChatFormat } from "./chat-formats.ts";
 import { chatRequest } from "./chat-request.ts";
 import { isSkippedStatus, isStatusAddressOf, statusUrlOf } from "./commit-status.ts";
+import { defaultTargetId, openDefaultAddress, readDefaultTarget } from "./default-target.ts";
 import type { GuardedRequest, OutgoingAnswer } from "./guarded-request.ts";
-import { openAddresses } from "./target-address.ts";
+import { openAddresses, type TargetAddress } from "./target-address.ts";
 
 export interface OutgoingRequestParts {
   projects: Pick<Keepers["projects"], "secrets" | "byId">;
+  meta: Pick<Keepers["meta"], "get">;
   secrets: Secrets;
   clock: Clock;
   /** Origins of Git servers at internal addresses: hosts.trusted. */
@@ -56,7 +58,7 @@ const commonHeaders = { "content-type": "application/json", "user-agent": "Slipw
  * have been replaced, and a stored call contains no secret.
  */
 export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall {
-  const { projects, secrets, clock, trusted } = parts;
+  const { projects, meta, secrets, clock, trusted } = parts;
 
   async function secretOf(projectId: number, name: string): Promise<string | null> {
     const stored = await projects.secrets(projectId);
@@ -82,17 +84,24 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     return { request, ...(lookUp ? { lookUp } : {}), secrets: [token] };
   }
 
+  async function addressOf(projectId: number, targetId: string): Promise<TargetAddress | undefined> {
+    if (targetId !== defaultTargetId)
+      return (await openAddresses(projects, secrets, projectId, [targetId])).get(targetId);
+    const stored = await readDefaultTarget(meta);
+    return stored === null ? undefined : openDefaultAddress(secrets, stored);
+  }
+
   async function prepareNotification(call: Sendable): Promise<PreparedCall> {
     const { projectId, targetId, messageId, proof } = call;
-    const addresses = await openAddresses(projects, secrets, projectId, targetId === null ? [] : [targetId]);
-    const address = addresses.get(targetId ?? "");
+    const address = await addressOf(projectId, targetId ?? "");
     if (address === undefined) throw new Withheld(newReason("notify_removed"));
     const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
     if (isChatFormat(proof)) {
       const { url, body } = chatRequest(proof, address, call.body, clock.now());
       return { request: { url, headers: commonHeaders, body }, secrets: hidden };
     }
-    const key = await secretOf(projectId, reservedSecrets.notify);
+    const isDefault = targetId === defaultTargetId;
+    const key = isDefault ? address.secret : await secretOf(projectId, reservedSecrets.notify);
     const signed = webhookHeaders(messageId, Math.floor(clock.now() / 1000), call.body, key);
     const request = { url: address.url, headers: { ...commonHeaders, ...signed }, body: call.body };
     return { request, secrets: key === null ? hidden : [...hidden, key] };

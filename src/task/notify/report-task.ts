@@ -15,7 +15,7 @@ import { storeCalls } from "./store-calls.ts";
 
 export type ReportKeepers = Pick<
   OperationKeepers,
-  "projects" | "webhookConfigs" | "tasks" | "outgoingCalls" | "now"
+  "projects" | "webhookConfigs" | "tasks" | "outgoingCalls" | "meta" | "now"
 >;
 
 /** What the caller has read already. */

@@ -1,17 +1,19 @@
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
+import type { Project } from "../../model/project.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
+import { readDefaultTarget } from "./default-target.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
 import type { Outbox } from "./outbox.ts";
 import { storeCalls } from "./store-calls.ts";
 
 export interface RunnerWatchParts {
-  store: Pick<Store, "runners" | "projects" | "tasks" | "now" | "run">;
+  store: Pick<Store, "runners" | "projects" | "tasks" | "meta" | "now" | "run">;
   outbox: Pick<Outbox, "send">;
   /** Fed here, and read by all that decide whether a runner is gone. */
   watched: WatchedTime;
@@ -52,9 +54,11 @@ export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: Ru
   /** A message for each project that the runner could work for. */
   async function callsAbout(runner: Runner, lastSeenAt: Date, now: Date): Promise<NewOutgoingCall[]> {
     const calls: NewOutgoingCall[] = [];
+    const defaultTarget = (await readDefaultTarget(store.meta))?.target ?? null;
+    const targetsFor = (project: Project) => targetsOf(project, "runner.gone", defaultTarget);
     for (let page = 1; ; page++) {
       const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
-      const told = items.filter((project) => targetsOf(project, "runner.gone").length > 0);
+      const told = items.filter((project) => targetsFor(project).length > 0);
       const ids = told.map(({ id }) => id);
       // The runner was connected at its last call: a reason that excluded it from the project then still does.
       const excluded = await store.tasks.waits(ids, lastSeenAt, runner.id);
@@ -63,7 +67,8 @@ export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: Ru
         if (excluded[project.id]) continue;
         const waiting = renderReason(waits[project.id]?.reason ?? "");
         const notice = runnerGoneNotice(runner, project, waiting);
-        calls.push(...notificationCalls(notice, project, { now, consoleUrl: consoleUrl() }));
+        const context = { now, consoleUrl: consoleUrl() };
+        calls.push(...notificationCalls(notice, project, targetsFor(project), context));
       }
       if (items.length < projectsPerPage) return calls;
     }

@@ -8,9 +8,9 @@ import { notificationCall } from "./notifications.ts";
 import type { OutboxOptions } from "./outbox.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 
-/** Sends a test message to a target, once and at once. */
+/** Sends a test message to a target, once and at once. Project null: to the default target; there is no record of it. */
 export type TestMessages = (
-  project: Project,
+  project: Project | null,
   target: NotifyTarget,
   username: string,
 ) => Promise<AttemptResult>;
@@ -25,16 +25,16 @@ export function buildTestMessages(parts: {
 }): TestMessages {
   const limit = new SlidingWindow<number>(testsPerMinute);
   return async (project, target, username) => {
-    const waitMs = limit.take(project.id, parts.clock.elapsed());
+    const waitMs = limit.take(project?.id ?? 0, parts.clock.elapsed());
     if (waitMs !== null)
       throw new Fault(
         "too_many",
         newReason("test_messages", { limit: testsPerMinute, seconds: wholeSeconds(waitMs) }),
       );
     const context = { now: new Date(parts.clock.now()), consoleUrl: parts.consoleUrl() };
-    const call = notificationCall(testNotice(project, username), project, target, context);
+    const call = notificationCall(testNotice(project, username), { id: project?.id ?? 0 }, target, context);
     const result = await attemptCall(call, parts.attempt);
-    await parts.record(call, 1, result);
+    if (project !== null) await parts.record(call, 1, result);
     return result;
   };
 }

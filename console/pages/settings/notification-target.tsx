@@ -1,0 +1,182 @@
+import { Button, MultiSelect, NumberInput, PasswordInput, TextInput } from "@mantine/core";
+import { useId } from "react";
+import { tell, warn } from "../../act.ts";
+import { ForManagers, useMayManage } from "../../components/permission.tsx";
+import type { Project } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
+import { t } from "../../text/text.ts";
+
+type Target = Project["notify"][number];
+
+/** A target as it is edited: a new one has no id, and its secret can be written but not read. */
+export type EditedTarget = Omit<Target, "id"> & { id?: string; secret?: string };
+
+/** What a test message came to. */
+interface TestResult {
+  delivered: boolean;
+  fault: string;
+  faultParts: Parameters<typeof reasonIn>[1];
+  response: string;
+}
+
+const events: Target["events"] = [
+  "task.queued",
+  "task.started",
+  "task.succeeded",
+  "task.failed",
+  "task.canceled",
+  "task.timeout",
+  "task.lost",
+  "approval.requested",
+  "delivery.rejected",
+  "delivery.failed",
+  "runner.gone",
+];
+
+/** Names of services are not translated. */
+const formats: { value: Target["format"]; name: string; sign: string; address: string }[] = [
+  { value: "slipway", name: "", sign: "{}", address: "https://example.com/hooks/deploys" },
+  { value: "slack", name: "Slack", sign: "#", address: "https://hooks.slack.com/services/…" },
+  { value: "discord", name: "Discord", sign: "D", address: "https://discord.com/api/webhooks/…" },
+  {
+    value: "dingtalk",
+    name: "DingTalk",
+    sign: "Di",
+    address: "https://oapi.dingtalk.com/robot/send?access_token=…",
+  },
+  { value: "feishu", name: "Feishu", sign: "Fe", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
+  {
+    value: "wecom",
+    name: "WeCom",
+    sign: "We",
+    address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…",
+  },
+  {
+    value: "telegram",
+    name: "Telegram",
+    sign: "T",
+    address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>",
+  },
+];
+
+export const freshTarget: EditedTarget = {
+  format: "slipway",
+  url: "",
+  events: [],
+  logLines: 0,
+  secretSet: false,
+};
+
+const maxLogLines = 50;
+
+/** The body of a request that saves it. */
+export function sentTarget({ secretSet: _secretSet, secret, ...target }: EditedTarget) {
+  return { ...target, ...(secret ? { secret } : {}) };
+}
+
+/** One address that receives messages: the service as tiles, then its fields, each with a label. */
+export function TargetCard({
+  target,
+  change,
+  fault,
+  signsWithSecret = false,
+  onTest,
+}: {
+  target: EditedTarget;
+  change: (target: EditedTarget) => void;
+  fault: string | undefined;
+  /** Whether a signed webhook has a secret of its own here; otherwise the project's key signs it. */
+  signsWithSecret?: boolean;
+  /** Undefined: it is not saved yet. */
+  onTest: (() => Promise<TestResult>) | undefined;
+}) {
+  const name = useId();
+  const mayManage = useMayManage();
+  const format = formats.find(({ value }) => value === target.format);
+  const hasSecret =
+    target.format === "dingtalk" ||
+    target.format === "feishu" ||
+    (signsWithSecret && target.format === "slipway");
+  return (
+    <fieldset className="target-card">
+      <legend className="visually-hidden">{t("notify.target")}</legend>
+      <div role="radiogroup" aria-label={t("notify.format")} className="tiles">
+        {formats.map(({ value, name: service, sign }) => (
+          <label key={value} className="tile">
+            <input
+              type="radio"
+              name={name}
+              checked={target.format === value}
+              disabled={!mayManage}
+              onChange={() => change({ ...target, format: value })}
+            />
+            <span className="tile-sign" aria-hidden="true">
+              {sign}
+            </span>
+            {service || t("notify.signedWebhook")}
+          </label>
+        ))}
+      </div>
+      <TextInput
+        label={t("notify.address")}
+        placeholder={format?.address ?? ""}
+        required
+        value={target.url}
+        error={fault}
+        onChange={(event) => change({ ...target, url: event.currentTarget.value })}
+      />
+      <MultiSelect
+        label={t("notify.events")}
+        placeholder={target.events.length === 0 ? t("notify.allEvents") : ""}
+        data={events}
+        value={target.events}
+        onChange={(chosen) => change({ ...target, events: events.filter((event) => chosen.includes(event)) })}
+      />
+      <div className="target-foot">
+        <NumberInput
+          label={t("notify.logLines")}
+          description={t("notify.logLinesHint")}
+          min={0}
+          max={maxLogLines}
+          value={target.logLines}
+          onChange={(lines) => change({ ...target, logLines: Number(lines) || 0 })}
+        />
+        <ForManagers>
+          {hasSecret && (
+            <PasswordInput
+              label={t("notify.secret")}
+              description={t(`notify.secretHint_${target.format === "slipway" ? "slipway" : "robot"}`)}
+              placeholder={target.secretSet ? t("notify.secretSet") : ""}
+              autoComplete="off"
+              value={target.secret ?? ""}
+              onChange={(event) => change({ ...target, secret: event.currentTarget.value })}
+            />
+          )}
+        </ForManagers>
+      </div>
+      <ForManagers>
+        {onTest === undefined ? (
+          <span className="small dim">{t("notify.testAfterSave")}</span>
+        ) : (
+          <TestButton onTest={onTest} />
+        )}
+      </ForManagers>
+    </fieldset>
+  );
+}
+
+function TestButton({ onTest }: { onTest: () => Promise<TestResult> }) {
+  const send = async () => {
+    const { delivered, fault, faultParts, response } = await onTest();
+    if (delivered) tell(t("notify.tested"));
+    else warn(t("notify.testFailed", { fault: reasonIn(fault, faultParts), response }));
+  };
+  return (
+    <div>
+      {/* What was refused is shown where it was asked for. */}
+      <Button variant="default" title={t("notify.testHint")} onClick={() => void send().catch(() => {})}>
+        {t("notify.test")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+import { Alert, Table } from "@mantine/core";
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import type { InferResponseType } from "hono/client";
+import type { ReactNode } from "react";
+import { answerOf, api } from "../../api.ts";
+import { PageHead, Panel } from "../../components/page.tsx";
+import { Loaded } from "../../components/query.tsx";
+import { t } from "../../text/text.ts";
+import { sizeText } from "../../time-text.ts";
+import { visible } from "../../visible.ts";
+import { DefaultNotifications } from "./default-notifications.tsx";
+
+type SystemState = InferResponseType<typeof api.system.$get, 200>;
+
+const refreshMs = 15_000;
+
+const systemQuery = queryOptions({
+  queryKey: ["system"],
+  queryFn: () => answerOf(api.system.$get()),
+  refetchInterval: refreshMs,
+});
+
+/** The installation, for admins: what needs attention first. */
+export default function System() {
+  const query = useQuery(systemQuery);
+  return (
+    <>
+      <PageHead title={t("system.title")} about={t("system.about")} />
+      <Loaded query={query}>
+        {(system) => (
+          <div className="stack">
+            <Attention system={system} />
+            <Panel>
+              <Facts system={system} />
+            </Panel>
+            <DefaultNotifications />
+            <Settings system={system} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+/** Share of free space below which the disk needs attention. */
+const scarce = 0.1;
+
+function Attention({ system: { address, disk, runners } }: { system: SystemState }) {
+  const points = [
+    ...(address === "" ? [t("system.attentionAddress")] : []),
+    ...(disk.freeBytes < scarce * disk.totalBytes ? [t("system.attentionDisk")] : []),
+    ...(runners.connected === 0 ? [t("system.attentionRunners")] : []),
+  ];
+  if (points.length === 0) return null;
+  return (
+    <Alert variant="light" color="lamp" role="note" title={t("system.attention")}>
+      {points.map((point) => (
+        <div key={point}>{point}</div>
+      ))}
+    </Alert>
+  );
+}
+
+function Facts({ system }: { system: SystemState }) {
+  const { version, address, database, disk, queue, runners, broker } = system;
+  const facts: [string, ReactNode][] = [
+    [t("system.version"), <code key="version">{version}</code>],
+    [t("system.address"), address === "" ? t("system.addressUnset") : visible(address)],
+    [t("system.database"), visible(database)],
+    [
+      t("system.disk"),
+      visible(
+        t("system.diskFree", {
+          free: sizeText(disk.freeBytes),
+          total: sizeText(disk.totalBytes),
+          folder: disk.folder,
+        }),
+      ),
+    ],
+    [t("system.queue"), t("system.queueText", queue)],
+    [t("system.runners"), t("system.runnersText", runners)],
+    [t("system.broker"), broker ?? t("system.noBroker")],
+  ];
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function sourceText(source: string | null): string {
+  if (source === null) return t("system.sourceUnknown");
+  return source === "default" ? t("system.sourceDefault") : visible(source);
+}
+
+function Settings({ system: { settings } }: { system: SystemState }) {
+  return (
+    <Panel title={t("system.settings")} about={t("system.settingsAbout")} isFlush>
+      <Table aria-label={t("system.settings")} className="list-table">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t("system.setting")}</Table.Th>
+            <Table.Th>{t("system.source")}</Table.Th>
+            <Table.Th>{t("system.value")}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {settings.map(({ key, value, source }) => (
+            <Table.Tr key={key}>
+              <Table.Td>
+                <code>{key}</code>
+              </Table.Td>
+              <Table.Td>{sourceText(source)}</Table.Td>
+              <Table.Td data-whole>
+                <code>{visible(value)}</code>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}

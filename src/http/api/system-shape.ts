@@ -1,0 +1,34 @@
+import { z } from "./shape.ts";
+
+const count = z.number().int();
+
+export const systemShape = z
+  .object({
+    version: z.string(),
+    address: z.string().openapi({ description: "The public address (`server.baseUrl`); empty: not set." }),
+    database: z.string().openapi({ example: "SQLite, data/slipway.db" }),
+    disk: z
+      .object({ folder: z.string(), freeBytes: z.number(), totalBytes: z.number() })
+      .openapi({ description: "Of the file system that holds `data.dir`." }),
+    queue: z.object({ queued: count, running: count, waiting: count }),
+    runners: z.object({ total: count, connected: count }),
+    broker: z
+      .enum(["RabbitMQ", "Kafka"])
+      .nullable()
+      .openapi({ description: "Null: one instance without a broker." }),
+    settings: z
+      .array(
+        z.object({
+          key: z.string(),
+          value: z.string().openapi({ description: "A secret is masked." }),
+          source: z.string().nullable().openapi({
+            description:
+              "`default`, the path of the file, or the name of the variable or flag; null: not known.",
+          }),
+        }),
+      )
+      .openapi({ description: "Every setting as it is used." }),
+  })
+  .openapi("System");
+
+export type SystemState = z.infer<typeof systemShape>;

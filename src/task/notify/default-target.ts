@@ -1,0 +1,39 @@
+import type { NotifyTarget, Project } from "../../model/project.ts";
+import { defaultTargetName, sealedPurpose } from "../../model/sealed.ts";
+import type { MetaKeeper } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
+import type { TargetAddress } from "./target-address.ts";
+
+/** The target that receives the messages of all projects that do not exclude it. It is stored as JSON. */
+export interface DefaultTarget {
+  target: NotifyTarget;
+  /** Its address and secret, encrypted. */
+  ciphertext: string;
+}
+
+/** Shorter than the id of any target of a project. */
+export const defaultTargetId = "default";
+
+type MetaReader = Pick<MetaKeeper, "get">;
+
+/** Null: there is none. */
+export async function readDefaultTarget(meta: MetaReader): Promise<DefaultTarget | null> {
+  const stored = await meta.get(defaultTargetName);
+  return stored === null ? null : (JSON.parse(stored) as DefaultTarget | null);
+}
+
+/** The default target, if it receives the messages of the project. */
+export async function defaultTargetFor(
+  meta: MetaReader,
+  { defaultNotify }: Pick<Project, "defaultNotify">,
+): Promise<NotifyTarget | null> {
+  return defaultNotify ? ((await readDefaultTarget(meta))?.target ?? null) : null;
+}
+
+export function sealDefaultAddress(secrets: Secrets, address: TargetAddress): string {
+  return secrets.seal(sealedPurpose.defaultNotify(), JSON.stringify(address));
+}
+
+export function openDefaultAddress(secrets: Secrets, { ciphertext }: DefaultTarget): TargetAddress {
+  return JSON.parse(secrets.open(sealedPurpose.defaultNotify(), ciphertext)) as TargetAddress;
+}
