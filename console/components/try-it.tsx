@@ -24,7 +24,7 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
       </section>
     );
   return (
-    <>
+    <div className="stack">
       <section className="panel try-it">
         <svg viewBox="0 0 360 120" aria-hidden="true" className="try-it-picture">
           <path
@@ -73,6 +73,6 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
           {t("tryIt.openPush")}
         </Button>
       </section>
-    </>
+    </div>
   );
 }
