@@ -64,7 +64,8 @@ describe("an error answer that is nested two million levels deep", () => {
         }),
       );
     const { longestMs, grownMB } = await costOf(saves);
-    expect(longestMs).toBeLessThan(800);
+    // It was 5 s; a busy machine alone delays an answer by some hundred milliseconds.
+    expect(longestMs).toBeLessThan(2_000);
     expect(grownMB).toBeLessThan(200);
   });
 });

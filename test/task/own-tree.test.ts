@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
@@ -14,6 +14,7 @@ let server: DeployServer;
 let repository: GitRepository;
 let state: string;
 let former: string;
+let dataDir: string;
 
 beforeAll(async () => {
   state = temporaryFolder("state");
@@ -21,7 +22,7 @@ beforeAll(async () => {
   process.env.PATH = [ownTools, join(ownFolder, "node_modules/npm/bin/node-gyp-bin"), before.PATH].join(":");
   repository = await makeRepository();
   await repository.push({ "app.js": 'console.log(typeof require("node:path").join);\n' });
-  const dataDir = mkdtempSync(join(ownFolder, ".data-of-test-"));
+  dataDir = mkdtempSync(join(ownFolder, ".data-of-test-"));
   // A workspace that a runner with another folder kept, and that its service may still run from.
   former = join(dataDir, "runner", "work", "project-1", "task-1-1");
   mkdirSync(former, { recursive: true });
@@ -35,6 +36,7 @@ afterAll(async () => {
   else process.env.XDG_STATE_HOME = before.XDG_STATE_HOME;
   await server.stop();
   server.remove();
+  rmSync(dataDir, { recursive: true, force: true });
 });
 
 test("a script finds neither the package nor the tools of the program, and kept workspaces stay until replaced", async () => {
