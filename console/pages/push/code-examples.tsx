@@ -81,7 +81,7 @@ function publishExamples(origin: string): Record<string, string> {
   headers: { "content-type": "application/json" },
   body: JSON.stringify({ targetType: "user", target: "42", data: "Your order has shipped" }),
 });`,
-    Java: `HttpRequest request = HttpRequest.newBuilder(URI.create("${url}"))
+    Java: `var request = HttpRequest.newBuilder(URI.create("${url}"))
     .header("Content-Type", "application/json")
     .POST(HttpRequest.BodyPublishers.ofString(
         "{\\"targetType\\":\\"user\\",\\"target\\":\\"42\\",\\"data\\":\\"Your order has shipped\\"}"))
