@@ -146,7 +146,8 @@ export class Live {
 
   #apply(data: unknown): void {
     const type = typeof data === "object" && data !== null && "type" in data ? data.type : null;
-    if (type === "task") this.refresh("tasks", "task", "projects", "project", "overview", "notices");
+    if (type === "task")
+      this.refresh("tasks", "task", "projects", "project", "releases", "overview", "notices");
     if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
   }
 }

@@ -8,6 +8,7 @@ import "./task.css";
 import "./webhook.css";
 import "./overview.css";
 import "./log.css";
+import "./service.css";
 import "./settings.css";
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";

@@ -1,3 +1,4 @@
+import { shortCommit as shortened } from "../src/model/git/short-commit.ts";
 import { perLanguage, t } from "./text/text.ts";
 
 /** Times, durations and sizes in the language of the page. Pure: the moment of reading is an argument. */
@@ -108,5 +109,5 @@ export function shortRef(ref: string): string {
 }
 
 export function shortCommit(commit: string | null): string {
-  return commit === null ? "" : commit.slice(0, 8);
+  return commit === null ? "" : shortened(commit);
 }

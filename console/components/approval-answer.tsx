@@ -56,6 +56,7 @@ function AnswerButton({
       title={isApproval ? t("approval.approveTitle", { commit }) : t("approval.rejectTitle", { id: task.id })}
       confirm={t(isApproval ? "approval.approveConfirm" : "approval.rejectConfirm")}
       isDanger={!isApproval}
+      {...(isApproval ? { variant: "filled" } : {})}
       onConfirm={() => mutateAsync({ answer, comment })}
     >
       {children}

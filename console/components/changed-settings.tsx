@@ -54,7 +54,7 @@ function SettingsTable({ items }: { items: Item[] }) {
         {items.map(({ setting, release, project }) => (
           <Table.Tr key={setting}>
             <Table.Th scope="row" className="foreign">
-              {labelOf(setting)}
+              {settingLabel(setting)}
             </Table.Th>
             <Table.Td>
               <Value text={release} />
@@ -69,13 +69,13 @@ function SettingsTable({ items }: { items: Item[] }) {
   );
 }
 
-function Value({ text }: { text: string | null }) {
+export function Value({ text }: { text: string | null }) {
   if (text === null) return <span className="dim">{t("release.settingNone")}</span>;
   return <code className="setting-value">{visible(text)}</code>;
 }
 
 /** The label that the setting has in the form of the project. */
-function labelOf(setting: string): string {
+export function settingLabel(setting: string): string {
   const [area = "", stage = "", field = ""] = setting.split(".");
   if (area === "env") return visible(setting.slice("env.".length));
   const labels: Record<string, string> = {

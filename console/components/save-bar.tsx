@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
+import { ApiProblem } from "../api.ts";
 import type { FieldConflict } from "../draft.ts";
 import { t } from "../text/text.ts";
 import { useUnsavedForm, useUnsavedForms } from "../unsaved.ts";
@@ -58,9 +59,19 @@ export function FormFoot({
           ))}
         </Conflict>
       )}
-      {error !== null && !isConflict && <Problem title={failure} problem={error} />}
+      {error !== null && !isConflict && <Problem title={failure} problem={inWordsOf(error, labels)} />}
     </ForManagers>
   );
+}
+
+/** What the server refused, with the labels of the form in place of the names of the fields. */
+function inWordsOf(error: unknown, labels: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof ApiProblem) || error.fields.length === 0) return error;
+  const faults = error.fields.map(({ field, message }) => {
+    const label = labels[field] ?? labels[field.slice(field.lastIndexOf(".") + 1)] ?? field;
+    return `${label} ${message}`;
+  });
+  return t("words.faultSentence", { faults: faults.join(t("words.faultSeparator")) });
 }
 
 /** Leads to the refused field or, if there is none, to the message. */

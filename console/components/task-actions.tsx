@@ -7,7 +7,6 @@ import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { canNotify, stopWatching, useIsWatched, watchTask } from "../watched-tasks.ts";
-import { ApprovalAnswer } from "./approval-answer.tsx";
 import { ReturningSettings } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
@@ -22,7 +21,8 @@ export function TaskActions({
   isFinished: boolean;
   liveTaskId: number | null;
 }) {
-  if (task.state === "waiting") return <ApprovalAnswer task={task} />;
+  // The panel of the request has its answers.
+  if (task.state === "waiting") return null;
   return isFinished ? <Repeat task={task} liveTaskId={liveTaskId} /> : <Cancel task={task} />;
 }
 

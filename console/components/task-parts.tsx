@@ -69,7 +69,11 @@ export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy"
     task.causeRef !== null && task.causeRef !== task.ref
       ? t(isPush ? "tasks.pushedByTo" : "tasks.startedByTo", { name, ref: visible(shortRef(task.causeRef)) })
       : t(isPush ? "tasks.pushedBy" : "tasks.startedBy", { name });
-  return <span className="foreign">{text}</span>;
+  return (
+    <span className="foreign cause" title={text}>
+      {text}
+    </span>
+  );
 }
 
 /** It succeeded only because there was nothing to do. */

@@ -1,14 +1,17 @@
 import { Alert } from "@mantine/core";
 import { Fragment } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useNotices } from "../notices.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 /** On every page: the deploys that wait for an approval, among the projects that the user may view. */
 export function WaitingApprovals() {
+  const [path] = useLocation();
   const data = useNotices()?.approvals;
-  if (!data || data.items.length === 0) return null;
+  // The page of the only request has it already.
+  const isOnPage = data?.total === 1 && path === `/tasks/${data.items[0]?.taskId}`;
+  if (!data || data.items.length === 0 || isOnPage) return null;
   return (
     <Alert
       color="lamp"

@@ -1,22 +1,23 @@
-import { Alert, Tabs, Text } from "@mantine/core";
+import { Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { useAddressFilters } from "../address.ts";
 import { DeployButton } from "../components/deploy-button.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { Permitted } from "../components/permission.tsx";
+import { ProjectNotes } from "../components/project-notes.tsx";
 import { LoadedPage } from "../components/query.tsx";
+import { SampleSteps } from "../components/sample-steps.tsx";
+import { ServicePanel } from "../components/service-panel.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
 import { taskQuery } from "../task-query.ts";
-import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
-import { warningPlace } from "../warning-place.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { Releases } from "./releases.tsx";
 import type { SettingsSection } from "./settings/sections.ts";
@@ -59,7 +60,7 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
       <PageHead
         tab={project.name}
         title={<span className="foreign">{visible(project.name)}</span>}
-        about={<LiveVersion project={project} />}
+        {...(tab === "tasks" ? {} : { about: <LiveVersion project={project} /> })}
       >
         {project.permission === "manage" && (
           <DeployButton project={project} isAsked={deploy !== ""} onAnswered={answered} />
@@ -70,24 +71,9 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
           {t("project.viewOnly")}
         </Text>
       )}
-      {Object.values(project.stages).every(({ script }) => script === "") && tab !== "settings" && (
-        <Text size="sm" className="note">
-          {rich("project.noScripts", {
-            link: <Link href={`/projects/${project.id}/settings/stages`}>{t("project.noScriptsLink")}</Link>,
-          })}
-        </Text>
-      )}
-      {project.liveNote !== "" && (
-        <Alert variant="light" color="lamp" role="note" mb="md">
-          {reasonIn(project.liveNote, project.liveNoteParts)}
-        </Alert>
-      )}
-      {project.permission === "manage" && <Warnings project={project} tab={tab} />}
-      {project.sample && (
-        <Text size="sm" className="note">
-          {t("project.sampleNote")}
-        </Text>
-      )}
+      {tab === "tasks" && <ServicePanel project={project} />}
+      {tab === "tasks" && project.sample && <SampleSteps project={project} />}
+      <ProjectNotes project={project} tab={tab} />
       <Tabs
         value={tab}
         onChange={(chosen) => go(`/projects/${project.id}/${chosen ?? "tasks"}`)}
@@ -122,23 +108,6 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
       </Tabs>
     </>
   );
-}
-
-/** Each with a link to its form. The webhook page shows those about the webhook itself. */
-function Warnings({ project, tab }: { project: Project; tab: string }) {
-  return project.warnings.map((warning, index) => {
-    const parts = project.warningParts[index];
-    const place = warningPlace(parts);
-    if (place.page === "webhook" && tab === "webhook") return null;
-    return (
-      <Text key={warning} size="sm" className="note">
-        {reasonIn(warning, parts)}{" "}
-        <Link href={`/projects/${project.id}/${place.path}`}>
-          {t(place.page === "webhook" ? "project.toWebhook" : "project.toSettings")}
-        </Link>
-      </Text>
-    );
-  });
 }
 
 /** What runs out there now. */

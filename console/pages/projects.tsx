@@ -77,7 +77,9 @@ export default function Projects() {
               },
               {
                 title: t("project.serving"),
-                cell: (project) => <LiveTask task={tasks.get(project.id)?.live ?? null} />,
+                cell: (project) => (
+                  <LiveTask task={tasks.get(project.id)?.live ?? null} note={project.liveNote} />
+                ),
               },
               {
                 title: t("project.repository"),
@@ -154,8 +156,11 @@ function LastTask({ task }: { task: Task | null }) {
   );
 }
 
-function LiveTask({ task }: { task: Task | null }) {
-  if (task === null) return <span className="dim">{t("project.nothingServes")}</span>;
+function LiveTask({ task, note }: { task: Task | null; note: string }) {
+  if (task === null)
+    return (
+      <span className="dim">{t(note === "" ? "project.nothingServes" : "overview.servingUnknown")}</span>
+    );
   return (
     <>
       <span className="foreign">{visible(shortRef(task.ref))}</span>{" "}

@@ -1,25 +1,26 @@
 import { Group, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "wouter";
-import { ReturningSettings } from "../components/changed-settings.tsx";
+import { Link, useLocation } from "wouter";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, Panel } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
+import { ReturnButton } from "../components/return-button.tsx";
+import { Mark } from "../components/task-marks.tsx";
 import { Commit } from "../components/task-parts.tsx";
 import { usePolling } from "../live.ts";
-import { releasesQuery, useMoveProject, useRollback } from "../release-query.ts";
+import { releasesQuery, useMoveProject } from "../release-query.ts";
 import type { Project, Release } from "../shapes.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
-import { shortCommit, sizeText } from "../time-text.ts";
-import { visible } from "../visible.ts";
+import { sizeText } from "../time-text.ts";
 
 /** What has served, with one click back to each. */
 export function Releases({ project }: { project: Project }) {
   const refetchInterval = usePolling();
   const query = useQuery({ ...releasesQuery(project.id), refetchInterval });
   const mayManage = project.permission === "manage";
+  const [, go] = useLocation();
   return (
     <div className="stack">
       <Panel isFlush>
@@ -40,12 +41,17 @@ export function Releases({ project }: { project: Project }) {
                 </Table.Thead>
                 <Table.Tbody>
                   {items.map((release) => (
-                    <Table.Tr key={release.taskId}>
-                      <Table.Td>
+                    <Table.Tr
+                      key={release.taskId}
+                      className="row-link"
+                      onClick={() => go(`/tasks/${release.taskId}`)}
+                    >
+                      <Table.Td data-whole>
                         <Commit task={release} />
+                        {release.isLive && <Mark kind="serving" text={t("project.live")} />}
                       </Table.Td>
                       <Table.Td>
-                        <Link href={`/tasks/${release.taskId}`}>
+                        <Link href={`/tasks/${release.taskId}`} onClick={(event) => event.stopPropagation()}>
                           {t("project.taskLink", { id: String(release.taskId) })}
                         </Link>
                       </Table.Td>
@@ -58,11 +64,10 @@ export function Releases({ project }: { project: Project }) {
                         )}
                       </Table.Td>
                       <Table.Td>{workspaceText(release)}</Table.Td>
-                      <Table.Td>
-                        {release.isLive ? (
-                          <b>{t("project.live")}</b>
-                        ) : (
-                          mayManage && <ReturnButton project={project} release={release} />
+                      {/* Clicks in its dialog are not clicks on the row. */}
+                      <Table.Td onClick={(event) => event.stopPropagation()}>
+                        {!release.isLive && mayManage && (
+                          <ReturnButton size="xs" project={project} release={release} />
                         )}
                       </Table.Td>
                     </Table.Tr>
@@ -83,27 +88,6 @@ function workspaceText({ isKept, bytes }: Release): string {
   return bytes === null
     ? t("project.workspaceKept")
     : t("project.workspaceKeptSize", { size: sizeText(bytes) });
-}
-
-/** Where nothing serves there is nothing to roll back from: the release is deployed again. */
-function ReturnButton({ project, release }: { project: Project; release: Release }) {
-  const rollback = useRollback(project.id);
-  const commit = visible(shortCommit(release.commit));
-  const isServing = project.liveTaskId !== null;
-  return (
-    <ConfirmButton
-      size="xs"
-      label={t(isServing ? "project.rollback" : "project.deployAgain")}
-      aria-label={t(isServing ? "project.rollbackTo" : "project.deployAgainOf", { commit })}
-      title={t(isServing ? "project.rollbackTitle" : "project.deployAgainTitle", { commit })}
-      isWide
-      confirm={t(isServing ? "project.rollbackSubmit" : "project.deployAgainSubmit")}
-      onConfirm={() => rollback.mutateAsync(release.taskId)}
-    >
-      <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>
-      <ReturningSettings projectId={project.id} taskId={release.taskId} />
-    </ConfirmButton>
-  );
 }
 
 /** The runner that holds the releases, and the way to another one. */

@@ -3,11 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { plainText } from "../ansi.ts";
+import { ApprovalPanel } from "../components/approval-panel.tsx";
 import { UsedSettings } from "../components/changed-settings.tsx";
 import { LogView } from "../components/log-view.tsx";
 import { Elapsed } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { LoadedPage } from "../components/query.tsx";
+import { SampleSteps } from "../components/sample-steps.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { TaskActions, WatchButton } from "../components/task-actions.tsx";
 import { TaskFacts } from "../components/task-facts.tsx";
@@ -72,7 +74,12 @@ function TaskView({ task }: { task: Task }) {
       </PageHead>
       <div className="stack">
         <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />
-        <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
+        {task.state === "waiting" ? (
+          <ApprovalPanel task={task} mayAnswer={project.data?.permission === "manage"} />
+        ) : (
+          <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
+        )}
+        {isFinished && project.data?.sample && <SampleSteps project={project.data} task={task} />}
         {task.rollbackTo !== null && <UsedSettings projectId={task.projectId} taskId={task.rollbackTo} />}
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">

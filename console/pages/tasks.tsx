@@ -7,6 +7,7 @@ import { answerOf, api } from "../api.ts";
 import { List } from "../components/list.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
+import { TaskMarks } from "../components/task-marks.tsx";
 import { Cause, Commit, TaskState, TaskTimes, Waiting } from "../components/task-parts.tsx";
 import { useListPage } from "../list-page.ts";
 import { usePolling, whileWaiting } from "../live.ts";
@@ -74,6 +75,7 @@ export function TaskList({
             cell: (task) => (
               <>
                 <Commit task={task} />
+                <TaskMarks task={task} />
                 <Waiting task={task} />
               </>
             ),

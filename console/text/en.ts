@@ -20,6 +20,7 @@ import { release } from "./en/release.ts";
 import { replay } from "./en/replay.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
+import { service } from "./en/service.ts";
 import { setUp } from "./en/set-up.ts";
 import { settings } from "./en/settings.ts";
 import { shell } from "./en/shell.ts";
@@ -63,6 +64,7 @@ export const en = {
   replay,
   runners,
   search,
+  service,
   setUp,
   settings,
   shell,

@@ -26,6 +26,7 @@ import { release } from "./zh-cn/release.ts";
 import { replay } from "./zh-cn/replay.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { search } from "./zh-cn/search.ts";
+import { service } from "./zh-cn/service.ts";
 import { setUp } from "./zh-cn/set-up.ts";
 import { settings } from "./zh-cn/settings.ts";
 import { shell } from "./zh-cn/shell.ts";
@@ -73,6 +74,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   replay,
   runners,
   search,
+  service,
   setUp,
   settings,
   shell,

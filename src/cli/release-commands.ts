@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ProjectAnswer } from "../http/api/project-shape.ts";
 import type { ChangedSetting, ReleaseAnswer } from "../http/api/releases.ts";
 import type { TaskAnswer } from "../http/api/task-shape.ts";
+import { shortCommit } from "../model/git/short-commit.ts";
 import { idValue } from "./option-values.ts";
 import { print, table } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
@@ -27,7 +28,7 @@ export function addReleaseCommands(project: Command): void {
       const list = await apiRemote(options).get<{ items: ReleaseAnswer[] }>(path);
       const rows = list.items.map((release) => ({
         task: release.taskId,
-        commit: release.commit.slice(0, 8),
+        commit: shortCommit(release.commit),
         state: stateOf(release),
         megabytes: release.bytes === null ? undefined : Math.ceil(release.bytes / 1e6),
         deployedAt: release.deployedAt,

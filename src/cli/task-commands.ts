@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
 import type { LogAnswer, TaskAnswer } from "../http/api/task-shape.ts";
+import { shortCommit } from "../model/git/short-commit.ts";
 import type { Page } from "../model/page.ts";
 import { idValue, textValue } from "./option-values.ts";
 import { print, printLogLine, table, visible, visibleLines } from "./output.ts";
@@ -71,7 +72,7 @@ async function listTasks(
   const list = await apiRemote(options).get<Page<TaskAnswer>>(`/api/tasks?${query}`);
   const rows = list.items.map((task) => ({
     ...task,
-    commit: task.commit?.slice(0, 8),
+    commit: task.commit && shortCommit(task.commit),
     reason: task.reason || undefined,
   }));
   print(options, list, () =>

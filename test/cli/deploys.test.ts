@@ -52,7 +52,7 @@ test("project rollback returns to the previous release, or to the release that -
   expect(await lines()).toEqual([commit, second, commit, second]);
   const releases = await slipway(["project", "releases", String(project)]);
   expect(releases.stdout).toContain(`${latest.id}`);
-  expect(releases.stdout).toContain(first.commit?.slice(0, 8) ?? "no commit");
+  expect(releases.stdout).toContain(first.commit?.slice(0, 7) ?? "no commit");
 });
 
 test("project rollback says which settings return with the release, and how the project's differ", async () => {

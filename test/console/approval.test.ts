@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { guardedProject } from "../support/approval-scene.ts";
+import { violations } from "../support/axe.ts";
 import { becomesLive, openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { makeRepository } from "../support/git-repository.ts";
@@ -31,8 +32,23 @@ test("a request appears on an open page by itself; it is approved, and another o
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   expect(deployed()).toEqual([`${commit} red 1`]);
   expect((await server.task(first.id)).approval).toMatchObject({ by: "admin", comment: "looks right" });
+  await server.admin.expect(200, "PATCH", `/api/projects/${id}`, { env: { COLOR: "blue" } });
+  const next = await repository.push({ "readme.md": "bye" }, { message: "Say goodbye" });
   const second = await server.reach((await server.run(id)).id, "waiting");
   await go(`/tasks/${second.id}`);
+  const request = page.getByRole("region", { name: "This deploy waits for an approval" });
+  const commits = request.getByRole("list", { name: "Commits of the deploy" });
+  await commits.getByText("Say goodbye").waitFor();
+  expect(await commits.getByRole("link").allTextContents()).toEqual([next.slice(0, 7)]);
+  expect(await request.locator("tbody tr").allTextContents()).toEqual(["COLORredblue"]);
+  // One place: no other part of the page repeats the request or its answers.
+  const said = page.locator("p, .mantine-Alert-root").filter({ hasText: "Waiting for approval until" });
+  expect(await said.count()).toBe(1);
+  expect(await page.getByRole("button", { name: "Approve", exact: true }).count()).toBe(1);
+  expect(await page.getByRole("note", { name: "Deploys that wait for an approval" }).count()).toBe(0);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await violations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await page.getByRole("button", { name: "Reject", exact: true }).click();
   await page.getByLabel("Reason (shown with the task)").fill("wrong branch");
   await page.getByRole("button", { name: "Reject the deploy" }).click();

@@ -72,7 +72,8 @@ test("a warning about a project leads to the form in which its cause is changed"
   const { page, go, close } = await openConsole(browser, server.url);
   const follow = async (text: string) => {
     await go(`/projects/${id}`);
-    await page.locator(".note").filter({ hasText: text }).getByRole("link").click();
+    await page.getByText(/notes about this project/).click();
+    await page.locator(".note li").filter({ hasText: text }).getByRole("link").click();
   };
   await follow("server.baseUrl is not set");
   await page.waitForURL(`**/projects/${id}/webhook#address`);

@@ -89,16 +89,24 @@ const parts: Part[] = [
     types: ["config"],
   },
   { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["git rules", "base"] },
-  { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git", "git rules", "base"] },
+  {
+    name: "runner",
+    files: /^src\/runner\//,
+    imports: ["runner protocol", "git", "git rules", "base", "text rules"],
+  },
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
   { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
   // What each Git host sends and accepts. It calls nobody: a client is passed to it. The model names hosts.
   { name: "git-host", files: /^src\/git-host\//, imports: ["git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git\/(git-(ref|url)|repository-place)\.ts$/, imports: ["base"] },
+  // Which characters are escaped, how long a commit is written, and the texts of reasons: the server, the command line and the console must agree.
+  {
+    name: "text rules",
+    files: /^src\/(visible-text|model\/git\/short-commit|reason\/[\w-]+-texts)\.ts$/,
+    imports: [],
+  },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"], types: ["git-host"] },
-  // Which characters are escaped, and the texts of reasons: the server, the command line and the console must agree.
-  { name: "text rules", files: /^src\/(visible-text|reason\/[\w-]+-texts)\.ts$/, imports: [] },
   { name: "base", files: /^src\/((reason|system)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",

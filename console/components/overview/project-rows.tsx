@@ -111,7 +111,7 @@ function Serving({ row: { live, liveNote, liveNoteParts } }: { row: OverviewRow 
   if (live === null)
     return (
       <span className="dim small" title={reasonIn(liveNote, liveNoteParts)}>
-        {t("overview.nothingServes")}
+        {t(liveNote === "" ? "overview.nothingServes" : "overview.servingUnknown")}
       </span>
     );
   return (

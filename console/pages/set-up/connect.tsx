@@ -18,6 +18,7 @@ import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostSteps } from "../webhook/host-steps.tsx";
+import { postReceiveHook } from "../webhook/post-receive.ts";
 import { safeStart } from "../webhook/safe-start.ts";
 import { formatFor } from "../webhook/secret-format.ts";
 import { sendCommand } from "../webhook/send-command.ts";
@@ -196,11 +197,18 @@ function ByHand({
         )}
       </HostSteps>
       {webhook.provider === "generic" && webhook.url !== null && (
-        <CopyBlock
-          title={t("webhook.fromShell")}
-          value={sendCommand(webhook.url, webhook)}
-          label={t("webhook.theCommand")}
-        />
+        <>
+          <CopyBlock
+            title={t("webhook.postReceive")}
+            value={postReceiveHook(webhook.url, webhook, secret)}
+            label={t("webhook.theHook")}
+          />
+          <CopyBlock
+            title={t("webhook.fromShell")}
+            value={sendCommand(webhook.url, webhook)}
+            label={t("webhook.theCommand")}
+          />
+        </>
       )}
     </div>
   );

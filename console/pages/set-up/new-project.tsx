@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Select, Text, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Checkbox, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
@@ -33,6 +33,8 @@ interface Fields {
   build: string;
   deploy: string;
   start: string;
+  /** Whether the health check of the preset is used. */
+  isChecked: boolean;
 }
 
 const empty: Fields = {
@@ -44,6 +46,7 @@ const empty: Fields = {
   build: "",
   deploy: "",
   start: "",
+  isChecked: true,
 };
 
 /** A page that adds a project: its repository is read, and name, branch and stages are suggested. */
@@ -202,6 +205,13 @@ export default function NewProject() {
                     {...text(name, scriptPath(name))}
                   />
                 ))}
+                {preset?.healthCheck && (
+                  <Checkbox
+                    label={t("setUp.presetCheck", { check: checkText(preset.healthCheck) })}
+                    checked={fields.isChecked}
+                    onChange={(event) => set({ isChecked: event.currentTarget.checked })}
+                  />
+                )}
                 {preset !== undefined && Object.keys(preset.env).length > 0 && (
                   <Text size="sm" c="dimmed">
                     {t("setUp.variables", {
@@ -266,6 +276,11 @@ function presetTitles(): Record<Preset["name"], string> {
   };
 }
 
+function checkText(check: NonNullable<Preset["healthCheck"]>): string {
+  if (check.type === "http") return check.url;
+  return check.type === "tcp" ? `${check.host}:${check.port}` : check.command;
+}
+
 function scriptsOf(preset: Preset | undefined): Pick<Fields, "build" | "deploy" | "start"> {
   const { build = "", deploy = "", start = "" } = preset ?? {};
   return { build, deploy, start };
@@ -282,11 +297,11 @@ function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fiel
 }
 
 async function addProject(
-  { url, name, ref, groupId, build, deploy, start }: Fields,
+  { url, name, ref, groupId, build, deploy, start, isChecked }: Fields,
   preset: Preset | undefined,
   credential: ReturnType<typeof credentialOf>,
 ) {
-  const started = preset && { previous: preset.previous, healthCheck: preset.healthCheck };
+  const started = preset && { previous: preset.previous, healthCheck: isChecked ? preset.healthCheck : null };
   const project = await answerOf(
     api.projects.$post({
       json: {

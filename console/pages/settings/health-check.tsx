@@ -4,11 +4,30 @@ import { t } from "../../text/text.ts";
 
 export type HealthCheck = Project["stages"]["start"]["healthCheck"];
 
-const fresh: Record<string, HealthCheck> = {
-  http: { type: "http", url: "http://127.0.0.1:8080/", timeoutSeconds: 60 },
-  tcp: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
-  command: { type: "command", command: "", timeoutSeconds: 60 },
-};
+/** A check of another kind: with the host, port and time limit of the one before. */
+function changedTo(kind: string | null, before: HealthCheck): HealthCheck {
+  const { host, port } = placeOf(before);
+  const timeoutSeconds = before?.timeoutSeconds ?? 60;
+  if (kind === "http") return { type: "http", url: `http://${host}:${port}/`, timeoutSeconds };
+  if (kind === "tcp")
+    return { type: "tcp", host, port: port === "$PORT" ? port : Number(port), timeoutSeconds };
+  return kind === "command" ? { type: "command", command: "", timeoutSeconds } : null;
+}
+
+/** Where a check connects to. */
+function placeOf(check: HealthCheck): { host: string; port: string } {
+  if (check?.type === "tcp") return { host: check.host, port: String(check.port) };
+  const [, host, port] =
+    check?.type === "http" ? (/^https?:\/\/([^/:]+):(\d+|\$PORT)/.exec(check.url) ?? []) : [];
+  return { host: host ?? "127.0.0.1", port: port ?? "8080" };
+}
+
+/** The fixed port of a check; null: none, or that of the variable. */
+export function portOf(check: HealthCheck): string | null {
+  const isConnecting = check?.type === "tcp" || check?.type === "http";
+  const { port } = placeOf(check);
+  return isConnecting && port !== "$PORT" ? port : null;
+}
 
 /** How a started service proves that it works. */
 export function HealthCheckFields({
@@ -32,7 +51,7 @@ export function HealthCheckFields({
         ]}
         allowDeselect={false}
         value={value?.type ?? "none"}
-        onChange={(kind) => onChange(fresh[kind ?? ""] ?? null)}
+        onChange={(kind) => onChange(changedTo(kind, value))}
       />
       {value?.type === "http" && (
         <TextInput

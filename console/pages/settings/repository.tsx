@@ -9,9 +9,9 @@ import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { Credential } from "./credential.tsx";
 
-function repositoryOf({ name, groupId, git, supersede, labels }: Project) {
+function repositoryOf({ name, groupId, git, publicUrl, supersede, labels }: Project) {
   const { url, ref, submodules, lfs } = git;
-  return { name, groupId, url, ref, submodules, lfs, supersede, labels };
+  return { name, groupId, url, ref, submodules, lfs, publicUrl, supersede, labels };
 }
 
 /** Name, group and repository of a project, and which runners it uses. */
@@ -35,6 +35,12 @@ export function RepositorySettings({ project }: { project: Project }) {
           label={t("settings.ref")}
           description={t("settings.refHint")}
           {...text("ref", "git.ref")}
+        />
+        <TextInput
+          label={t("settings.publicUrl")}
+          description={t("settings.publicUrlHint")}
+          placeholder="https://shop.example.com"
+          {...text("publicUrl")}
         />
         <Checkbox label={t("settings.submodules")} {...draft.flag("submodules")} />
         <Checkbox label={t("settings.lfs")} description={t("settings.lfsHint")} {...draft.flag("lfs")} />
@@ -73,6 +79,7 @@ export function RepositorySettings({ project }: { project: Project }) {
             groupId: t("settings.group"),
             url: t("settings.cloneUrl"),
             ref: t("settings.ref"),
+            publicUrl: t("settings.publicUrl"),
             submodules: t("settings.submodules"),
             lfs: t("settings.lfs"),
             supersede: t("settings.supersede"),

@@ -1,4 +1,5 @@
-import { Group, NumberInput, Select, TextInput } from "@mantine/core";
+import { NumberInput, Group as Row, Select, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
@@ -70,6 +71,9 @@ function changeOf(changes: Partial<StageFields>): ProjectChange {
 export function StageSettings({ project }: { project: Project }) {
   const draft = useProjectDraft(project, stagesOf, changeOf);
   const { value, set, text, refused } = draft;
+  // What follows a stage applies only if the stage has a script, or a value was stored when it had one.
+  const starts = value.startScript.trim() !== "" || value.healthCheck !== null;
+  const deploys = starts || value.deployScript.trim() !== "";
   const titles = { build: t("stages.build"), deploy: t("stages.deploy"), start: t("stages.start") };
   const about = {
     build: t("stages.buildHint"),
@@ -79,58 +83,83 @@ export function StageSettings({ project }: { project: Project }) {
   return (
     <Panel id="stages" title={t("settings.stages")} about={t("stages.about")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
-        {names.map((name) => (
-          <div key={name} className="script">
-            <ScriptEditor
-              label={titles[name]}
-              description={about[name]}
-              placeholder={examples[name]}
-              {...text(`${name}Script`, `stages.${name}.script`)}
+        <Group title={t("stages.groupScripts")}>
+          {names.map((name) => (
+            <div key={name} className="script">
+              <ScriptEditor
+                label={titles[name]}
+                description={about[name]}
+                placeholder={examples[name]}
+                {...text(`${name}Script`, `stages.${name}.script`)}
+              />
+              <Row gap={8} mt={8}>
+                <TextInput
+                  size="xs"
+                  style={{ flex: "1 1 220px" }}
+                  label={t("stages.folder")}
+                  aria-label={t("stages.folderOf", { stage: titles[name] })}
+                  placeholder={t("stages.folderRoot")}
+                  {...text(`${name}Folder`, `stages.${name}.directory`)}
+                />
+                <NumberInput
+                  size="xs"
+                  style={{ flex: "1 1 220px" }}
+                  label={t("stages.timeLimit")}
+                  aria-label={t("stages.timeLimitOf", { stage: titles[name] })}
+                  placeholder={t("stages.timeLimitTask")}
+                  suffix=" s"
+                  min={1}
+                  value={value[`${name}TimeLimit`] ?? ""}
+                  error={refused?.about(`stages.${name}.timeout`)}
+                  onChange={(timeout) =>
+                    set({ [`${name}TimeLimit`]: timeout === "" ? null : Number(timeout) })
+                  }
+                />
+              </Row>
+            </div>
+          ))}
+        </Group>
+        {starts && (
+          <Group title={t("stages.groupHealth")}>
+            <HealthCheckFields
+              value={value.healthCheck}
+              onChange={(healthCheck) => set({ healthCheck })}
+              errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
             />
-            <Group gap={8} mt={8}>
-              <TextInput
-                size="xs"
-                style={{ flex: "1 1 220px" }}
-                label={t("stages.folder")}
-                aria-label={t("stages.folderOf", { stage: titles[name] })}
-                placeholder={t("stages.folderRoot")}
-                {...text(`${name}Folder`, `stages.${name}.directory`)}
-              />
-              <NumberInput
-                size="xs"
-                style={{ flex: "1 1 220px" }}
-                label={t("stages.timeLimit")}
-                aria-label={t("stages.timeLimitOf", { stage: titles[name] })}
-                placeholder={t("stages.timeLimitTask")}
-                suffix=" s"
-                min={1}
-                value={value[`${name}TimeLimit`] ?? ""}
-                error={refused?.about(`stages.${name}.timeout`)}
-                onChange={(timeout) => set({ [`${name}TimeLimit`]: timeout === "" ? null : Number(timeout) })}
-              />
-            </Group>
-          </div>
-        ))}
-        <StartSettings draft={draft} />
-        <Select
-          label={t("stages.rollback")}
-          data={[
-            { value: "automatic", label: t("stages.rollbackAutomatic") },
-            { value: "off", label: t("stages.rollbackOff") },
-          ]}
-          allowDeselect={false}
-          value={value.rollback}
-          onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
-        />
-        <ApprovalFields value={value.deploy} onChange={(deploy) => set({ deploy })} />
-        <HealthCheckFields
-          value={value.healthCheck}
-          onChange={(healthCheck) => set({ healthCheck })}
-          errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
-        />
+          </Group>
+        )}
+        {deploys && (
+          <Group title={t("stages.groupRelease")}>
+            {starts && <StartSettings draft={draft} isChecked={value.healthCheck !== null} />}
+            <Select
+              label={t("stages.rollback")}
+              data={[
+                { value: "automatic", label: t("stages.rollbackAutomatic") },
+                { value: "off", label: t("stages.rollbackOff") },
+              ]}
+              allowDeselect={false}
+              value={value.rollback}
+              onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
+            />
+          </Group>
+        )}
+        {(deploys || value.deploy.approval === "required") && (
+          <Group title={t("stages.groupApproval")}>
+            <ApprovalFields value={value.deploy} onChange={(deploy) => set({ deploy })} />
+          </Group>
+        )}
         <FormFoot draft={draft} failure={t("stages.notSaved")} labels={labelsOf(titles)} />
       </form>
     </Panel>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <fieldset className="stage-group">
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
   );
 }
 

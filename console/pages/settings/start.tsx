@@ -32,7 +32,14 @@ interface StartDraft {
   refused: ApiProblem | null;
 }
 
-export function StartSettings({ draft: { value, set, text, refused } }: { draft: StartDraft }) {
+export function StartSettings({
+  draft: { value, set, text, refused },
+  isChecked,
+}: {
+  draft: StartDraft;
+  /** With a health check, nothing waits for a time. */
+  isChecked: boolean;
+}) {
   return (
     <>
       <Select
@@ -58,16 +65,18 @@ export function StartSettings({ draft: { value, set, text, refused } }: { draft:
           {...text("switch", "stages.start.switch")}
         />
       )}
-      <NumberInput
-        label={t("stages.settle")}
-        suffix=" s"
-        min={0}
-        max={600}
-        maw={260}
-        value={value.settleSeconds}
-        error={refused?.about("stages.start.settleSeconds")}
-        onChange={(seconds) => set({ settleSeconds: Number(seconds) })}
-      />
+      {!isChecked && (
+        <NumberInput
+          label={t("stages.settle")}
+          suffix=" s"
+          min={0}
+          max={600}
+          maw={260}
+          value={value.settleSeconds}
+          error={refused?.about("stages.start.settleSeconds")}
+          onChange={(seconds) => set({ settleSeconds: Number(seconds) })}
+        />
+      )}
       <TextInput
         label={t("stages.log")}
         description={t("stages.logHint")}

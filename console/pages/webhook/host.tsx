@@ -8,6 +8,7 @@ import type { Webhook } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { useWebhookDraft } from "../../webhook-query.ts";
 import { HostSteps } from "./host-steps.tsx";
+import { postReceiveHook } from "./post-receive.ts";
 import { sendCommand } from "./send-command.ts";
 
 /** The Git host, the steps to take there, and how its deliveries are verified. */
@@ -36,11 +37,18 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
           <>
             <GenericFields {...draft} />
             {webhook.url !== null && (
-              <CopyBlock
-                title={t("webhook.fromShell")}
-                value={sendCommand(webhook.url, { ...webhook, ...draft.value })}
-                label={t("webhook.theCommand")}
-              />
+              <>
+                <CopyBlock
+                  title={t("webhook.postReceive")}
+                  value={postReceiveHook(webhook.url, { ...webhook, ...draft.value }, null)}
+                  label={t("webhook.theHook")}
+                />
+                <CopyBlock
+                  title={t("webhook.fromShell")}
+                  value={sendCommand(webhook.url, { ...webhook, ...draft.value })}
+                  label={t("webhook.theCommand")}
+                />
+              </>
             )}
           </>
         )}

@@ -1,6 +1,6 @@
 import type { Webhook } from "../../shapes.ts";
 
-type Proof = Pick<
+export type Proof = Pick<
   Webhook,
   "secretHeader" | "verifyMode" | "signaturePrefix" | "signatureEncoding" | "secretSet"
 >;
@@ -8,29 +8,34 @@ type Proof = Pick<
 const body = `body='{"event":"push","ref":"refs/heads/main","message":"a test"}'`;
 const hash = 'openssl dgst -sha256 -hmac "$SECRET"';
 
-/** What a shell sends as a push of the provider `generic`; the secret is for the reader to fill in. */
-export function sendCommand(url: string, proof: Proof): string {
-  const send = (proofs: string[]) =>
-    [
-      `curl -X POST '${url}'`,
-      ...["'Content-Type: application/json'", ...proofs].map((header) => `-H ${header}`),
-      '--data-binary "$body"',
-    ].join(" \\\n  ");
-  if (!proof.secretSet) return [body, send([])].join("\n");
-  const first = ["SECRET='…'", body];
-  if (proof.verifyMode === "token") return [...first, send([`"${proof.secretHeader}: $SECRET"`])].join("\n");
+/** How a shell proves `$body` with `$SECRET`: lines that come first, and headers. */
+export function proofLines(proof: Proof): { before: string[]; headers: string[] } {
+  if (!proof.secretSet) return { before: [], headers: [] };
+  if (proof.verifyMode === "token") return { before: [], headers: [`"${proof.secretHeader}: $SECRET"`] };
   if (proof.verifyMode === "hmac") {
     const encoded =
       proof.signatureEncoding === "hex" ? `${hash} | sed 's/^.* //'` : `${hash} -binary | base64`;
-    const signature = `signature=$(printf %s "$body" | ${encoded})`;
-    return [...first, signature, send([`"${proof.secretHeader}: ${proof.signaturePrefix}$signature"`])].join(
-      "\n",
-    );
+    return {
+      before: [`signature=$(printf %s "$body" | ${encoded})`],
+      headers: [`"${proof.secretHeader}: ${proof.signaturePrefix}$signature"`],
+    };
   }
-  return [
-    ...first,
-    'id="push-$(date +%s%N)" timestamp=$(date +%s)',
-    `signature=$(printf %s "$id.$timestamp.$body" | ${hash} -binary | base64)`,
-    send(['"webhook-id: $id"', '"webhook-timestamp: $timestamp"', '"webhook-signature: v1,$signature"']),
-  ].join("\n");
+  return {
+    before: [
+      'id="push-$(date +%s%N)" timestamp=$(date +%s)',
+      `signature=$(printf %s "$id.$timestamp.$body" | ${hash} -binary | base64)`,
+    ],
+    headers: ['"webhook-id: $id"', '"webhook-timestamp: $timestamp"', '"webhook-signature: v1,$signature"'],
+  };
+}
+
+/** What a shell sends as a push of the provider `generic`; the secret is for the reader to fill in. */
+export function sendCommand(url: string, proof: Proof): string {
+  const { before, headers } = proofLines(proof);
+  const sent = [
+    `curl -X POST '${url}'`,
+    ...["'Content-Type: application/json'", ...headers].map((header) => `-H ${header}`),
+    '--data-binary "$body"',
+  ].join(" \\\n  ");
+  return [...(proof.secretSet ? ["SECRET='…'"] : []), body, ...before, sent].join("\n");
 }

@@ -54,7 +54,7 @@ export function TestPanel({
     send.mutate({ dryRun: true, config: rules });
   };
   return (
-    <Panel title={t("webhook.test")} about={t("webhook.testAbout")}>
+    <Panel id="test" title={t("webhook.test")} about={t("webhook.testAbout")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={submit}>
         <Group gap="md" align="flex-start" grow preventGrowOverflow={false}>
           <Select

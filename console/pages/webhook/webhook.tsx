@@ -40,6 +40,11 @@ export function WebhookPage({ project }: { project: Project }) {
               {t("webhook.openHint")}
             </Alert>
           )}
+          <nav className="webhook-parts" aria-label={t("webhook.parts")}>
+            <a href="#address">{t("webhook.partConnection")}</a>
+            <a href="#rules">{t("webhook.partRules")}</a>
+            <a href="#test">{t("webhook.partTest")}</a>
+          </nav>
           <Warnings webhook={loaded} />
           <AddressPanel project={project} webhook={loaded} />
           <HostHookPanel project={project} webhook={loaded} />

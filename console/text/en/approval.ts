@@ -1,5 +1,15 @@
 /** Approve or reject a deploy. */
 export const approval = {
+  title: "This deploy waits for an approval",
+  managersOnly: "A manager of the project can approve or reject it.",
+  nothingServes: "Nothing is known to serve. It would deploy:",
+  changes: "What changes, compared with {commit}, which serves",
+  commits: "Commits of the deploy",
+  compare: "All changes at the Git host",
+  settings: "Settings of the pipeline that change",
+  settingServing: "Serves now",
+  settingTask: "With this deploy",
+  sameSettings: "Variables, scripts and checks stay the same.",
   approve: "Approve",
   approveTitle: "Deploy {commit}?",
   approveConfirm: "Approve the deploy",

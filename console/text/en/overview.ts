@@ -15,6 +15,7 @@ export const overview = {
   median: "Duration",
   successHint: "Share of runs that succeeded in the last 30 days, without canceled runs",
   medianHint: "Median duration of successful runs in the last 30 days",
+  servingUnknown: "unknown",
   nothingServes: "Nothing is serving",
   sinceBy: "{since} by {by}",
   stage: "{stage}, {time}",

@@ -23,8 +23,6 @@ export const project = {
   noScriptsLink: "Write the scripts of its stages",
   toSettings: "Open the settings",
   toWebhook: "Open the webhook",
-  sampleNote:
-    "This is a sample project. Change its scripts under Settings, deploy it again, and delete it under Settings when you no longer need it.",
   tasks: "Tasks",
   releases: "Releases",
   webhook: "Webhook",

@@ -45,6 +45,7 @@ export const setUp = {
   preset_gradle: "Java program (Gradle)",
   preset_go: "Go program",
   preset_static: "Static site",
+  presetCheck: "After the start, check that {check} answers",
   variables: "Variables that the preset sets: {names}",
   submit: "Add the project",
   added: "{name} was added.",

@@ -22,6 +22,8 @@ export const settings = {
   cloneUrl: "Clone URL",
   ref: "Branch or tag",
   refHint: "Used by manual deploys, and by webhooks that build the project's own branch.",
+  publicUrl: "Public address",
+  publicUrlHint: "Where its users reach it; the page of the project links to it.",
   submodules: "Clone submodules too",
   lfs: "Fetch the files of Git LFS",
   lfsHint: "Uses the clone credential. The runner needs the package git-lfs.",

@@ -11,5 +11,17 @@ export const tryIt = {
   onlyPushAbout:
     "Messages to browsers and apps need no project. The push pages show how to connect and publish with this server's address.",
   openPush: "Open the push pages",
+  next: "What to try next",
+  why: "See why it deployed",
+  whyHint: "The delivery shows each rule that the push passed.",
+  whySubmit: "Open the delivery",
+  break: "Break it and watch the rollback",
+  breakHint:
+    "A push without the heading of the page fails the health check, and the release before it comes back.",
+  breakSubmit: "Push a broken commit",
+  breakFailed: "Couldn't push to the sample project",
+  own: "Deploy a repository of yours",
+  ownHint:
+    "Enter its address; the stages are suggested. Delete the sample in its settings when you no longer need it.",
   addOwn: "Add your own project",
 } as const;

@@ -10,5 +10,8 @@ export const warning = {
   isolationLabel: "Scripts are not isolated",
   isolation:
     "{title} on {runners}: users who manage a project without being admins can read everything that the user of the runner can read. On the local runner this includes the keys and the database of this server. See docs/security.md and {link}.",
+  isolationShort: "{title} on {runners}. {link}",
+  meaning: "What this means",
+  hide: "Hide this notice",
   runners: "Runners",
 } as const;

@@ -2,6 +2,16 @@ import type { approval as english } from "../en/approval.ts";
 import type { Translated } from "../message.ts";
 
 export const approval: Translated<typeof english> = {
+  title: "此部署等待批准",
+  managersOnly: "项目的管理者可以批准或拒绝。",
+  nothingServes: "目前没有已知的服务版本。将部署：",
+  changes: "与正在服务的 {commit} 相比的更改",
+  commits: "此次部署的提交",
+  compare: "在 Git 托管平台查看全部更改",
+  settings: "发生变化的流水线设置",
+  settingServing: "当前服务",
+  settingTask: "此次部署",
+  sameSettings: "变量、脚本和检查保持不变。",
   approve: "批准",
   approveTitle: "部署 {commit}？",
   approveConfirm: "批准部署",

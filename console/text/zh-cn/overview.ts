@@ -17,6 +17,7 @@ export const overview: Translated<typeof english> = {
   median: "耗时",
   successHint: "最近 30 天成功运行所占比例，不含已取消的运行",
   medianHint: "最近 30 天成功运行的耗时中位数",
+  servingUnknown: "未知",
   nothingServes: "没有正在服务的版本",
   sinceBy: "{since}，由 {by} 部署",
   stage: "{stage}，{time}",

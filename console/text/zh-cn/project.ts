@@ -24,7 +24,6 @@ export const project: Translated<typeof english> = {
   noScriptsLink: "编写各阶段的脚本",
   toSettings: "打开设置",
   toWebhook: "打开 Webhook",
-  sampleNote: "这是示例项目。可在“设置”中修改脚本并重新部署；不再需要时，也可在“设置”中删除。",
   tasks: "任务",
   releases: "发布",
   webhook: "Webhook",

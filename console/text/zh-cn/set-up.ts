@@ -43,6 +43,7 @@ export const setUp: Translated<typeof english> = {
   preset_gradle: "Java 程序（Gradle）",
   preset_go: "Go 程序",
   preset_static: "静态网站",
+  presetCheck: "启动后检查 {check} 是否正常",
   variables: "预设的变量：{names}",
   submit: "添加项目",
   added: "已添加 {name}。",

@@ -23,6 +23,8 @@ export const settings: Translated<typeof english> = {
   cloneUrl: "克隆地址",
   ref: "分支或标签",
   refHint: "用于手动部署，以及构建项目自身分支的 Webhook。",
+  publicUrl: "公开地址",
+  publicUrlHint: "用户访问此服务的地址；项目页面会链接到它。",
   submodules: "同时克隆子模块",
   lfs: "获取 Git LFS 的文件",
   lfsHint: "使用克隆凭据。运行器需要软件包 git-lfs。",

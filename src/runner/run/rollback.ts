@@ -1,4 +1,5 @@
 import { messageOf, thrownReason } from "../../errors.ts";
+import { shortCommit } from "../../model/git/short-commit.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStage } from "../stage/run-stage.ts";
@@ -131,5 +132,5 @@ async function runPrevious(
 }
 
 function nameOf({ taskId, commit }: RestorableRelease): string {
-  return `${commit.slice(0, 7)} (task ${taskId})`;
+  return `${shortCommit(commit)} (task ${taskId})`;
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { pause } from "../../clock.ts";
 import { ReasonError } from "../../errors.ts";
+import { shortCommit } from "../../model/git/short-commit.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { findLeftProcesses, type LeftProcesses } from "../process/left-processes.ts";
 import type { RunResult } from "../process/process.ts";
@@ -180,7 +181,7 @@ async function takeOver(start: Start): Promise<StageEnd | null> {
 }
 
 function nameOf({ taskId, commit }: StartedService): string {
-  return `the service of task ${taskId} (commit ${commit.slice(0, 7)})`;
+  return `the service of task ${taskId} (commit ${shortCommit(commit)})`;
 }
 
 /** The health check, then two proofs: a process of this start is alive, and it is the process that answers. */

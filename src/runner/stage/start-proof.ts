@@ -1,4 +1,5 @@
 import { networkInterfaces } from "node:os";
+import { shortCommit } from "../../model/git/short-commit.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
 import { processIds, statusOf } from "../process/process-tree.ts";
@@ -53,7 +54,7 @@ function describeHolder(port: number, { task, name, pid }: PortHolder): Reason {
 }
 
 function stillHeld(port: number, taskId: number, commit: string): Reason {
-  return newReason("port_held_task", { port, task: taskId, commit: commit.slice(0, 7) });
+  return newReason("port_held_task", { port, task: taskId, commit: shortCommit(commit) });
 }
 
 function localPortOf(check: HealthCheck | null): number | null {

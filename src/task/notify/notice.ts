@@ -1,4 +1,5 @@
 import type { DeliverySummary } from "../../model/delivery.ts";
+import { shortCommit } from "../../model/git/short-commit.ts";
 import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
 import { type LogLine, type Task, workedMs } from "../../model/task.ts";
@@ -160,10 +161,6 @@ function servingText(task: Task, live: LiveTask | null, note: string): string {
   if (live === null) return note || "nothing yet";
   const commit = live.commit === null ? "an unknown commit" : shortCommit(live.commit);
   return live.id === task.id ? `${commit} (this task)` : `${commit} (task ${live.id})`;
-}
-
-function shortCommit(commit: string): string {
-  return commit.slice(0, 7);
 }
 
 function firstLine(text: string): string {

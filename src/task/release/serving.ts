@@ -1,3 +1,4 @@
+import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
@@ -193,5 +194,5 @@ function nameOf({ id, commit }: Pick<Task, "id" | "commit">) {
 }
 
 function shortOf(commit: string | null): string {
-  return commit?.slice(0, 7) ?? "an unknown commit";
+  return commit === null ? "an unknown commit" : shortCommit(commit);
 }

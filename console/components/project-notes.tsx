@@ -1,0 +1,55 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import type { Project } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
+import { warningPlace } from "../warning-place.ts";
+
+/** What the owner of a project should decide: one in a line, several folded into a line. */
+export function ProjectNotes({ project, tab }: { project: Project; tab: string }) {
+  const notes = [...scriptNotes(project, tab), ...warnings(project, tab)];
+  const [only] = notes;
+  if (only === undefined) return null;
+  if (notes.length === 1) return <div className="note">{only.content}</div>;
+  return (
+    <details className="note">
+      <summary>{t("service.notes", { count: notes.length })}</summary>
+      <ul className="plain-list">
+        {notes.map(({ key, content }) => (
+          <li key={key}>{content}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface Note {
+  key: string;
+  content: ReactNode;
+}
+
+function scriptNotes({ id, stages }: Project, tab: string): Note[] {
+  if (tab === "settings" || Object.values(stages).some(({ script }) => script !== "")) return [];
+  const link = <Link href={`/projects/${id}/settings/stages`}>{t("project.noScriptsLink")}</Link>;
+  return [{ key: "scripts", content: rich("project.noScripts", { link }) }];
+}
+
+/** Each with a link to its form. The webhook page shows those about the webhook itself. */
+function warnings({ id, permission, warnings, warningParts }: Project, tab: string): Note[] {
+  if (permission !== "manage") return [];
+  return warnings.flatMap((warning, index) => {
+    const parts = warningParts[index];
+    const place = warningPlace(parts);
+    if (place.page === "webhook" && tab === "webhook") return [];
+    const content = (
+      <>
+        {reasonIn(warning, parts)}{" "}
+        <Link href={`/projects/${id}/${place.path}`}>
+          {t(place.page === "webhook" ? "project.toWebhook" : "project.toSettings")}
+        </Link>
+      </>
+    );
+    return [{ key: warning, content }];
+  });
+}

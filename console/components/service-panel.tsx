@@ -1,0 +1,132 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { answerOf, api } from "../api.ts";
+import { usePolling } from "../live.ts";
+import { releasesQuery } from "../release-query.ts";
+import type { Project, Task } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
+import { shortRef } from "../time-text.ts";
+import { visible } from "../visible.ts";
+import { Moment } from "./moment.tsx";
+import { ReturnButton } from "./return-button.tsx";
+import { StateLabel } from "./state.tsx";
+import { Commit, hasRunNothing } from "./task-parts.tsx";
+
+/** What the project serves, where, since when, and the way back. */
+export function ServicePanel({ project }: { project: Project }) {
+  const refetchInterval = usePolling();
+  const tasks = useQuery({ ...ownTasksQuery(project.id), refetchInterval });
+  const releases = useQuery({ ...releasesQuery(project.id), refetchInterval });
+  const next = releases.data?.items.find(({ isNext }) => isNext);
+  const { last = null, live = null } = tasks.data?.items[0] ?? {};
+  const { publicUrl } = project;
+  const mayManage = project.permission === "manage";
+  return (
+    <section className="panel service" aria-label={t("service.title")}>
+      <div className="service-main">
+        <ServiceState project={project} />
+        {live && <Commit task={live} />}
+        {project.liveNote !== "" && (
+          <p className="service-note foreign">{reasonIn(project.liveNote, project.liveNoteParts)}</p>
+        )}
+        {project.liveTaskId === null && project.liveNote === "" && (
+          <p className="service-note">
+            {t("service.neverHint", { ref: visible(shortRef(project.git.ref)) })}
+          </p>
+        )}
+      </div>
+      <div className="service-actions">
+        {publicUrl !== "" && (
+          <Button
+            component="a"
+            href={publicUrl}
+            target="_blank"
+            rel="noreferrer"
+            variant="default"
+            title={t("service.visitHint", { url: visible(publicUrl) })}
+          >
+            <span className="outside">{t("service.visit")}</span>
+          </Button>
+        )}
+        {mayManage && next && <ReturnButton project={project} release={next} />}
+      </div>
+      <dl className="service-facts">
+        <Fact name={t("service.address")}>
+          <Address project={project} />
+        </Fact>
+        {live?.finishedAt && (
+          <Fact name={t("service.since")}>
+            {rich("service.byTask", {
+              when: <Moment at={live.finishedAt} />,
+              task: <TaskLink task={live} />,
+            })}
+          </Fact>
+        )}
+        {last && (
+          <Fact name={t("service.lastDeploy")}>
+            <Link href={`/tasks/${last.id}`} className="task-link">
+              <StateLabel state={last.state} text={hasRunNothing(last) ? t("tasks.nothingRan") : undefined} />
+              <Moment at={last.createdAt} />
+            </Link>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function ownTasksQuery(projectId: number) {
+  return {
+    queryKey: ["tasks", "of-projects", String(projectId)],
+    queryFn: () => answerOf(api["project-tasks"].$get({ query: { projectIds: String(projectId) } })),
+  };
+}
+
+/** A deploy is on its way to take the place of what served. */
+const replacing = ["live_deploying", "live_replacing", "live_replacing_service"];
+
+function ServiceState({ project: { liveTaskId, liveNote, liveNoteParts } }: { project: Project }) {
+  const isReplacing = liveNoteParts.some(({ code }) => replacing.includes(code));
+  const [tone, text] =
+    liveTaskId !== null
+      ? ["success", t("service.serving")]
+      : liveNote === ""
+        ? ["waiting", t("service.never")]
+        : isReplacing
+          ? ["running", t("service.deploying")]
+          : ["warning", t("service.unknown")];
+  return (
+    <span className="state" data-tone={tone} data-strong>
+      <span className="state-dot" aria-hidden="true" />
+      {text}
+    </span>
+  );
+}
+
+function Address({ project: { id, publicUrl, permission } }: { project: Project }) {
+  if (publicUrl !== "")
+    return (
+      <a href={publicUrl} target="_blank" rel="noreferrer" className="outside foreign">
+        {visible(publicUrl)}
+      </a>
+    );
+  if (permission !== "manage") return "–";
+  return <Link href={`/projects/${id}/settings/general`}>{t("service.addAddress")}</Link>;
+}
+
+function TaskLink({ task }: { task: Pick<Task, "id"> }) {
+  return <Link href={`/tasks/${task.id}`}>{t("task.number", { id: String(task.id) })}</Link>;
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
