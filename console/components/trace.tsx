@@ -3,6 +3,7 @@ import type { Sentence } from "../../src/reason/reason.ts";
 import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { type TextKey, t } from "../text/text.ts";
+import { traceValue } from "../trace-value.ts";
 import { visible } from "../visible.ts";
 
 interface Step {
@@ -68,13 +69,15 @@ export function Trace({ steps }: { steps: Step[] }) {
                 <div className="step-pair">
                   {step.value !== "" && (
                     <span>
-                      {rich("trace.saw", { value: <code className="foreign">{visible(step.value)}</code> })}
+                      {rich("trace.saw", {
+                        value: <code className="foreign">{traceValue(step.step, step.value)}</code>,
+                      })}
                     </span>
                   )}
                   {step.pattern !== "" && (
                     <span>
                       {rich("trace.against", {
-                        pattern: <code className="foreign">{visible(step.pattern)}</code>,
+                        pattern: <code className="foreign">{traceValue(step.step, step.pattern)}</code>,
                       })}
                     </span>
                   )}

@@ -28,4 +28,6 @@ export const trace = {
   step_branch: "Branch",
   step_tag: "Tag",
   step_replaced: "Replaced",
+  bytes: { one: "{count} byte", other: "{count} bytes" },
+  perMinute: "{count} a minute",
 } as const;

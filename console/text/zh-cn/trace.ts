@@ -30,4 +30,6 @@ export const trace: Translated<typeof english> = {
   step_branch: "分支",
   step_tag: "标签",
   step_replaced: "已被取代",
+  bytes: { other: "{count} 字节" },
+  perMinute: "每分钟 {count} 次",
 };
