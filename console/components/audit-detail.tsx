@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { subjectName } from "../audit-name.ts";
 import type { AuditEntry } from "../shapes.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
@@ -10,7 +11,7 @@ const listOf: Record<string, string> = { user: "/users", group: "/groups", runne
 
 /** The object of an entry, with a link to its page. */
 export function AuditSubject({ entry: { action, subject, projectId } }: { entry: AuditEntry }) {
-  const text = visible(subject);
+  const text = subjectName(subject);
   const href = action.endsWith(".delete") ? null : hrefOf(subject, projectId);
   if (href === null) return <span className="foreign">{text}</span>;
   return (

@@ -2,6 +2,7 @@ import { Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
+import { actionName } from "../audit-name.ts";
 import { AuditDetail, AuditSubject } from "../components/audit-detail.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -53,7 +54,10 @@ export default function Audit() {
             title: t("audit.who"),
             cell: (entry) => <span className="foreign">{visible(entry.username) || t("audit.system")}</span>,
           },
-          { title: t("audit.action"), cell: (entry) => <code>{visible(entry.action)}</code> },
+          {
+            title: t("audit.action"),
+            cell: (entry) => <code title={visible(entry.action)}>{actionName(entry.action)}</code>,
+          },
           { title: t("audit.what"), cell: (entry) => <AuditSubject entry={entry} /> },
           { title: t("audit.detail"), cell: (entry) => <AuditDetail entry={entry} />, isWhole: true },
           {
