@@ -7,7 +7,7 @@ import { type Proof, proofLines } from "./send-command.ts";
 export function postReceiveHook(url: string, proof: Proof, secret: string | null): string {
   const { before, headers } = proofLines(proof);
   const sent = ["'Content-Type: application/json'", ...headers].map((header) => `-H ${header}`).join(" ");
-  return `#!/bin/sh
+  const script = `#!/bin/sh
 # Save it as hooks/post-receive of the bare repository and make it executable. It needs curl, jq${before.length > 0 ? " and openssl" : ""}.
 HOOK_URL='${url}'
 ${proof.secretSet ? `SECRET='${secret ?? "…"}'\n` : ""}while read -r old new ref; do
@@ -26,4 +26,5 @@ ${before.map((line) => `  ${line}\n`).join("")}  printf %s "$body" | curl -sS -m
     --data-binary @- || true
 done
 `;
+  return script;
 }
