@@ -101,7 +101,7 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
 
   await go(`/projects/${id}/webhook`);
   await page.getByText("What starts a deploy").waitFor();
-  expect(await offered(page)).toEqual(["Copy the address", "Copy the command"]);
+  expect(await offered(page)).toEqual(["Copy the address", "Copy the hook", "Copy the command"]);
   expect(await changeable(page)).toEqual([]);
   expect(await looksEditable(page)).toEqual([]);
 
