@@ -1,4 +1,5 @@
 import { findChromium } from "./chromium.ts";
+import { findFirefox } from "./firefox.ts";
 import { startKafka } from "./kafka.ts";
 import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
@@ -8,7 +9,7 @@ import { ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
 /**
- * The services that tests need. A value is a URL; for Chromium, sshd and the proxies it is the path of the executable,
+ * The services that tests need. A value is a URL; for the browsers, sshd and the proxies it is the path of the executable,
  * for podman the arguments of `podman run`.
  */
 const services = {
@@ -16,6 +17,7 @@ const services = {
   amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
   kafka: { variable: "SLIPWAY_TEST_KAFKA_URL", start: async () => (await startKafka()).url },
   chromium: { variable: "SLIPWAY_TEST_CHROMIUM", start: findChromium },
+  firefox: { variable: "SLIPWAY_TEST_FIREFOX", start: findFirefox },
   sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
   nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
