@@ -9,7 +9,7 @@ import type { DeliverySummary } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildRecentWait } from "../../src/task/queue/recent-wait.ts";
-import type { WebhookChange } from "../../src/webhook/management.ts";
+import type { WebhookChange } from "../../src/webhook/save-webhook.ts";
 import { sampleProject } from "./samples.ts";
 
 /** Only the webhook, over a given store: for states that cannot be reached through the whole program. */

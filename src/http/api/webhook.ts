@@ -3,7 +3,8 @@ import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { refuseIfChanged } from "../../revision.ts";
-import { changedConfig, secretFormats } from "../../webhook/management.ts";
+import { secretFormats } from "../../webhook/management.ts";
+import { changedConfig } from "../../webhook/save-webhook.ts";
 import { whatIf } from "../../webhook/what-if.ts";
 import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import {
