@@ -10,8 +10,9 @@ import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk
 import { type Decider, notEnabled } from "./decide/decide-delivery.ts";
 import { newDelivery, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
-import { type Hook, type HookDirectory, projectOf } from "./decide/locate.ts";
+import { projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
+import type { Hook, HookDirectory } from "./hook/hook-directory.ts";
 
 export interface Replays {
   /**

@@ -9,9 +9,10 @@ import type { Reason } from "../reason/reason.ts";
 import type { Decider } from "./decide/decide-delivery.ts";
 import { newDelivery } from "./decide/delivery.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
-import { type HookDirectory, projectOf } from "./decide/locate.ts";
+import { projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
+import type { HookDirectory } from "./hook/hook-directory.ts";
 
 /** A sample delivery: a host's payload with its headers, or the fields of our own format. */
 export interface TestInput {

@@ -2,9 +2,9 @@ import type { HeaderValues } from "../../git-host/delivery/headers.ts";
 import type { ProviderName } from "../../git-host/hosts.ts";
 import type { NormalizedEvent, ProjectState, TraceResult, TraceStep } from "../../model/delivery.ts";
 import type { NewTask, Task } from "../../model/task.ts";
-import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { mapTexts, type Reason } from "../../reason/reason.ts";
 import type { QueuePlace } from "../../task/queue/queue.ts";
+import type { HookConfig } from "../hook/hook-directory.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -89,9 +89,6 @@ export type BuildOrder = Pick<
   "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit" | "source"
 > &
   Partial<Pick<Task, "actions" | "stages">>;
-
-/** A webhook configuration with the installation's debounce window where it sets none. */
-export type HookConfig = WebhookConfig & { debounceSeconds: number };
 
 export function newDelivery(
   kind: DeliveryKind,

@@ -4,8 +4,9 @@ import type { Keepers } from "../../model/store.ts";
 import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { coversStages, stagesFor } from "../../task/queue/queue.ts";
+import type { HookConfig } from "../hook/hook-directory.ts";
 import { actionsFor, orderOf, sourceOf } from "./create-task.ts";
-import { type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
+import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 
 /** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */

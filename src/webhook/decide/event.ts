@@ -1,8 +1,8 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { newReason } from "../../reason/reason.ts";
+import type { Rules } from "../hook/rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Rules } from "./rules.ts";
 
 /** An event that can build nothing, whatever the rules are. */
 export function stopIfSkipped(event: NormalizedEvent, trace: Trace): Outcome | null {

@@ -2,13 +2,13 @@ import { refChangeOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
+import type { Rules } from "../hook/rules.ts";
 import { type FilteredDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
 import { matchPaths } from "./path.ts";
 import { matchRef, refuseFork, refuseUnusable } from "./ref.ts";
-import type { Rules } from "./rules.ts";
 import { matchKeyword } from "./skip.ts";
 
 /** Work limit of all patterns of one decision. Ref patterns have a separate limit, which path patterns cannot use up. */

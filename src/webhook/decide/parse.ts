@@ -1,8 +1,8 @@
 import { decodeBody } from "../../git-host/delivery/body.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { readEvent } from "../../git-host/read-event.ts";
+import type { Hook } from "../hook/hook-directory.ts";
 import type { DeliveryRequest, PendingDelivery } from "./delivery.ts";
-import type { Hook } from "./locate.ts";
 import { storedBodyOf } from "./stored-body.ts";
 
 /** Decodes, normalises and masks the body as the hook says. */

@@ -1,9 +1,9 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
+import { type Rules, textOf } from "../hook/rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Rules, textOf } from "./rules.ts";
 
 /**
  * Filter step 3: a changed path matches. Three-valued: a list that the host truncated or omitted neither matches nor fails to match, and must not prevent a

@@ -1,9 +1,9 @@
 import type { NormalizedEvent, ProjectState, ProjectStateQuery, RateBucket } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
+import type { Rules } from "../hook/rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Rules } from "./rules.ts";
 
 const windowMs = 60_000;
 

@@ -2,9 +2,9 @@ import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
+import { type Rules, textOf } from "../hook/rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Rules, textOf } from "./rules.ts";
 
 /** A short commit name is not a proof of a commit, but harmless; a name that is not hexadecimal may be harmful. */
 const shortCommit = /^[0-9a-f]{4,64}$/i;

@@ -1,8 +1,8 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { newReason } from "../../reason/reason.ts";
+import type { Rules } from "../hook/rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Rules } from "./rules.ts";
 
 /** Filter step 4: the commit message contains no skip keyword. */
 export function matchKeyword(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {

@@ -4,8 +4,8 @@ import { gitHostOf } from "../../git-host/hosts.ts";
 import { isSignedBy, type SignedRequest } from "../../git-host/proof/proof.ts";
 import { diagnose } from "../../git-host/signature-doctor.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
+import type { Hook } from "../hook/hook-directory.ts";
 import type { DeliveryRequest, Trace } from "./delivery.ts";
-import type { Hook } from "./locate.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** What the signature of a request is checked against: the raw body, the headers, the query. */

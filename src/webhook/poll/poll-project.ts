@@ -10,9 +10,10 @@ import type { Decider } from "../decide/decide-delivery.ts";
 import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters } from "../decide/filters.ts";
-import { type Hook, type HookDirectory, projectOf } from "../decide/locate.ts";
+import { projectOf } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
+import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
 import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
 

@@ -14,12 +14,13 @@ import {
   traceOn,
 } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
-import { type Hook, type HookDirectory, located } from "../decide/locate.ts";
+import { located } from "../decide/locate.ts";
 import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import { parse } from "../decide/parse.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
 import { withBoundedEvent } from "../decide/record.ts";
 import { diagnosisOf, isVerified, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
+import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
 import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
 export interface Receiver {
