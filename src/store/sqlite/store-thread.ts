@@ -189,7 +189,7 @@ export function buildStoreThread(options: StoreThreadOptions) {
         const waitUntilMs = Number.POSITIVE_INFINITY;
         send([{ name, parameters, waitMs: null, waitUntilMs, slot: null, resolve, reject }]);
       }),
-    /** Refuses new calls, finishes those in hand, and ends the thread. */
+    /** Refuses new calls, finishes those that were accepted, and ends the thread. */
     async close(): Promise<void> {
       isClosed = true;
       if (waiting.length > 0 || sent.length > 0)

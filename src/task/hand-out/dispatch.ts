@@ -31,7 +31,7 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
 /** Other instances do not notify this one of new tasks, so a waiting claim reads the queue this often. */
 const lookEveryMs = 1000;
 const leaseBytes = 24;
-const maxMeetings = 3;
+const maxClaimAttempts = 3;
 
 /** Hands queued tasks to runners that request work. */
 export function buildDispatch(parts: DispatchParts) {
@@ -102,7 +102,7 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** Two instances that conflict on one project try again; after a third conflict in a row, the next poll continues. */
   async function claimTask(claim: TaskClaim): Promise<Task | null> {
-    for (let attempt = 1; attempt <= maxMeetings; attempt++) {
+    for (let attempt = 1; attempt <= maxClaimAttempts; attempt++) {
       try {
         return await store.tasks.claim(claim);
       } catch (error) {
