@@ -5,7 +5,7 @@ import type { TaskEvents } from "../events/task-events.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
-import { noteLost } from "../release/serving.ts";
+import { noteLost } from "../release/record-release.ts";
 
 /** The first attempt and one repeat. */
 const maxAttempts = 2;

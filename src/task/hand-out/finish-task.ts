@@ -9,7 +9,7 @@ import { waitingSince } from "../approval/waiting-since.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, hasSideEffects } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
-import { noteEnd, rollbackText } from "../release/serving.ts";
+import { noteEnd, rollbackText } from "../release/record-release.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
 interface Ending {

@@ -1,7 +1,7 @@
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { OutputRequest } from "../../runner/protocol.ts";
-import { noteOutput, noteRollback, type RollbackReport } from "../release/serving.ts";
+import { noteOutput, noteRollback, type RollbackReport } from "../release/record-release.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
 interface RollbackCall {

@@ -4,7 +4,7 @@ import type { Task } from "../../model/task.ts";
 import type { StageRequest } from "../../runner/protocol.ts";
 import { reportTask } from "../notify/report-task.ts";
 import { setStage } from "../queue/stages.ts";
-import { noteStage } from "../release/serving.ts";
+import { noteStage } from "../release/record-release.ts";
 import { type HeldLease, mustStop, renew } from "./lease.ts";
 
 interface StageReport {

@@ -7,15 +7,16 @@ import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from
 import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
 
 /*
- * What is known to serve. Each function runs in the transaction that acknowledges the runner's call, so that at no moment
- * a commit is named that a runner may already have ended.
+ * Records what a runner's call says about releases: the one that a deploy has made, and which one is known to serve. Each
+ * function runs in the transaction that acknowledges the call, so that at no moment a commit is named that a runner may
+ * already have ended.
  */
 
-type ServingKeepers = Pick<Keepers, "projects" | "releases" | "tasks">;
+type ReleaseKeepers = Pick<Keepers, "projects" | "releases" | "tasks">;
 
 /** Deploy or start begins, or the previous service is about to be ended. */
 export async function noteStage(
-  { projects, tasks }: ServingKeepers,
+  { projects, tasks }: ReleaseKeepers,
   task: Task,
   request: Pick<StageRequest, "stage" | "state" | "endsPrevious">,
 ): Promise<void> {
@@ -41,7 +42,7 @@ interface TaskEnd {
 
 /** The task has ended with a result of its runner. */
 export async function noteEnd(
-  keepers: ServingKeepers,
+  keepers: ReleaseKeepers,
   task: Task,
   { isTouched, kept }: TaskEnd,
   now: Date,
@@ -55,7 +56,7 @@ export async function noteEnd(
 }
 
 async function noteSuccess(
-  { projects, releases }: ServingKeepers,
+  { projects, releases }: ReleaseKeepers,
   project: Project,
   task: Task,
   kept: { taskId: number }[],
@@ -89,7 +90,7 @@ async function noteSuccess(
 
 /** Without a rollback, the state after a partial deploy is unknown. */
 async function noteFailure(
-  { projects, releases }: ServingKeepers,
+  { projects, releases }: ReleaseKeepers,
   project: Project,
   task: Task,
   isTouched: boolean,
@@ -100,7 +101,7 @@ async function noteFailure(
 }
 
 /** The runner of a task is gone. */
-export async function noteLost({ projects, releases }: ServingKeepers, task: Task): Promise<void> {
+export async function noteLost({ projects, releases }: ReleaseKeepers, task: Task): Promise<void> {
   const project = await projects.byId(task.projectId);
   if (!project || task.state !== "lost") return;
   await releases.delete(task.id);
@@ -126,7 +127,7 @@ export type RollbackReport = Pick<RollbackRequest, "toTaskId" | "state" | "isPro
 
 /** The previous release is restored. Returns the task's reference to it; null: none is known to serve, or none exists. */
 export async function noteRollback(
-  { projects, releases }: ServingKeepers,
+  { projects, releases }: ReleaseKeepers,
   task: Task,
   { toTaskId, state, reason, isProven }: RollbackReport,
   now: Date,
@@ -168,7 +169,7 @@ export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<T
 
 /** A service that exited soon after its start no longer serves, and its release is not rolled back to. */
 export async function noteOutput(
-  { projects, releases, tasks }: ServingKeepers,
+  { projects, releases, tasks }: ReleaseKeepers,
   task: Task,
   { text, hasExited, serviceTaskId }: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">,
   now: Date,
