@@ -20,6 +20,11 @@ export const projectIsFree = sql<SqlBool>`not exists (
   select 1 from tasks as held where held.project_id = waiting.project_id
   and held.state in ('dispatched', 'running', 'canceling'))`;
 
+/** Which queued task is taken next: the one with the highest priority, among equals the oldest. */
+export const queueOrder = (tasks: "first" | "queued") =>
+  sql`${sql.ref(`${tasks}.priority`)} desc, ${sql.ref(`${tasks}.id`)}`;
+
+/** What decides about the place of a task in the queue. */
 interface Standing {
   project_id: number;
   id: number;
@@ -30,6 +35,7 @@ interface Standing {
 /** The same as columns of a query. */
 type StandingColumns = { [Name in keyof Standing]: RawBuilder<number> };
 
+/** Whether the task `ahead` is taken before this one: the order of `queueOrder`, as far as its time has come. */
 const isAhead = ({
   id,
   priority,
@@ -46,7 +52,7 @@ export const othersAhead = (
 export const ownAhead = (task: Standing | StandingColumns) =>
   sql`(select count(*) from tasks as ahead where ahead.project_id = ${task.project_id} and ${isAhead(task)})`;
 
-/** One query for all tasks of a page. */
+/** The positions of tasks in the queue, by their ids: one query for all tasks of a page. */
 export async function positionsOf(
   { db, dialect }: Scope,
   tasks: readonly InQueue[],

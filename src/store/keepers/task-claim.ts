@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import { orFault, type Scope } from "../query/scope.ts";
-import { projectIsFree, waitingProjects } from "./queue-order.ts";
+import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
 import { ruleAgainst } from "./task-wait.ts";
 
@@ -76,8 +76,8 @@ async function nextClaimable(
       and (first.not_before is null or first.not_before <= ${nowMs}
         or first.created_at > ${nowMs + clockSlackMs})
       and ${hasWorkspace(request)}
-      order by first.priority desc, first.id limit 1)
-    order by queued.priority desc, queued.id limit 1
+      order by ${queueOrder("first")} limit 1)
+    order by ${queueOrder("queued")} limit 1
     ${lock}`.execute(db);
   return rows[0];
 }
