@@ -97,7 +97,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const expiry = buildExpiry({
     what: "tasks",
     retentionDays: config["tasks.retentionDays"],
-    batches: (before) => expiredTasks(store.expiredTasks, before),
+    batches: (before) => expiredTasks(store.taskRetention, before),
     clock,
     log,
     cleaned: taskMetrics.cleaned,

@@ -4,7 +4,6 @@ import type { GatewayMinuteKeeper } from "./console/gateway-minute.ts";
 import type { OverviewKeeper } from "./console/overview.ts";
 import type { SearchKeeper } from "./console/search.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
-import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
 import type { HostHookKeeper } from "./host/host-hook.ts";
 import type { HostTokenKeeper } from "./host/host-token.ts";
@@ -17,6 +16,7 @@ import type { PollKeeper, RefTipKeeper } from "./ref-tip.ts";
 import type { ReleaseKeeper } from "./release.ts";
 import type { RunnerKeeper } from "./runner.ts";
 import type { TaskKeeper } from "./task.ts";
+import type { TaskRetentionKeeper } from "./task-retention.ts";
 import type { ApiTokenKeeper, SessionKeeper, UserKeeper } from "./user.ts";
 import type { WebhookConfigKeeper } from "./webhook-config.ts";
 
@@ -32,7 +32,7 @@ export interface Keepers {
   webhookConfigs: WebhookConfigKeeper;
   deliveries: DeliveryKeeper;
   tasks: TaskKeeper;
-  expiredTasks: ExpiredTaskKeeper;
+  taskRetention: TaskRetentionKeeper;
   releases: ReleaseKeeper;
   runners: RunnerKeeper;
   audit: AuditKeeper;

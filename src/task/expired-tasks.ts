@@ -1,4 +1,4 @@
-import type { ExpiredTaskKeeper } from "../model/expired-task.ts";
+import type { TaskRetentionKeeper } from "../model/task-retention.ts";
 
 /** Each batch takes some milliseconds on SQLite. */
 const tasksAtOnce = 50;
@@ -6,7 +6,7 @@ const tasksAtOnce = 50;
 const logRowsAtOnce = 20;
 
 /** Deletes finished tasks that are older than `before`, their logs first: a log of ten megabytes takes many batches. */
-export async function* expiredTasks(keeper: ExpiredTaskKeeper, before: Date): AsyncGenerator<number> {
+export async function* expiredTasks(keeper: TaskRetentionKeeper, before: Date): AsyncGenerator<number> {
   for (let afterId: number | null = 0; afterId !== null; ) {
     const page = await keeper.after(afterId, before, tasksAtOnce);
     if (page.ids.length > 0) {

@@ -19,7 +19,7 @@ describe.each(await availableDatabases())("finished tasks past their time on $na
       await store.tasks.change(id, { whileIn: ["queued"], set: { state: "failed", finishedAt } });
     return id;
   };
-  const clean = () => Array.fromAsync(expiredTasks(store.expiredTasks, before));
+  const clean = () => Array.fromAsync(expiredTasks(store.taskRetention, before));
   const left = async (ids: number[]) => {
     const found = await Promise.all(ids.map((id) => store.tasks.byId(id)));
     return found.flatMap((task) => (task === null ? [] : [task.id]));

@@ -7,7 +7,6 @@ import { buildApiTokenKeeper } from "./api-token.ts";
 import { buildAttemptKeeper } from "./attempt.ts";
 import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
-import { buildExpiredTaskKeeper } from "./expired-task.ts";
 import { buildGatewayMinuteKeeper } from "./gateway-minute.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildHostHookKeeper } from "./host-hook.ts";
@@ -26,6 +25,7 @@ import { buildRunnerKeeper } from "./runner.ts";
 import { buildSearchKeeper } from "./search.ts";
 import { buildSessionKeeper } from "./session.ts";
 import { buildTaskKeeper } from "./task.ts";
+import { buildTaskRetentionKeeper } from "./task-retention.ts";
 import { buildUserKeeper } from "./user.ts";
 import { buildWebhookConfigKeeper } from "./webhook-config.ts";
 
@@ -77,7 +77,7 @@ const table: { [Noun in keyof Keepers]: Kept<Keepers[Noun]> } = {
     write: ["create", "change"],
     change: ["claim", "appendLog"],
   },
-  expiredTasks: { build: buildExpiredTaskKeeper, list: ["after"], write: ["deleteLogs", "delete"] },
+  taskRetention: { build: buildTaskRetentionKeeper, list: ["after"], write: ["deleteLogs", "delete"] },
   releases: {
     build: buildReleaseKeeper,
     write: ["put", "update", "delete", "setOutput"],

@@ -1,14 +1,11 @@
 import { type Expression, type SqlBool, sql } from "kysely";
-import type { ExpiredTaskKeeper } from "../../model/expired-task.ts";
+import type { TaskRetentionKeeper } from "../../model/task-retention.ts";
 import type { Scope } from "../query/scope.ts";
 import { deleteLogRows } from "./task-log.ts";
 import { isUnfinished } from "./task-shape.ts";
 
-/**
- * Reads tasks by id: ids grow with time, so the oldest come first and no other index is needed. At most two finished
- * tasks are kept per project.
- */
-export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
+/** Finds old tasks by id: ids grow with time, so the oldest come first and no other index is needed. */
+export function buildTaskRetentionKeeper(scope: Scope): TaskRetentionKeeper {
   const { db, dialect } = scope;
   return {
     async after(afterId, before, limit) {

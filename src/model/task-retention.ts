@@ -1,8 +1,8 @@
 /**
- * Finished tasks that are older than the retention time. At most two finished tasks are kept per project regardless of
- * their age: the last one and the live one.
+ * Deletes finished tasks that are older than the retention time. At most two older ones are kept per project: the last
+ * one and the live one.
  */
-export interface ExpiredTaskKeeper {
+export interface TaskRetentionKeeper {
   /**
    * Looks at the next `limit` tasks after `afterId` and returns those that may be deleted. `lastId` is the `afterId` of
    * the next call; null if all further tasks are newer.
