@@ -1,6 +1,6 @@
 /**
- * Deletes finished tasks that are older than the retention time. At most two older ones are kept per project: the last
- * one and the live one.
+ * Deletes finished tasks that are older than the retention time. The last task of a project, the live one and those whose
+ * release is kept stay, however old they are.
  */
 export interface TaskRetentionKeeper {
   /**

@@ -24,7 +24,7 @@ interface ProjectUpdate {
   audited: NewAuditEntry | null;
 }
 
-/** A project and the entry about it. */
+/** Stores a new project and the audit entry about it. */
 export const createProject = operation(
   "createProject",
   async (
@@ -37,7 +37,7 @@ export const createProject = operation(
   },
 );
 
-/** The project and the names of the deleted secrets; null: another change was stored first. */
+/** Changes a project. Returns it and the names of the deleted secrets; null: another change was stored first. */
 export const changeProject = operation(
   "changeProject",
   async (

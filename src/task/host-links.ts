@@ -13,7 +13,10 @@ export interface HostLinks {
   compare: string | null;
 }
 
-/** Null: the repository is on no known host. `serving`: the commit that is serving. */
+/**
+ * The links of a task to pages of its Git host. Null: the repository is on no known host. `serving`: the commit that is
+ * serving.
+ */
 export function hostLinksOf(
   task: Pick<Task, "ref" | "commit" | "source">,
   { cloneUrl, provider, serving }: { cloneUrl: string; provider: ProviderName; serving: string | null },

@@ -54,7 +54,10 @@ export interface RunTaskParts {
   hasEndedByItself(releaseTaskId: number): boolean;
 }
 
-/** The only instruction: checkout, then each stage; each begins only after the server has acknowledged it. */
+/**
+ * Runs a task, the only instruction of the protocol: checkout, then each stage; each begins only after the server has
+ * acknowledged it.
+ */
 export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
   const masker = buildMasker(secretsOf(instruction));
   const guard = parts.lifeline.guard(instruction);

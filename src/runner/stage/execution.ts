@@ -68,7 +68,7 @@ export class CannotRun extends ReasonError {
   override readonly name = "CannotRun";
 }
 
-/** Reads the settings and the machine once, at start. */
+/** How this machine runs scripts: as which user, in which container. Settings and machine are read once, at start. */
 export async function openExecution(
   options: ExecutionOptions,
   root: string,

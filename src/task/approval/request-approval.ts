@@ -25,7 +25,10 @@ export function isBuiltElsewhere({ approval, runnerId }: Task): boolean {
 /** A task before its instruction is sent; without a line, if nothing was decided that its log should show. */
 type Prepared = Omit<DecidedTask, "line"> & { line: LogLine | null };
 
-/** A task that was just handed out. Null: it is no longer with a runner. */
+/**
+ * Decides what a task that was just handed out may do: deploy, or only build for now. Null: it is no longer with a
+ * runner.
+ */
 export const prepareApproval = operation(
   "prepareApproval",
   async (keepers, { id, consoleUrl }: { id: number; consoleUrl: string }): Promise<Prepared | null> => {

@@ -42,7 +42,10 @@ export function buildWaitingNote({ store, waitOf, log }: WaitingNoteParts): Note
   };
 }
 
-/** A runner that takes the task meanwhile numbers its lines from the end of the log; then no line is added. */
+/**
+ * Writes to the log of a queued task why no runner can take it. A runner that takes the task meanwhile numbers its
+ * lines from the end of the log; then no line is added.
+ */
 export const noteLastingWait = operation(
   "noteLastingWait",
   async (keepers, { taskId, text }: { taskId: number; text: string }): Promise<LogLine | null> => {

@@ -21,7 +21,7 @@ interface Appended {
   ack: number;
 }
 
-/** Null: the runner no longer holds the task. */
+/** Stores log lines that a runner sends. Null: the runner no longer holds the task. */
 export const appendLog = operation(
   "appendLog",
   async (keepers, { held, lines, end, logMaxBytes }: SentLines): Promise<Appended | null> => {

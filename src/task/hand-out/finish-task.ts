@@ -31,7 +31,7 @@ interface Finished {
   calls: AddedCall[];
 }
 
-/** Null: the runner no longer holds the task. */
+/** Ends a task with the result of its runner. Null: the runner no longer holds the task. */
 export const finishTask = operation(
   "finishTask",
   async (keepers, ending: Ending): Promise<Finished | null> => {

@@ -41,7 +41,10 @@ export class Undeliverable extends ReasonError {
   override readonly name = "Undeliverable";
 }
 
-/** The protocol's only instruction, for a task that was just claimed. Throws Undeliverable if it cannot be built. */
+/**
+ * What a runner is told to do: the protocol's only instruction, for a task that was just claimed. Throws Undeliverable
+ * if it cannot be built.
+ */
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
   const current = await keepers.projects.byId(task.projectId);

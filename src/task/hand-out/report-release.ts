@@ -9,7 +9,7 @@ interface RollbackCall {
   request: RollbackReport;
 }
 
-/** Null: the runner no longer holds the task. */
+/** Stores how the rollback after a failed deploy goes. Null: the runner no longer holds the task. */
 export const reportRollback = operation(
   "reportRollback",
   async (keepers, { held, request }: RollbackCall): Promise<Task | null> => {
@@ -25,7 +25,10 @@ interface OutputReport {
   request: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">;
 }
 
-/** May arrive after the task has ended. Null: another attempt has replaced it. */
+/**
+ * Stores the first output of a started service, and whether it has exited. It may arrive after the task has ended. Null:
+ * another attempt has replaced it.
+ */
 export const reportOutput = operation(
   "reportOutput",
   async (keepers, { held, request }: OutputReport): Promise<Task | null> => {

@@ -20,7 +20,7 @@ interface Reported {
   calls: AddedCall[];
 }
 
-/** Null: the runner no longer holds the task. */
+/** Stores that a stage has begun or ended. Null: the runner no longer holds the task. */
 export const reportStage = operation(
   "reportStage",
   async (keepers, { held, request, consoleUrl }: StageReport): Promise<Reported | null> => {

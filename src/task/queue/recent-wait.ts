@@ -8,7 +8,10 @@ export type WaitOf = (projectId: number) => Promise<TaskWait | null>;
 const keptMs = 1000;
 const maxProjects = 10_000;
 
-/** Reads a project at most once a second, because many deliveries may arrive. A lasting reason is read each time. */
+/**
+ * `WaitOf` for deliveries. Reads a project at most once a second, because many deliveries may arrive. A lasting reason
+ * is read each time.
+ */
 export function buildRecentWait(store: Pick<Store, "tasks" | "now">): WaitOf {
   const recent = new BoundedMap<number, { wait: Promise<TaskWait | null>; untilMs: number }>(maxProjects);
   const read = async (projectId: number) =>

@@ -10,7 +10,7 @@ export function hasSideEffects(stages: TaskStage[]): boolean {
   return stages.some(({ name, state }) => isSideEffect(name) && state !== "pending" && state !== "skipped");
 }
 
-/** Repeats change nothing: the first report of a state determines its time. */
+/** The stages after a report of a runner. Repeats change nothing: the first report of a state determines its time. */
 export function setStage(
   stages: TaskStage[],
   told: {

@@ -20,7 +20,10 @@ export type RollbackOrder = Pick<
 /** More than any runner keeps. */
 export const consideredReleases = 200;
 
-/** Without a task: the last release before the live one that is not known to have ended by itself. */
+/**
+ * The data of the task that rolls back. Without `toTaskId`: the last release before the live one that is not known to
+ * have ended by itself.
+ */
 export async function rollbackOrder(
   keepers: OrderKeepers,
   project: Project,

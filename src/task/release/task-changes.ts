@@ -18,8 +18,8 @@ export interface TaskChanges {
 const maxTasks = 50;
 
 /**
- * The server has no clone, so the commits are those of tasks: of the same ref, after the serving release. A rollback has
- * only its own.
+ * What a deploy of a task changes. The server has no clone, so the commits are those of tasks: of the same ref, after the
+ * serving release. A rollback has only its own.
  */
 export async function changesOf(
   keepers: Pick<Keepers, "releases" | "tasks">,

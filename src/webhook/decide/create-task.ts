@@ -39,7 +39,7 @@ export function sourceOf(of: NormalizedEvent): TaskSource {
   };
 }
 
-/** All steps have passed: the task of the delivery. */
+/** The task of a delivery that has passed all steps. */
 export function createTask(delivery: PassedDelivery): Decision {
   const { kind, config, event, now, state } = delivery;
   const trace = traceOn(delivery.trace);

@@ -21,7 +21,7 @@ import { cutAtBytes, maxMessageBytes, visible } from "./stored-body.ts";
 const maxCommitMessage = 200;
 const maxFieldLength = 300;
 
-/** The task's id is set when the task is created. */
+/** The record of a delivery. The task's id is set when the task is created. */
 export function recordOf(
   delivery: PendingDelivery,
   outcome: Outcome,
