@@ -4,7 +4,7 @@ import { newReason } from "../../reason/reason.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
-import { ruleAgainst } from "./task-wait.ts";
+import { ruleAgainst } from "./runner-rules.ts";
 
 const runners = table<Runner, "runners">("runners", {
   id: plain(),

@@ -3,8 +3,8 @@ import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
+import { ruleAgainst } from "./runner-rules.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
-import { ruleAgainst } from "./task-wait.ts";
 
 /**
  * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked, and locked rows

@@ -5,11 +5,11 @@ import { cappedCount } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { insertTask, noProject, queuedTask } from "./new-task.ts";
 import { positionsOf } from "./queue-order.ts";
+import { waitsOf } from "./runner-rules.ts";
 import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
-import { waitsOf } from "./task-wait.ts";
 
 const ofProject = (db: Database, projectId: number) =>
   db.selectFrom("tasks").selectAll().where("project_id", "=", projectId);
