@@ -96,7 +96,9 @@ test("a project is added, its stages, environment, secrets and notifications are
   await page.getByText("The stages of DEPLOY_TOKEN are saved.").waitFor();
   await section("Notifications");
   await panel("Notifications").getByRole("button", { name: "Add an address" }).click();
-  await panel("Notifications").getByLabel("Address", { exact: true }).fill("https://chat.example.com/hook");
+  await panel("Notifications")
+    .getByRole("textbox", { name: "Address" })
+    .fill("https://chat.example.com/hook");
   await saveForms(page);
 
   const { items } = await server.admin.expect<{ items: Record<string, unknown>[] }>(
