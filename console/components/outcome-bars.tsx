@@ -1,5 +1,5 @@
 import { Tooltip } from "@mantine/core";
-import type { DeliveryStatus } from "../delivery-query.ts";
+import type { DeliveryStatus } from "../delivery-filters.ts";
 import { t } from "../text/text.ts";
 import { clockText } from "../time-text.ts";
 

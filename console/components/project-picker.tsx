@@ -1,14 +1,12 @@
 import { Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { answerOf, api } from "../api.ts";
-import { projectQuery } from "../project-query.ts";
+import { projectNamesQuery, useProjectName } from "../project-names.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 const typingMs = 150;
-const shown = 20;
 
 /** A field that chooses a project. The server searches the names, so that it works with any number of projects. */
 export function ProjectPicker({
@@ -21,21 +19,8 @@ export function ProjectPicker({
 }) {
   const [text, setText] = useState("");
   const [wanted] = useDebouncedValue(text, typingMs);
-  const chosen = useQuery({
-    ...projectQuery(Number(value)),
-    enabled: /^[1-9]\d*$/.test(value),
-    retry: false,
-  });
-  const chosenName = chosen.data?.name;
-  const search = wanted === chosenName ? "" : wanted;
-  const names = useQuery({
-    queryKey: ["projects", "names", search],
-    queryFn: () =>
-      answerOf(
-        api["project-names"].$get({ query: { pageSize: shown, ...(search === "" ? {} : { search }) } }),
-      ),
-    placeholderData: keepPreviousData,
-  });
+  const chosenName = useProjectName(value);
+  const names = useQuery(projectNamesQuery(wanted === chosenName ? "" : wanted));
   const found = (names.data?.items ?? []).map(({ id, name }) => ({
     value: String(id),
     label: visible(name),

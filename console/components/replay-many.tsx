@@ -5,7 +5,7 @@ import type { InferResponseType } from "hono/client";
 import { useState } from "react";
 import { complain, tell, useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
-import { type DeliveryFilters, filterOf } from "../delivery-query.ts";
+import { type DeliveryFilters, filterOf } from "../delivery-filters.ts";
 import { reasonIn } from "../text/reason-text.ts";
 import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";

@@ -1,10 +1,11 @@
-import { Button, Drawer, Select, Text, TextInput } from "@mantine/core";
+import { Drawer, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type MouseEvent, type ReactNode, useState } from "react";
+import type { MouseEvent } from "react";
 import { Link, useSearchParams } from "wouter";
 import { idOf, useAddressFilters, usePageNumber } from "../address.ts";
 import { useAllProjects } from "../all-projects.ts";
 import { DeliveryDetail } from "../components/delivery-detail.tsx";
+import { FilterBar } from "../components/filter-bar.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { NothingDelivered } from "../components/nothing-delivered.tsx";
@@ -12,7 +13,14 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
 import { ReplayMany } from "../components/replay-many.tsx";
 import { StateLabel } from "../components/state.tsx";
-import { deliveriesQuery, filterNames, statusChoices } from "../delivery-query.ts";
+import {
+  type DeliveryFilters,
+  deliveryFilterNames,
+  deliveryWords,
+  statusChoices,
+} from "../delivery-filters.ts";
+import { deliveriesQuery } from "../delivery-query.ts";
+import { useLastFilters } from "../last-filters.ts";
 import { usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
@@ -27,11 +35,12 @@ const lastTime = "9999-12-31T23:59";
 export default function Deliveries() {
   const { isCovered } = useAllProjects();
   const { data: me } = useQuery(meQuery);
+  const { isReady, keep } = useLastFilters("deliveries");
   // Only admins see what was sent to a key that nobody has: it belongs to no project, and so to no channel.
   return (
     <>
       <PageHead title={t("deliveries.title")} about={t("deliveries.about")} />
-      <DeliveryList isCovered={isCovered && me?.role !== "admin"} />
+      {isReady && <DeliveryList isCovered={isCovered && me?.role !== "admin"} onFilter={keep} />}
     </>
   );
 }
@@ -40,13 +49,19 @@ export default function Deliveries() {
 export function DeliveryList({
   projectId,
   isCovered = true,
+  onFilter,
 }: {
   projectId?: number;
   /** Whether the live connection tells of every delivery. */
   isCovered?: boolean;
+  onFilter?: (filters: DeliveryFilters) => void;
 }) {
   const page = usePageNumber();
-  const [address, change] = useAddressFilters(filterNames);
+  const [address, changeAddress] = useAddressFilters(deliveryFilterNames);
+  const change = (values: Partial<DeliveryFilters>) => {
+    changeAddress(values);
+    onFilter?.({ ...address, ...values });
+  };
   const filters = projectId === undefined ? address : { ...address, projectId: String(projectId) };
   const refetchInterval = usePolling(isCovered);
   const query = useQuery({ ...deliveriesQuery(filters, page), refetchInterval });
@@ -59,20 +74,19 @@ export function DeliveryList({
       else before.set("delivery", String(id));
       return before;
     });
+  const hasProject = projectId === undefined;
   const isFiltered = Object.values(address).some((value) => value !== "");
   return (
     <>
-      <Filters filters={address} change={change} isOfOneProject={projectId !== undefined}>
-        {isFiltered && (
-          <Button
-            variant="subtle"
-            onClick={() => change({ projectId: "", status: "", code: "", from: "", to: "", search: "" })}
-          >
-            {t("deliveries.clear")}
-          </Button>
-        )}
+      <FilterBar
+        example={hasProject ? "outcome:ignored project:shop main" : "outcome:ignored main"}
+        words={deliveryWords.filter(({ parameter }) => hasProject || parameter !== "projectId")}
+        filters={address}
+        change={change}
+        fields={<Fields filters={address} change={change} hasProject={hasProject} />}
+      >
         {me?.role === "admin" && <ReplayMany filters={filters} />}
-      </Filters>
+      </FilterBar>
       <List
         label={t("deliveries.title")}
         query={query}
@@ -182,30 +196,18 @@ function Numbered({ delivery }: { delivery: DeliverySummary }) {
   );
 }
 
-function Filters({
+function Fields({
   filters,
   change,
-  isOfOneProject,
-  children,
+  hasProject,
 }: {
-  filters: Record<(typeof filterNames)[number], string>;
-  change: (values: Partial<Record<(typeof filterNames)[number], string>>) => void;
-  isOfOneProject: boolean;
-  children: ReactNode;
+  filters: DeliveryFilters;
+  change: (values: Partial<DeliveryFilters>) => void;
+  hasProject: boolean;
 }) {
-  const [isOpen, setOpen] = useState(false);
-  const active = Object.values(filters).filter((value) => value !== "").length;
   return (
-    <div className="filters" data-folded={!isOpen || undefined}>
-      <Button
-        className="filters-toggle"
-        variant="default"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {active === 0 ? t("deliveries.filters") : t("deliveries.filtersActive", { count: active })}
-      </Button>
-      {!isOfOneProject && (
+    <>
+      {hasProject && (
         <ProjectPicker value={filters.projectId} onChange={(projectId) => change({ projectId })} />
       )}
       <Select
@@ -239,7 +241,6 @@ function Filters({
         value={filters.to}
         onChange={(event) => change({ to: event.currentTarget.value })}
       />
-      {children}
-    </div>
+    </>
   );
 }

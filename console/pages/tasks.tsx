@@ -1,28 +1,38 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAddressFilters } from "../address.ts";
 import { useAllProjects } from "../all-projects.ts";
 import { answerOf, api } from "../api.ts";
+import { FilterBar } from "../components/filter-bar.tsx";
 import { List } from "../components/list.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
 import { TaskMarks } from "../components/task-marks.tsx";
 import { Cause, Commit, TaskState, TaskTimes, Waiting } from "../components/task-parts.tsx";
+import { useLastFilters } from "../last-filters.ts";
 import { useListPage } from "../list-page.ts";
 import { usePolling, whileWaiting } from "../live.ts";
 import type { Task } from "../shapes.ts";
-import { type TaskFilters, taskFilterNames, taskQueryOf, taskStates } from "../task-filters.ts";
+import {
+  type TaskFilters,
+  taskFilterNames,
+  taskQueryOf,
+  taskStates,
+  taskTriggers,
+  taskWords,
+} from "../task-filters.ts";
 import { t } from "../text/text.ts";
 import { shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 
 export default function Tasks() {
   const { isCovered } = useAllProjects();
+  const { isReady, keep } = useLastFilters("tasks");
   return (
     <>
       <PageHead title={t("tasks.title")} about={t("tasks.about")} />
-      <TaskList isCovered={isCovered} />
+      {isReady && <TaskList isCovered={isCovered} onFilter={keep} />}
     </>
   );
 }
@@ -31,12 +41,18 @@ export default function Tasks() {
 export function TaskList({
   projectId,
   isCovered = true,
+  onFilter,
 }: {
   projectId?: number;
   /** Whether the live connection reports every task. */
   isCovered?: boolean;
+  onFilter?: (filters: TaskFilters) => void;
 }) {
-  const [filters, change] = useAddressFilters(taskFilterNames);
+  const [filters, changeAddress] = useAddressFilters(taskFilterNames);
+  const change = (values: Partial<TaskFilters>) => {
+    changeAddress(values);
+    onFilter?.({ ...filters, ...values });
+  };
   const [, go] = useLocation();
   const polling = usePolling(isCovered);
   const asked = taskQueryOf(projectId === undefined ? filters : { ...filters, projectId: String(projectId) });
@@ -46,13 +62,17 @@ export function TaskList({
     { refetchInterval: ({ state: { data } }) => whileWaiting(data?.items ?? [], polling) },
   );
   const isFiltered = taskFilterNames.some((name) => filters[name] !== "");
+  const hasProject = projectId === undefined;
+  const authors = [...new Set((query.data?.items ?? []).map(({ author }) => author))];
   return (
     <>
-      <Filters
+      <FilterBar
+        example={hasProject ? "state:failed project:shop main" : "state:failed main"}
+        words={taskWords.filter(({ parameter }) => hasProject || parameter !== "projectId")}
         filters={filters}
         change={change}
-        hasProject={projectId === undefined}
-        authors={[...new Set((query.data?.items ?? []).map(({ author }) => author))]}
+        choices={{ author: authors }}
+        fields={<Fields filters={filters} change={change} hasProject={hasProject} authors={authors} />}
       />
       <List
         label={t("tasks.title")}
@@ -106,8 +126,7 @@ function ProjectLink({ task }: { task: Task }) {
   );
 }
 
-/** On a phone the fields are shown on demand. */
-function Filters({
+function Fields({
   filters,
   change,
   hasProject,
@@ -118,18 +137,8 @@ function Filters({
   hasProject: boolean;
   authors: string[];
 }) {
-  const isFiltered = taskFilterNames.some((name) => filters[name] !== "");
-  const [isOpen, setOpen] = useState(isFiltered);
   return (
-    <div className="filters" data-folded={!isOpen || undefined}>
-      <Button
-        variant="default"
-        className="filters-toggle"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {t("tasks.filters")}
-      </Button>
+    <>
       {hasProject && (
         <ProjectPicker value={filters.projectId} onChange={(projectId) => change({ projectId })} />
       )}
@@ -145,7 +154,7 @@ function Filters({
         label={t("tasks.trigger")}
         placeholder={t("tasks.anyTrigger")}
         clearable
-        data={(["webhook", "manual"] as const).map((trigger) => ({
+        data={taskTriggers.map((trigger) => ({
           value: trigger,
           label: t(`tasks.trigger_${trigger}`),
         }))}
@@ -177,15 +186,7 @@ function Filters({
         value={filters.to}
         onChange={(event) => change({ to: event.currentTarget.value })}
       />
-      {isFiltered && (
-        <Button
-          variant="subtle"
-          onClick={() => change(Object.fromEntries(taskFilterNames.map((name) => [name, ""])))}
-        >
-          {t("tasks.clear")}
-        </Button>
-      )}
-    </div>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import { approval } from "./en/approval.ts";
 import { audit } from "./en/audit.ts";
 import { deliveries } from "./en/deliveries.ts";
 import { execution } from "./en/execution.ts";
+import { filter } from "./en/filter.ts";
 import { form } from "./en/form.ts";
 import { gateway } from "./en/gateway.ts";
 import { groups } from "./en/groups.ts";
@@ -48,6 +49,7 @@ export const en = {
   audit,
   deliveries,
   execution,
+  filter,
   form,
   gateway,
   groups,

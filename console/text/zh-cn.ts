@@ -9,6 +9,7 @@ import { audit } from "./zh-cn/audit.ts";
 import { deliveries } from "./zh-cn/deliveries.ts";
 import { execution } from "./zh-cn/execution.ts";
 import { field } from "./zh-cn/field.ts";
+import { filter } from "./zh-cn/filter.ts";
 import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
@@ -57,6 +58,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   audit,
   deliveries,
   execution,
+  filter,
   form,
   gateway,
   groups,

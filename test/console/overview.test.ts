@@ -275,6 +275,7 @@ test("with 1,000 projects, number 999 is found everywhere by its name", async ()
     await row.first().waitFor();
   }
   await go(`/deliveries?projectId=${projectId}`);
+  await page.getByRole("button", { name: "Filters (1 active)" }).click();
   const picker = page.getByRole("combobox", { name: "Project" });
   await eventually("the filter shows the name", async () => (await picker.inputValue()) === name);
   await row.first().waitFor();
@@ -285,6 +286,7 @@ test("with 1,000 projects, number 999 is found everywhere by its name", async ()
 
   // A filter and the search ask the server.
   await go("/tasks");
+  await page.getByRole("button", { name: "Filters", exact: true }).click();
   await picker.click();
   await picker.fill("0999");
   await page.getByRole("option", { name }).click();

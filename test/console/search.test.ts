@@ -160,12 +160,14 @@ test("tasks are filtered by project, state, trigger, author and time, in the add
   const { page, faults, go, close } = await openConsole(browser, server.url);
   await go(`/tasks?projectId=${shop}&state=success&trigger=manual&from=2020-01-01T00:00`);
   await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
+  await page.getByRole("button", { name: "Filters (4 active)" }).click();
   const chosen = page.getByRole("combobox", { name: "Project" });
   await eventually("the name of the project is shown", async () => (await chosen.inputValue()) === "shop");
   await go("/tasks?trigger=webhook");
   await page.getByText("No task matches these filters").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.waitForURL("**/tasks");
+  await page.getByRole("button", { name: "Filters", exact: true }).click();
   await page.getByRole("combobox", { name: "Project" }).click();
   await page.keyboard.type("ledg");
   await page.getByRole("option", { name: "ledger" }).click();

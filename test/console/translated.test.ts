@@ -45,7 +45,7 @@ test("reasons and steps of a delivery are translated by code and values", async 
   await detail.getByText("Webhook 已启用。").waitFor();
 });
 
-test("a reason of any length is shown completely, on a phone too, where the filters are folded", async () => {
+test("a reason of any length is shown completely, on a phone too, and the fields of the filters are folded", async () => {
   const branchFilter = Array.from({ length: 40 }, (_, n) => `release/of/a/long/name/${n}/**`);
   await server.admin.expect(200, "PUT", `/api/projects/${scene.shopId}/webhook`, { branchFilter });
   await scene.push({ branch: "late-idea", message: "Try something" });
@@ -68,9 +68,6 @@ test("a reason of any length is shown completely, on a phone too, where the filt
   await search.fill("late-idea");
   await page.getByRole("button", { name: "Filters (1 active)" }).waitFor();
   expect(await violations(page)).toEqual([]);
-  await page.setViewportSize(wide.viewport);
-  await search.waitFor();
-  expect(await page.getByRole("button", { name: /^Filters/ }).isVisible()).toBe(false);
   await close();
 });
 

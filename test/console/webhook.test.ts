@@ -120,6 +120,7 @@ test("the key is reset only after a question, and the old address stops working"
 test("filters of deliveries stay in the address bar and survive a reload", async () => {
   const { page, go } = view;
   await go("/deliveries");
+  await page.getByRole("button", { name: "Filters", exact: true }).click();
   await page.getByRole("combobox", { name: "Outcome" }).click();
   await page.getByRole("option", { name: "rejected" }).click();
   await page.waitForURL("**/deliveries?status=rejected");

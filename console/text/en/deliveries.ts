@@ -2,9 +2,6 @@
 export const deliveries = {
   title: "Deliveries",
   about: "Everything that Git hosts sent, and why it did or did not start a deploy.",
-  clear: "Clear the filters",
-  filters: "Filters",
-  filtersActive: { one: "Filters ({count} active)", other: "Filters ({count} active)" },
   noneFound: "No delivery matches the filters",
   noneFoundHint: "Clear the filters to see all deliveries.",
   noneYet: "Nothing was delivered yet",
@@ -16,6 +13,7 @@ export const deliveries = {
   pushedReason: "Push and reason",
   when: "Time",
   number: "No.",
+  code: "Reason code",
   noProject: "no project",
   searchHint: "branch, commit or the host's ID",
   from: "From",

@@ -18,8 +18,6 @@ export const tasks = {
   authorHint: "whole name",
   from: "From",
   to: "To",
-  filters: "Filters",
-  clear: "Clear the filters",
   none: "Nothing has run yet",
   noneHint: "Start a deploy, or configure the webhook at your Git host and push a commit.",
   noMatch: "No task matches these filters",

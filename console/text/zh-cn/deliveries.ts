@@ -4,9 +4,6 @@ import type { Translated } from "../message.ts";
 export const deliveries: Translated<typeof english> = {
   title: "投递记录",
   about: "Git 托管平台发送的所有内容，以及每次投递是否启动部署的原因。",
-  clear: "清除筛选",
-  filters: "筛选",
-  filtersActive: { other: "筛选（已启用 {count} 项）" },
   noneFound: "没有符合筛选条件的投递",
   noneFoundHint: "清除筛选即可查看所有投递。",
   noneYet: "还没有任何投递",
@@ -17,6 +14,7 @@ export const deliveries: Translated<typeof english> = {
   pushedReason: "推送内容和原因",
   when: "时间",
   number: "编号",
+  code: "原因代码",
   noProject: "无项目",
   searchHint: "分支、提交或托管平台 ID",
   from: "开始时间",

@@ -20,8 +20,6 @@ export const tasks: Translated<typeof english> = {
   authorHint: "完整名称",
   from: "开始时间",
   to: "结束时间",
-  filters: "筛选",
-  clear: "清除筛选",
   none: "尚未运行任何任务",
   noneHint: "请开始部署，或在 Git 托管平台配置 Webhook 并推送提交。",
   noMatch: "没有符合筛选条件的任务",

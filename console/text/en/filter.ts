@@ -1,0 +1,14 @@
+/** The filters of a list as one text. */
+export const filter = {
+  text: "Filter",
+  fields: "Filters",
+  fieldsActive: { one: "Filters ({count} active)", other: "Filters ({count} active)" },
+  clear: "Clear the filters",
+  unknownWord: "{word} is not a filter. Filters: {known}.",
+  unknownValue: "{word} can't be {value}. Values: {known}.",
+  noTime: "{word}: {value} is not a date such as 2026-01-31 or 2026-01-31T18:00.",
+  noProject: "No project has the name {name}.",
+  twice: "{word} is given twice.",
+  twoBare:
+    "{value} is a second {word}. Write a filter before it, or put text with spaces in quotation marks.",
+} as const;
