@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +88,10 @@ export async function launch(options: Launch): Promise<RunningService> {
       return child.pid;
     },
     kill,
-    pause: () => signal("SIGSTOP"),
+    pause() {
+      signal("SIGSTOP");
+      if (!options.signal) untilStopped(child.pid);
+    },
     resume: () => signal("SIGCONT"),
     async restart() {
       await kill();
@@ -105,6 +108,17 @@ export async function launch(options: Launch): Promise<RunningService> {
       removeFolder(options.folder);
     },
   };
+}
+
+/** On a busy machine a thread may still answer for some milliseconds after the signal. */
+function untilStopped(pid: number): void {
+  const hasStopped = (thread: string) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+  };
+  const deadline = performance.now() + 5_000;
+  while (performance.now() < deadline && !readdirSync(`/proc/${pid}/task`).every(hasStopped))
+    Bun.sleepSync(2);
 }
 
 function spawn(options: Launch, output: string[]) {
