@@ -15,6 +15,7 @@ const kinds: Readonly<Record<string, TextKey>> = {
   user: "audit.kind_user",
   webhook: "audit.kind_webhook",
   notify: "audit.kind_notify",
+  system: "audit.kind_system",
 };
 
 const verbs: Readonly<Record<string, TextKey>> = {
@@ -48,6 +49,7 @@ const verbs: Readonly<Record<string, TextKey>> = {
   "end-sessions": "audit.verb_end_sessions",
   "test-notification": "audit.verb_test_notification",
   default: "audit.verb_default",
+  backup: "audit.verb_backup",
 };
 
 function wordIn(words: Readonly<Record<string, TextKey>>, word: string): string {

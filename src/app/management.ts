@@ -11,6 +11,7 @@ import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import type { AppContext } from "./part.ts";
 import type { SetUpPart } from "./set-up/set-up-part.ts";
+import { buildBackupNow } from "./system/backup-now.ts";
 import { buildSystemState } from "./system/system-state.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
@@ -33,7 +34,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
-    system: buildSystemState(config, store),
+    system: { state: buildSystemState(config, store), backUp: buildBackupNow(config, clock) },
     store,
     secrets,
     passwords,
@@ -76,7 +77,8 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     /** Answers `/api/*` and `/docs`. */
     handle: (async (request, server) => {
       const peerAddress = server.requestIP(request)?.address ?? "";
-      return (await api()).fetch(withAddress(request), { peerAddress });
+      const waitLong = () => server.timeout(request, 0);
+      return (await api()).fetch(withAddress(request), { peerAddress, waitLong });
     }) satisfies Handler,
     /** Creates the first admin in an empty database; returns a line for the start text if the password was generated. */
     async createFirstAdmin(): Promise<string[]> {

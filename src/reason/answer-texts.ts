@@ -16,6 +16,7 @@ export const answerTexts = {
   no_own_token: "There is no token {id} of yours.",
   no_own_session: "There is no session {id} of yours.",
   no_host_token: "You have no host token {id}.",
+  backup_failed: "The backup could not be written: {fault}",
   no_default_target: "There is no default notification target.",
   no_target: "There is no notification target {id} of project {project}.",
   no_project_secret: "There is no {name} of project {project}.",

@@ -1,4 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildBackupNow } from "../../src/app/system/backup-now.ts";
+import { systemClock } from "../../src/clock.ts";
+import { configOf } from "../../src/config/config-load.ts";
+import { readBackupFile } from "../../src/store/maintenance/backup-file.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
 
 const server = await startDeployServer({ "metrics.token": "a token that is never shown" });
@@ -20,4 +26,33 @@ test("the system names version, database, disk and settings, without secrets", a
   });
   expect(system.settings.find(({ key }) => key === "metrics.token")?.value).toBe('"********"');
   expect(JSON.stringify(system)).not.toContain("a token that is never shown");
+});
+
+test("a backup is a complete file beside the data that only its owner may read, and is in the audit log", async () => {
+  const backUp = () =>
+    server.admin.expect<{ file: string; bytes: number; rows: number; seconds: number }>(
+      200,
+      "POST",
+      "/api/system/backup",
+    );
+  const [written, shared] = await Promise.all([backUp(), backUp()]);
+  expect(shared).toEqual(written);
+  expect(written.file).toStartWith(join(server.dataDir, "backups", "slipway-"));
+  const { size, mode } = statSync(written.file);
+  expect({ size, mode: mode & 0o777 }).toEqual({ size: written.bytes, mode: 0o600 });
+  let rows = 0;
+  for await (const line of readBackupFile(written.file)) if ("rows" in line) rows += line.rows.length;
+  expect(rows).toBe(written.rows);
+  const { items } = await server.admin.expect<{ items: { subject: string; detail: object }[] }>(
+    200,
+    "GET",
+    "/api/audit?action=system.backup",
+  );
+  expect(items[0]).toMatchObject({ subject: "system", detail: { file: written.file, bytes: written.bytes } });
+});
+
+test("a backup that cannot be written says why", async () => {
+  writeFileSync(join(server.dataDir, "no-folder"), "");
+  const backUp = buildBackupNow(configOf({ "data.dir": join(server.dataDir, "no-folder") }), systemClock);
+  await expect(backUp()).rejects.toThrow(/The backup could not be written: .*no-folder/);
 });

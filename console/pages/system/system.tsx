@@ -8,6 +8,7 @@ import { Loaded } from "../../components/query.tsx";
 import { t } from "../../text/text.ts";
 import { sizeText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
+import { Backup } from "./backup.tsx";
 import { DefaultNotifications } from "./default-notifications.tsx";
 
 type SystemState = InferResponseType<typeof api.system.$get, 200>;
@@ -33,6 +34,7 @@ export default function System() {
             <Panel>
               <Facts system={system} />
             </Panel>
+            <Backup />
             <DefaultNotifications />
             <Settings system={system} />
           </div>

@@ -31,6 +31,7 @@ export const audit = {
   kind_user: "user",
   kind_webhook: "webhook",
   kind_notify: "notify",
+  kind_system: "system",
   verb_create: "create",
   verb_delete: "delete",
   verb_update: "update",
@@ -61,4 +62,5 @@ export const audit = {
   verb_end_sessions: "end-sessions",
   verb_test_notification: "test-notification",
   verb_default: "default",
+  verb_backup: "backup",
 } as const;

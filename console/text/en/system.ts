@@ -18,6 +18,12 @@ export const system = {
   attentionAddress: "The public address is not set, so Git hosts cannot reach the webhooks.",
   attentionDisk: "Less than 10 % of the disk is free.",
   attentionRunners: "No runner is connected: tasks wait in the queue.",
+  backup: "Backup",
+  backupAbout:
+    "Database and key file in one file beside the data. The file contains the key: protect it like the key, and keep a copy on another machine.",
+  backupNow: "Back up now",
+  backupFailed: "Couldn't write the backup",
+  backupDone: "{file}: {size} in {duration}",
   notify: "Default notifications",
   notifyAbout:
     "One address for the messages of all projects. A project can exclude itself in its notification settings.",

@@ -18,6 +18,7 @@ export const answer: Translated<typeof answerTexts> = {
   no_own_token: "您没有令牌 {id}。",
   no_own_session: "您没有会话 {id}。",
   no_host_token: "您没有 Git 平台令牌 {id}。",
+  backup_failed: "无法写入备份：{fault}",
   no_default_target: "没有默认通知目标。",
   no_target: "项目 {project} 没有通知目标 {id}。",
   no_project_secret: "项目 {project} 没有 {name}。",

@@ -33,6 +33,7 @@ export const audit: Translated<typeof english> = {
   kind_user: "用户",
   kind_webhook: "Webhook",
   kind_notify: "通知",
+  kind_system: "系统",
   verb_create: "创建",
   verb_delete: "删除",
   verb_update: "修改",
@@ -63,4 +64,5 @@ export const audit: Translated<typeof english> = {
   verb_end_sessions: "结束会话",
   verb_test_notification: "测试通知",
   verb_default: "设置默认地址",
+  verb_backup: "备份",
 };

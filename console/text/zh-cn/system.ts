@@ -20,6 +20,12 @@ export const system: Translated<typeof english> = {
   attentionAddress: "未设置公开地址，Git 托管平台无法访问 Webhook。",
   attentionDisk: "磁盘可用空间不足 10 %。",
   attentionRunners: "没有已连接的运行器：任务会一直排队。",
+  backup: "备份",
+  backupAbout:
+    "数据库和密钥文件写入数据旁的一个文件。文件包含密钥：请像密钥一样保护它，并在另一台机器上保留副本。",
+  backupNow: "立即备份",
+  backupFailed: "无法写入备份",
+  backupDone: "{file}：{size}，用时 {duration}",
   notify: "默认通知",
   notifyAbout: "所有项目的消息都会发送到这个地址。项目可以在其通知设置中排除自己。",
   notifyAdd: "添加默认地址",

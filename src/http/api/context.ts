@@ -13,7 +13,11 @@ import type { Identity } from "../auth.ts";
 
 /** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
 export interface ApiEnv {
-  Bindings: { peerAddress: string };
+  Bindings: {
+    peerAddress: string;
+    /** Lifts the limit of time without a byte for this request. */
+    waitLong(): void;
+  };
   Variables: {
     requestId: string;
     clientAddress: string;

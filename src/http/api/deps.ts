@@ -25,7 +25,7 @@ import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
 import type { PushOperations } from "../push-operations.ts";
-import type { SystemState } from "./system-shape.ts";
+import type { SystemBackup, SystemState } from "./system-shape.ts";
 
 export interface PushDeps {
   codes: PushCodes;
@@ -37,7 +37,10 @@ export interface PushDeps {
 
 /** What the endpoints work with. Every noun gets all of it and takes its part. */
 export interface ApiDeps {
-  system: () => Promise<SystemState>;
+  system: {
+    state(): Promise<SystemState>;
+    backUp(): Promise<SystemBackup>;
+  };
   store: Store;
   secrets: Secrets;
   passwords: Passwords;

@@ -31,4 +31,14 @@ export const systemShape = z
   })
   .openapi("System");
 
+export const systemBackupShape = z
+  .object({
+    file: z.string().openapi({ example: "/var/lib/slipway/backups/slipway-2026-11-02T09-30-00.000Z.gz" }),
+    bytes: count,
+    rows: count,
+    seconds: z.number().openapi({ description: "How long it took." }),
+  })
+  .openapi("SystemBackup");
+
+export type SystemBackup = z.infer<typeof systemBackupShape>;
 export type SystemState = z.infer<typeof systemShape>;

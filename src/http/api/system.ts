@@ -1,7 +1,8 @@
+import { audit } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
 import { json } from "./shape.ts";
-import { systemShape } from "./system-shape.ts";
+import { systemBackupShape, systemShape } from "./system-shape.ts";
 
 const route = routesOf("system");
 
@@ -12,6 +13,23 @@ const getSystem = route("get", "/system", {
   ok: json("The state.", systemShape),
 });
 
+const backUp = route("post", "/system/backup", {
+  summary: "Write a backup",
+  description:
+    "Writes the database and the key file into one file in `<data.dir>/backups` of the server that answers, as `slipway backup` does. The answer comes when the file is complete. A backup that is already running is awaited instead.",
+  access: "admin",
+  ok: json("The file.", systemBackupShape),
+});
+
 export function systemApi({ system }: ApiDeps) {
-  return newApi().openapi(getSystem, async (c) => c.json(await system(), 200));
+  return newApi()
+    .openapi(getSystem, async (c) => c.json(await system.state(), 200))
+    .openapi(backUp, async (c) => {
+      // The answer takes as long as the database is large.
+      c.env.waitLong();
+      const written = await system.backUp();
+      const { file, bytes } = written;
+      await audit(c, { action: "system.backup", subject: "system", detail: { file, bytes } });
+      return c.json(written, 200);
+    });
 }
