@@ -34,7 +34,11 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
-    system: { state: buildSystemState(config, store), backUp: buildBackupNow(config, clock) },
+    system: {
+      state: buildSystemState(config, store),
+      backUp: buildBackupNow(config, clock),
+      packages: async () => (await import("./system/packages-inside.ts")).packagesInside(),
+    },
     store,
     secrets,
     passwords,

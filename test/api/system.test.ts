@@ -56,3 +56,14 @@ test("a backup that cannot be written says why", async () => {
   const backUp = buildBackupNow(configOf({ "data.dir": join(server.dataDir, "no-folder") }), systemClock);
   await expect(backUp()).rejects.toThrow(/The backup could not be written: .*no-folder/);
 });
+
+test("the packages inside have a version and a licence, and tools of the tests are not among them", async () => {
+  const { packages } = await server.admin.expect<{
+    packages: { name: string; version: string; licence: string }[];
+  }>(200, "GET", "/api/system/licences");
+  const names = packages.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["hono", "react", "@mantine/core", "pg-protocol", "bun"]));
+  expect(names).not.toContain("typescript");
+  for (const { version, licence } of packages)
+    expect([version, licence]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+});

@@ -57,6 +57,7 @@ export const apiAccess: Record<string, string> = {
   "POST /api/projects/{id}/notify/{targetId}/test": "project manage",
   "GET /api/system": "admin",
   "POST /api/system/backup": "admin",
+  "GET /api/system/licences": "admin",
   "GET /api/default-notify": "signed-in",
   "PUT /api/default-notify": "admin",
   "DELETE /api/default-notify": "admin",

@@ -10,6 +10,7 @@ import { sizeText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { Backup } from "./backup.tsx";
 import { DefaultNotifications } from "./default-notifications.tsx";
+import { Licences } from "./licences.tsx";
 
 type SystemState = InferResponseType<typeof api.system.$get, 200>;
 
@@ -37,6 +38,7 @@ export default function System() {
             <Backup />
             <DefaultNotifications />
             <Settings system={system} />
+            <Licences />
           </div>
         )}
       </Loaded>

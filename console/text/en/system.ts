@@ -41,4 +41,9 @@ export const system = {
   source: "Source",
   sourceDefault: "default",
   sourceUnknown: "not known",
+  licences: "Packages inside",
+  licencesAbout: "The packages that this program and this console contain, with their licences.",
+  licencesShow: "Show the packages",
+  package: "Package",
+  licence: "Licence",
 } as const;

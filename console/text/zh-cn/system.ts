@@ -42,4 +42,9 @@ export const system: Translated<typeof english> = {
   source: "来源",
   sourceDefault: "默认",
   sourceUnknown: "未知",
+  licences: "内含的软件包",
+  licencesAbout: "此程序和控制台所包含的软件包及其许可证。",
+  licencesShow: "显示软件包",
+  package: "软件包",
+  licence: "许可证",
 };

@@ -25,7 +25,7 @@ import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
 import type { PushOperations } from "../push-operations.ts";
-import type { SystemBackup, SystemState } from "./system-shape.ts";
+import type { PackageInside, SystemBackup, SystemState } from "./system-shape.ts";
 
 export interface PushDeps {
   codes: PushCodes;
@@ -40,6 +40,7 @@ export interface ApiDeps {
   system: {
     state(): Promise<SystemState>;
     backUp(): Promise<SystemBackup>;
+    packages(): Promise<PackageInside[]>;
   };
   store: Store;
   secrets: Secrets;

@@ -40,5 +40,18 @@ export const systemBackupShape = z
   })
   .openapi("SystemBackup");
 
+export const packagesShape = z
+  .object({
+    packages: z.array(
+      z.object({
+        name: z.string().openapi({ example: "hono" }),
+        version: z.string(),
+        licence: z.string().openapi({ example: "MIT", description: "SPDX expression; empty: not stated." }),
+      }),
+    ),
+  })
+  .openapi("PackagesInside");
+
+export type PackageInside = z.infer<typeof packagesShape>["packages"][number];
 export type SystemBackup = z.infer<typeof systemBackupShape>;
 export type SystemState = z.infer<typeof systemShape>;

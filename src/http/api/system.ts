@@ -2,7 +2,7 @@ import { audit } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
 import { json } from "./shape.ts";
-import { systemBackupShape, systemShape } from "./system-shape.ts";
+import { packagesShape, systemBackupShape, systemShape } from "./system-shape.ts";
 
 const route = routesOf("system");
 
@@ -21,9 +21,17 @@ const backUp = route("post", "/system/backup", {
   ok: json("The file.", systemBackupShape),
 });
 
+const licences = route("get", "/system/licences", {
+  summary: "The packages inside and their licences",
+  description: "Every package that the program and the console contain, also those that others need.",
+  access: "admin",
+  ok: json("The packages, by name.", packagesShape),
+});
+
 export function systemApi({ system }: ApiDeps) {
   return newApi()
     .openapi(getSystem, async (c) => c.json(await system.state(), 200))
+    .openapi(licences, async (c) => c.json({ packages: await system.packages() }, 200))
     .openapi(backUp, async (c) => {
       // The answer takes as long as the database is large.
       c.env.waitLong();
