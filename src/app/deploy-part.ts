@@ -98,6 +98,7 @@ export async function buildDeployPart(
     tasks,
     setUp,
     push: { codes, operations, consoleAccess, history },
+    queue: push?.queue ?? null,
   });
   const facts = [
     `database: ${store.describe()}`,

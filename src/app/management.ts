@@ -10,6 +10,7 @@ import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import type { AppContext } from "./part.ts";
+import type { PushPart } from "./push-part.ts";
 import type { SetUpPart } from "./set-up/set-up-part.ts";
 import { buildBackupNow } from "./system/backup-now.ts";
 import { buildSystemState } from "./system/system-state.ts";
@@ -24,18 +25,19 @@ export interface ManagementOptions {
   tasks: TaskPart;
   setUp: SetUpPart;
   push: PushDeps;
+  queue: PushPart["queue"];
 }
 
 /** Accounts and the management API over them. */
 export function buildManagement(context: AppContext, options: ManagementOptions) {
-  const { store, secrets, credentials, webhook, tasks, setUp, push } = options;
+  const { store, secrets, credentials, webhook, tasks, setUp, push, queue } = options;
   const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
     system: {
-      state: buildSystemState(config, store),
+      state: buildSystemState(config, store, queue),
       backUp: buildBackupNow(config, clock),
       packages: async () => (await import("./system/packages-inside.ts")).packagesInside(),
     },

@@ -1,3 +1,4 @@
+import type { Bus } from "../bus/bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
@@ -22,6 +23,8 @@ import { workerReports } from "./worker-reports.ts";
 
 export interface PushPart extends Part {
   gateway: Gateway;
+  /** The bus that goes through a broker; null: there is none. */
+  queue: Pick<Bus, "name" | "state"> | null;
 }
 
 const maxPendingVerifications = 1000;
@@ -60,6 +63,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   const routeOptions = routeOptionsOf(config, log, console, instance);
   return {
     gateway,
+    queue: outbound,
     routes: pushRoutes(gateway, routeOptions),
     websocket: pushSocketHandler(gateway, routeOptions) as never,
     async prepare() {

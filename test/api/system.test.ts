@@ -6,6 +6,7 @@ import { systemClock } from "../../src/clock.ts";
 import { configOf } from "../../src/config/config-load.ts";
 import { readBackupFile } from "../../src/store/maintenance/backup-file.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const server = await startDeployServer({ "metrics.token": "a token that is never shown" });
 afterAll(async () => {
@@ -66,4 +67,24 @@ test("the packages inside have a version and a licence, and tools of the tests a
   expect(names).not.toContain("typescript");
   for (const { version, licence } of packages)
     expect([version, licence]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+});
+
+test("a broker that does not answer is named with the reason", async () => {
+  const unreachable = await startDeployServer({
+    "push.queue.url": "amqp://guest:a-password-nobody-sees@127.0.0.1:1",
+    "push.queue-client-messages": true,
+  });
+  try {
+    await eventually("the broker is named with the reason", async () => {
+      const { broker } = await unreachable.admin.expect<{
+        broker: { name: string; ready: boolean; detail: string };
+      }>(200, "GET", "/api/system");
+      expect(broker).toMatchObject({ name: "RabbitMQ", ready: false });
+      expect(broker.detail).not.toContain("a-password-nobody-sees");
+      return /refused/i.test(broker.detail);
+    });
+  } finally {
+    await unreachable.stop();
+    unreachable.remove();
+  }
 });

@@ -49,17 +49,18 @@ export default function System() {
 /** Share of free space below which the disk needs attention. */
 const scarce = 0.1;
 
-function Attention({ system: { address, disk, runners } }: { system: SystemState }) {
+function Attention({ system: { address, disk, runners, broker } }: { system: SystemState }) {
   const points = [
     ...(address === "" ? [t("system.attentionAddress")] : []),
     ...(disk.freeBytes < scarce * disk.totalBytes ? [t("system.attentionDisk")] : []),
     ...(runners.connected === 0 ? [t("system.attentionRunners")] : []),
+    ...(broker?.ready === false ? [t("system.attentionBroker", broker)] : []),
   ];
   if (points.length === 0) return null;
   return (
     <Alert variant="light" color="lamp" role="note" title={t("system.attention")}>
       {points.map((point) => (
-        <div key={point}>{point}</div>
+        <div key={point}>{visible(point)}</div>
       ))}
     </Alert>
   );
@@ -83,7 +84,7 @@ function Facts({ system }: { system: SystemState }) {
     ],
     [t("system.queue"), t("system.queueText", queue)],
     [t("system.runners"), t("system.runnersText", runners)],
-    [t("system.broker"), broker ?? t("system.noBroker")],
+    [t("system.broker"), brokerText(broker)],
   ];
   return (
     <dl className="facts">
@@ -95,6 +96,11 @@ function Facts({ system }: { system: SystemState }) {
       ))}
     </dl>
   );
+}
+
+function brokerText(broker: SystemState["broker"]): string {
+  if (broker === null) return t("system.noBroker");
+  return broker.ready ? t("system.brokerReady", broker) : visible(t("system.brokerAway", broker));
 }
 
 function sourceText(source: string | null): string {

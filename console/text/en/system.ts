@@ -14,10 +14,13 @@ export const system = {
   runnersText: "{connected} of {total} connected",
   broker: "Broker",
   noBroker: "none",
+  brokerReady: "{name}, ready",
+  brokerAway: "{name}, not ready: {detail}",
   attention: "Needs attention",
   attentionAddress: "The public address is not set, so Git hosts cannot reach the webhooks.",
   attentionDisk: "Less than 10 % of the disk is free.",
   attentionRunners: "No runner is connected: tasks wait in the queue.",
+  attentionBroker: "{name} is not ready: {detail}",
   backup: "Backup",
   backupAbout:
     "Database and key file in one file beside the data. The file contains the key: protect it like the key, and keep a copy on another machine.",

@@ -16,10 +16,13 @@ export const system: Translated<typeof english> = {
   runnersText: "已连接 {connected} 个，共 {total} 个",
   broker: "消息代理",
   noBroker: "无",
+  brokerReady: "{name}，就绪",
+  brokerAway: "{name}，未就绪：{detail}",
   attention: "需要注意",
   attentionAddress: "未设置公开地址，Git 托管平台无法访问 Webhook。",
   attentionDisk: "磁盘可用空间不足 10 %。",
   attentionRunners: "没有已连接的运行器：任务会一直排队。",
+  attentionBroker: "{name} 未就绪：{detail}",
   backup: "备份",
   backupAbout:
     "数据库和密钥文件写入数据旁的一个文件。文件包含密钥：请像密钥一样保护它，并在另一台机器上保留副本。",

@@ -1,15 +1,21 @@
 import { statfs } from "node:fs/promises";
+import type { BusState } from "../../bus/bus.ts";
 import type { Config } from "../../config/config.ts";
 import { effectiveSettings } from "../../config/config-load.ts";
 import type { SystemState } from "../../http/api/system-shape.ts";
 import { isSeen } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { version } from "../../version.ts";
+import type { PushPart } from "../push-part.ts";
 
 const maxRunners = 200;
 
 /** What the system page shows. */
-export function buildSystemState(config: Config, store: Store): () => Promise<SystemState> {
+export function buildSystemState(
+  config: Config,
+  store: Store,
+  queue: PushPart["queue"],
+): () => Promise<SystemState> {
   const total = async (state: "queued" | "running" | "waiting") =>
     (await store.tasks.list({ state }, { page: 1, pageSize: 1 })).total;
   return async () => {
@@ -32,13 +38,17 @@ export function buildSystemState(config: Config, store: Store): () => Promise<Sy
         total: runners.total,
         connected: runners.items.filter((runner) => isSeen(runner, now)).length,
       },
-      broker: brokerOf(config["push.queue.url"]),
+      broker: brokerOf(queue),
       settings: effectiveSettings(config),
     };
   };
 }
 
-function brokerOf(url: string | undefined): SystemState["broker"] {
-  if (!url) return null;
-  return url.startsWith("kafka") ? "Kafka" : "RabbitMQ";
+function brokerOf(queue: PushPart["queue"]): SystemState["broker"] {
+  if (queue === null) return null;
+  return { name: queue.name === "kafka" ? "Kafka" : "RabbitMQ", ...readiness(queue.state()) };
+}
+
+function readiness({ ready, detail }: BusState) {
+  return { ready, detail: ready ? "" : detail };
 }

@@ -13,9 +13,16 @@ export const systemShape = z
     queue: z.object({ queued: count, running: count, waiting: count }),
     runners: z.object({ total: count, connected: count }),
     broker: z
-      .enum(["RabbitMQ", "Kafka"])
+      .object({
+        name: z.enum(["RabbitMQ", "Kafka"]),
+        ready: z.boolean(),
+        detail: z.string().openapi({
+          description: "Why it is not ready; empty while it is.",
+          example: "connection refused, next try in 2 s",
+        }),
+      })
       .nullable()
-      .openapi({ description: "Null: one instance without a broker." }),
+      .openapi({ description: "As the process that answers sees it. Null: no broker is used." }),
     settings: z
       .array(
         z.object({
