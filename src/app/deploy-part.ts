@@ -21,6 +21,7 @@ import { type Isolation, isolationOf } from "../task/isolation.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
+import { openWarnings } from "./open-endpoints.ts";
 import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
 import { buildSetUpPart } from "./set-up/set-up-part.ts";
@@ -99,6 +100,8 @@ export async function buildDeployPart(
     setUp,
     push: { codes, operations, consoleAccess, history },
     queue: push?.queue ?? null,
+    // Those without data of their own: the address and the isolation of runners have some.
+    warnings: [...(push?.warnings ?? []), ...keyWarnings, ...openWarnings(config, push ? "start" : "deploy")],
   });
   const facts = [
     `database: ${store.describe()}`,

@@ -26,18 +26,20 @@ export interface ManagementOptions {
   setUp: SetUpPart;
   push: PushDeps;
   queue: PushPart["queue"];
+  /** Warnings of the start that the system page shows. */
+  warnings: readonly string[];
 }
 
 /** Accounts and the management API over them. */
 export function buildManagement(context: AppContext, options: ManagementOptions) {
-  const { store, secrets, credentials, webhook, tasks, setUp, push, queue } = options;
+  const { store, secrets, credentials, webhook, tasks, setUp, push, queue, warnings } = options;
   const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
     system: {
-      state: buildSystemState(config, store, queue),
+      state: buildSystemState(config, store, { queue, warnings }),
       backUp: buildBackupNow(config, clock),
       packages: async () => (await import("./system/packages-inside.ts")).packagesInside(),
     },

@@ -1,12 +1,16 @@
 import { afterAll, expect, test } from "bun:test";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import pino from "pino";
 import { buildBackupNow } from "../../src/app/system/backup-now.ts";
+import { buildApp } from "../../src/app.ts";
 import { systemClock } from "../../src/clock.ts";
-import { configOf } from "../../src/config/config-load.ts";
+import { configOf, loadConfig } from "../../src/config/config-load.ts";
 import { readBackupFile } from "../../src/store/maintenance/backup-file.ts";
+import { adminPassword, signInAt } from "../support/api-server.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const server = await startDeployServer({ "metrics.token": "a token that is never shown" });
 afterAll(async () => {
@@ -86,5 +90,47 @@ test("a broker that does not answer is named with the reason", async () => {
   } finally {
     await unreachable.stop();
     unreachable.remove();
+  }
+});
+
+test("the sources of settings and the warnings of the start are named, secrets are not", async () => {
+  const folder = temporaryFolder("sources");
+  const path = join(folder, "slipway.yaml");
+  writeFileSync(path, "server:\n  listen: 127.0.0.1:0\n  baseUrl: https://deploy.example.com\n");
+  const config = await loadConfig({
+    file: { path, required: true },
+    env: {
+      SLIPWAY_DATA_DIR: join(folder, "data"),
+      SLIPWAY_METRICS_TOKEN: "kept-token",
+      SLIPWAY_PUSH_QUEUE_URL: "amqp://guest:kept-password@127.0.0.1:1",
+    },
+    flags: { "tasks.concurrency": "3" },
+  });
+  const app = await buildApp(config, "deploy", pino({ level: "silent" }));
+  try {
+    const admin = await signInAt(app.url, "admin", adminPassword);
+    const system = await admin.expect<{
+      settings: { key: string; value: string; source: string }[];
+      warnings: string[];
+    }>(200, "GET", "/api/system");
+    const sourceOf = (key: string) => system.settings.find((setting) => setting.key === key)?.source;
+    expect({
+      file: sourceOf("server.baseUrl"),
+      variable: sourceOf("data.dir"),
+      secret: sourceOf("metrics.token"),
+      flag: sourceOf("tasks.concurrency"),
+      default: sourceOf("auth.sessionHours"),
+    }).toEqual({
+      file: path,
+      variable: "SLIPWAY_DATA_DIR",
+      secret: "SLIPWAY_METRICS_TOKEN",
+      flag: "--tasks-concurrency",
+      default: "default",
+    });
+    expect(JSON.stringify(system)).not.toMatch(/kept-(token|password)/);
+    expect(system.warnings).toEqual([expect.stringContaining("server.trustedProxies is empty")]);
+    expect(app.warnings).toEqual(expect.arrayContaining(system.warnings));
+  } finally {
+    await app.stop();
   }
 });

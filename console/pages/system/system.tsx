@@ -49,18 +49,23 @@ export default function System() {
 /** Share of free space below which the disk needs attention. */
 const scarce = 0.1;
 
-function Attention({ system: { address, disk, runners, broker } }: { system: SystemState }) {
+function Attention({ system: { address, disk, runners, broker, warnings } }: { system: SystemState }) {
   const points = [
     ...(address === "" ? [t("system.attentionAddress")] : []),
     ...(disk.freeBytes < scarce * disk.totalBytes ? [t("system.attentionDisk")] : []),
     ...(runners.connected === 0 ? [t("system.attentionRunners")] : []),
     ...(broker?.ready === false ? [t("system.attentionBroker", broker)] : []),
   ];
-  if (points.length === 0) return null;
+  if (points.length + warnings.length === 0) return null;
   return (
     <Alert variant="light" color="lamp" role="note" title={t("system.attention")}>
       {points.map((point) => (
         <div key={point}>{visible(point)}</div>
+      ))}
+      {warnings.map((warning) => (
+        <div key={warning} lang="en">
+          {visible(warning)}
+        </div>
       ))}
     </Alert>
   );

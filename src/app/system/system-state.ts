@@ -14,7 +14,7 @@ const maxRunners = 200;
 export function buildSystemState(
   config: Config,
   store: Store,
-  queue: PushPart["queue"],
+  { queue, warnings }: { queue: PushPart["queue"]; warnings: readonly string[] },
 ): () => Promise<SystemState> {
   const total = async (state: "queued" | "running" | "waiting") =>
     (await store.tasks.list({ state }, { page: 1, pageSize: 1 })).total;
@@ -30,6 +30,7 @@ export function buildSystemState(
     const now = store.now();
     return {
       version,
+      warnings: [...warnings],
       address: config["server.baseUrl"] ?? "",
       database: store.describe(),
       disk: { folder, freeBytes: disk.bavail * disk.bsize, totalBytes: disk.blocks * disk.bsize },
