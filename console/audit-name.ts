@@ -6,6 +6,8 @@ const kinds: Readonly<Record<string, TextKey>> = {
   auth: "audit.kind_auth",
   delivery: "audit.kind_delivery",
   group: "audit.kind_group",
+  "host-hook": "audit.kind_host_hook",
+  "host-token": "audit.kind_host_token",
   project: "audit.kind_project",
   push: "audit.kind_push",
   runner: "audit.kind_runner",
@@ -49,7 +51,11 @@ const verbs: Readonly<Record<string, TextKey>> = {
   "end-sessions": "audit.verb_end_sessions",
   "test-notification": "audit.verb_test_notification",
   default: "audit.verb_default",
+  "default-remove": "audit.verb_default_remove",
+  "default-test": "audit.verb_default_test",
   backup: "audit.verb_backup",
+  connect: "audit.verb_connect",
+  forget: "audit.verb_forget",
 };
 
 function wordIn(words: Readonly<Record<string, TextKey>>, word: string): string {

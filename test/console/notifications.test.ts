@@ -27,6 +27,9 @@ test("a chat target is added, tested, shown without its address, and kept when o
   await panel.getByRole("radiogroup", { name: "Service" }).getByText("DingTalk").click();
   await panel.getByRole("textbox", { name: "Address" }).fill(services.addressOf("dingtalk"));
   await panel.getByRole("textbox", { name: "Signing secret" }).fill("SEC0123456789abcdef");
+  await panel.getByLabel("Events", { exact: true }).first().click();
+  await page.getByRole("option", { name: "Task failed" }).click();
+  await page.keyboard.press("Escape");
   await saveForms(page);
   await panel.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test message was delivered.").waitFor();
@@ -42,7 +45,9 @@ test("a chat target is added, tested, shown without its address, and kept when o
   await panel.getByLabel("Log lines").fill("7");
   await saveForms(page);
   const { notify } = await server.admin.expect<Read>(200, "GET", `/api/projects/${id}`);
-  expect(notify).toMatchObject([{ format: "dingtalk", secretSet: true, logLines: 7 }]);
+  expect(notify).toMatchObject([
+    { format: "dingtalk", secretSet: true, logLines: 7, events: ["task.failed"] },
+  ]);
   const path = `/api/projects/${id}/notify/${notify[0]?.id}/test`;
   expect(await server.admin.expect(200, "POST", path)).toMatchObject({ delivered: true });
 });

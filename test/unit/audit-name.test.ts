@@ -10,7 +10,15 @@ afterAll(() => {
   globalThis.slipwayText = english;
 });
 
-const actions = ["project.update", "webhook.reset-key", "host-hook.connect", "constructor.create"];
+const actions = [
+  "project.update",
+  "webhook.reset-key",
+  "host-hook.connect",
+  "host-token.forget",
+  "notify.default-remove",
+  "system.backup",
+  "constructor.create",
+];
 
 test("actions and kinds of the audit log are in the language of the page", () => {
   expect(actions.map(actionName)).toEqual(actions);
@@ -19,7 +27,10 @@ test("actions and kinds of the audit log are in the language of the page", () =>
   expect(actions.map(actionName)).toEqual([
     "项目：修改",
     "Webhook：重置地址",
-    "host-hook.connect",
+    "平台 Webhook：连接",
+    "平台令牌：忘记",
+    "通知：移除默认地址",
+    "系统：备份",
     "constructor.create",
   ]);
   expect(subjectName("project shop 2")).toBe("项目 shop 2");

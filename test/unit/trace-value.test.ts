@@ -10,11 +10,15 @@ afterAll(() => {
   globalThis.slipwayText = english;
 });
 
-const measures = () => [traceValue("size", "189 bytes"), traceValue("rate", "120 a minute")];
+const measures = () => [
+  traceValue("size", "189 bytes"),
+  traceValue("size", "25600 KB"),
+  traceValue("rate", "120 a minute"),
+];
 
 test("measures of a trace are in the language of the page, names of others are not touched", () => {
-  expect(measures()).toEqual(["189 bytes", "120 a minute"]);
+  expect(measures()).toEqual(["189 bytes", "25,600 KB", "120 a minute"]);
   globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
-  expect(measures()).toEqual(["189 字节", "每分钟 120 次"]);
+  expect(measures()).toEqual(["189 字节", "25,600 千字节", "每分钟 120 次"]);
   expect(traceValue("branch", "189 bytes")).toBe("189 bytes");
 });

@@ -4,7 +4,7 @@ import { tell, warn } from "../../act.ts";
 import { ForManagers, useMayManage } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { reasonIn } from "../../text/reason-text.ts";
-import { t } from "../../text/text.ts";
+import { type TextKey, t } from "../../text/text.ts";
 
 type Target = Project["notify"][number];
 
@@ -19,19 +19,22 @@ interface TestResult {
   response: string;
 }
 
-const events: Target["events"] = [
-  "task.queued",
-  "task.started",
-  "task.succeeded",
-  "task.failed",
-  "task.canceled",
-  "task.timeout",
-  "task.lost",
-  "approval.requested",
-  "delivery.rejected",
-  "delivery.failed",
-  "runner.gone",
-];
+/** In the order of the picker. */
+const eventNames = {
+  "task.queued": "notify.event_task_queued",
+  "task.started": "notify.event_task_started",
+  "task.succeeded": "notify.event_task_succeeded",
+  "task.failed": "notify.event_task_failed",
+  "task.canceled": "notify.event_task_canceled",
+  "task.timeout": "notify.event_task_timeout",
+  "task.lost": "notify.event_task_lost",
+  "approval.requested": "notify.event_approval_requested",
+  "delivery.rejected": "notify.event_delivery_rejected",
+  "delivery.failed": "notify.event_delivery_failed",
+  "runner.gone": "notify.event_runner_gone",
+} as const satisfies Record<Target["events"][number], TextKey>;
+
+const events = Object.keys(eventNames) as Target["events"];
 
 /** Names of services are not translated. */
 const formats: { value: Target["format"]; name: string; sign: string; address: string }[] = [
@@ -128,7 +131,7 @@ export function TargetCard({
       <MultiSelect
         label={t("notify.events")}
         placeholder={target.events.length === 0 ? t("notify.allEvents") : ""}
-        data={events}
+        data={events.map((event) => ({ value: event, label: t(eventNames[event]) }))}
         value={target.events}
         onChange={(chosen) => change({ ...target, events: events.filter((event) => chosen.includes(event)) })}
       />

@@ -22,6 +22,8 @@ export const audit = {
   kind_auth: "auth",
   kind_delivery: "delivery",
   kind_group: "group",
+  kind_host_hook: "host-hook",
+  kind_host_token: "host-token",
   kind_project: "project",
   kind_push: "push",
   kind_runner: "runner",
@@ -62,5 +64,9 @@ export const audit = {
   verb_end_sessions: "end-sessions",
   verb_test_notification: "test-notification",
   verb_default: "default",
+  verb_default_remove: "default-remove",
+  verb_default_test: "default-test",
   verb_backup: "backup",
+  verb_connect: "connect",
+  verb_forget: "forget",
 } as const;

@@ -29,5 +29,6 @@ export const trace = {
   step_tag: "Tag",
   step_replaced: "Replaced",
   bytes: { one: "{count} byte", other: "{count} bytes" },
+  kilobytes: "{count} KB",
   perMinute: "{count} a minute",
 } as const;

@@ -24,6 +24,8 @@ export const audit: Translated<typeof english> = {
   kind_auth: "登录",
   kind_delivery: "投递",
   kind_group: "组",
+  kind_host_hook: "平台 Webhook",
+  kind_host_token: "平台令牌",
   kind_project: "项目",
   kind_push: "推送",
   kind_runner: "运行器",
@@ -64,5 +66,9 @@ export const audit: Translated<typeof english> = {
   verb_end_sessions: "结束会话",
   verb_test_notification: "测试通知",
   verb_default: "设置默认地址",
+  verb_default_remove: "移除默认地址",
+  verb_default_test: "测试默认地址",
   verb_backup: "备份",
+  verb_connect: "连接",
+  verb_forget: "忘记",
 };

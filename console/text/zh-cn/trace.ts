@@ -31,5 +31,6 @@ export const trace: Translated<typeof english> = {
   step_tag: "标签",
   step_replaced: "已被取代",
   bytes: { other: "{count} 字节" },
+  kilobytes: "{count} 千字节",
   perMinute: "每分钟 {count} 次",
 };
