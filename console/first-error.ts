@@ -11,16 +11,20 @@ const notErrors =
 /** What the runner itself says between the lines of a script, such as "[waiting for 127.0.0.1:3000]". */
 const runnerLine = /^\[[^\]]*\]$/;
 
-/** Index of the line that probably says why a stage failed: the first that names an error, else its last line. Null: none. */
+/**
+ * Index of the line that probably says why a stage failed: the first that names an error, else the last line of its first
+ * segment that has any, because a rollback runs the stage of an earlier release afterwards. Null: none.
+ */
 export function firstErrorOf(log: LogLines, stage: string): number | null {
   let last: number | null = null;
   for (const segment of log.segments) {
     if (segment.stage !== stage) continue;
+    const isFirst = last === null;
     for (let index = segment.from; index < segment.to; index++) {
       const text = plainText(log.textAt(index)).trim();
       if (text === "") continue;
       if (errorWords.test(text) && !notErrors.test(text)) return index;
-      if (!runnerLine.test(text)) last = index;
+      if (isFirst && !runnerLine.test(text)) last = index;
     }
   }
   return last;

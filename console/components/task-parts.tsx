@@ -41,10 +41,15 @@ export function TaskTimes({ task }: { task: Task }) {
   if (task.startedAt === null) {
     return (
       <span className="nowrap">
-        {task.queuePosition === undefined
-          ? t("tasks.waits")
-          : t("tasks.place", { place: task.queuePosition })}{" "}
-        · <Moment at={task.createdAt} />
+        {task.finishedAt === null && (
+          <>
+            {task.queuePosition === undefined
+              ? t("tasks.waits")
+              : t("tasks.place", { place: task.queuePosition })}
+            {" · "}
+          </>
+        )}
+        <Moment at={task.createdAt} />
       </span>
     );
   }
