@@ -13,7 +13,7 @@ const runnerLine = /^\[[^\]]*\]$/;
 
 /**
  * Index of the line that probably says why a stage failed: the first that names an error, else the last line of its first
- * segment that has any, because a rollback runs the stage of an earlier release afterwards. Null: none.
+ * segment with output, because a rollback runs the stage of an earlier release afterwards. Null: the stage has no output.
  */
 export function firstErrorOf(log: LogLines, stage: string): number | null {
   let last: number | null = null;

@@ -17,7 +17,7 @@ interface OpenQuestion {
   done: () => void;
 }
 
-/** A busy instance answers within milliseconds; one that was killed is known as gone after some seconds. */
+/** A busy instance answers within milliseconds; a killed instance is evicted after some seconds. */
 const answerWithinMs = 3_000;
 /** Older questions belong to the starting read, or nobody waits for them any more. */
 const maxQuestionAgeMs = answerWithinMs;

@@ -78,7 +78,7 @@ export function mergedReport(
   };
 }
 
-/** The report of this process for another one that asks the cluster. */
+/** The report of this process in answer to a question to the cluster. */
 export function answeredReport(gateway: ReportedGateway, userId: string | null) {
   const report = connectionsReport(gateway, userId);
   const channels = report.channels.slice(0, maxChannelsAnswered);

@@ -221,7 +221,7 @@ describe("other operations", () => {
       buffers: { bufferedBytes: 0, lagging: 0 },
       connections: [{ userId: "mia", kind: "temporary", protocol: "raw", channels: ["a", "b"] }],
     });
-    // Connections of the console are nothing that an application is told of.
+    // An application is not told of the connections of the console.
     expect(data).not.toHaveProperty("console");
     client.close();
   });
