@@ -153,6 +153,8 @@ export interface ProjectState {
   project: Project;
   /** Whether a token for commit statuses is stored. */
   hasStatusToken: boolean;
+  /** The default notification target as it is stored; null: there is none. */
+  defaultTarget: string | null;
   /** The version of the webhook configuration; null: there is none. */
   configUpdatedAt: Date | null;
   /** `oldest` is the oldest of the newest `limit`. */

@@ -108,7 +108,7 @@ export const startTask = operation(
   ): Promise<{ enqueued: Enqueued; calls: AddedCall[] }> => {
     const enqueued = await enqueueTask(keepers, order, keepers.now());
     await keepers.audit.add(entryOfTask(audited, enqueued.task));
-    return { enqueued, calls: await reportEnqueued(keepers, enqueued, consoleUrl) };
+    return { enqueued, calls: await reportEnqueued(keepers, enqueued, consoleUrl, enqueued) };
   },
 );
 

@@ -38,11 +38,18 @@ describe.each(await availableDatabases())("the state of a delivery on $name", as
       project: { id: projectId },
       configUpdatedAt: null,
       hasStatusToken: false,
+      defaultTarget: null,
     });
     await store.webhookConfigs.save(config);
     await store.projects.setSecret(projectId, ":status", "sealed");
+    await store.meta.set("default-notify", "null");
     const after = await projectState(projectId, {});
-    expect(after).toMatchObject({ configUpdatedAt: config.updatedAt, hasStatusToken: true, queue: null });
+    expect(after).toMatchObject({
+      configUpdatedAt: config.updatedAt,
+      hasStatusToken: true,
+      defaultTarget: "null",
+      queue: null,
+    });
     expect(after?.project).toEqual((await store.projects.byId(projectId)) ?? undefined);
     expect(await projectState(987_654, {})).toBeNull();
   });

@@ -1,14 +1,19 @@
 import type { MetaKeeper } from "../../model/store.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
 import type { Scope } from "../query/scope.ts";
 
-export function buildMetaKeeper({ db }: Scope): MetaKeeper {
+const selectValue = fixedQuery(["name"], (db, { name }: { name: string }) =>
+  db.selectFrom("meta").select("value").where("name", "=", name),
+);
+
+export function buildMetaKeeper(scope: Scope): MetaKeeper {
   return {
     async get(name) {
-      const row = await db.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirst();
+      const [row] = await selectValue(scope, { name });
       return row?.value ?? null;
     },
     async set(name, value) {
-      await db
+      await scope.db
         .insertInto("meta")
         .values({ name, value })
         .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))

@@ -9,7 +9,7 @@ import {
   unlistedCodes,
 } from "../../model/delivery.ts";
 import { seenWithinMs } from "../../model/runner.ts";
-import { reservedSecrets } from "../../model/sealed.ts";
+import { defaultTargetName, reservedSecrets } from "../../model/sealed.ts";
 import type { TaskSource, TaskState } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import type { Dialect } from "../query/dialect.ts";
@@ -26,6 +26,7 @@ function valuesOf({ projectId, now, counted, window, pushed, tipOf, queued }: Pr
   return {
     project_id: projectId,
     status_secret: reservedSecrets.status as string,
+    default_target: defaultTargetName as string,
     /** Records after `until` were made before a clock was set back. */
     until: now.getTime() + clockSlackMs,
     counted_since: counted?.since.getTime() ?? 0,
@@ -45,6 +46,7 @@ function valuesOf({ projectId, now, counted, window, pushed, tipOf, queued }: Pr
 /** Columns of the answer beside those of the project; those that were not asked for are missing. */
 interface Row {
   status_tokens: number;
+  default_target: string | null;
   config_updated_at: number | null;
   counted?: number;
   oldest?: number | null;
@@ -92,6 +94,7 @@ function read(row: Row): ProjectState {
   return {
     project: projects.read(row as object as StoredRow),
     hasStatusToken: row.status_tokens > 0,
+    defaultTarget: row.default_target,
     configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },
     windowTask: window_task_id
@@ -154,6 +157,7 @@ function textOf(
     sql`webhook_configs.updated_at as config_updated_at`,
     sql`(select count(*) from project_secrets where project_secrets.project_id = projects.id
       and project_secrets.name = ${values.status_secret}) as status_tokens`,
+    sql`(select value from meta where meta.name = ${values.default_target}) as default_target`,
   ];
   const joins = [sql`left join webhook_configs on webhook_configs.project_id = projects.id`];
   if (counted !== null) {

@@ -18,16 +18,22 @@ type MetaReader = Pick<MetaKeeper, "get">;
 
 /** Null: there is none. */
 export async function readDefaultTarget(meta: MetaReader): Promise<DefaultTarget | null> {
-  const stored = await meta.get(defaultTargetName);
-  return stored === null ? null : (JSON.parse(stored) as DefaultTarget | null);
+  return parsed(await meta.get(defaultTargetName));
 }
 
-/** The default target, if it receives the messages of the project. */
+/** The default target, if it receives the messages of the project. `known`: what is stored, if the caller has read it. */
 export async function defaultTargetFor(
   meta: MetaReader,
   { defaultNotify }: Pick<Project, "defaultNotify">,
+  known?: string | null,
 ): Promise<NotifyTarget | null> {
-  return defaultNotify ? ((await readDefaultTarget(meta))?.target ?? null) : null;
+  if (!defaultNotify) return null;
+  const stored = known === undefined ? await readDefaultTarget(meta) : parsed(known);
+  return stored?.target ?? null;
+}
+
+function parsed(stored: string | null): DefaultTarget | null {
+  return stored === null ? null : (JSON.parse(stored) as DefaultTarget | null);
 }
 
 export function sealDefaultAddress(secrets: Secrets, address: TargetAddress): string {

@@ -48,10 +48,10 @@ export async function taskNotifications(
   { tasks, meta }: Pick<Keepers, "tasks" | "meta">,
   event: TaskEvent | "approval.requested",
   task: Task,
-  project: Project,
+  { project, defaultTarget }: { project: Project; defaultTarget: string | null | undefined },
   context: MessageContext,
 ): Promise<NewOutgoingCall[]> {
-  const targets = targetsOf(project, event, await defaultTargetFor(meta, project));
+  const targets = targetsOf(project, event, await defaultTargetFor(meta, project, defaultTarget));
   if (targets.length === 0) return [];
   const log = await endOfLog(tasks, task, Math.max(...targets.map(({ logLines }) => logLines)));
   const notice = taskNotice(event, task, project, await liveTaskOf(tasks, project, task), log);

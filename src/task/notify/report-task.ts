@@ -1,4 +1,5 @@
 import type { StatusState } from "../../git-host/status/status-api.ts";
+import type { ProjectState } from "../../model/delivery.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project, TaskEvent } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
@@ -19,10 +20,8 @@ export type ReportKeepers = Pick<
 >;
 
 /** What the caller has read already. */
-interface KnownProject {
-  project: Project;
-  hasStatusToken?: boolean;
-}
+type KnownProject = Pick<ProjectState, "project"> &
+  Partial<Pick<ProjectState, "hasStatusToken" | "defaultTarget">>;
 
 /** The event of each final state. */
 export const eventOfEnd: Partial<Record<TaskState, TaskEvent>> = {
@@ -45,7 +44,15 @@ export async function reportTask(
   if (!project) return [];
   const context = { now: keepers.now(), consoleUrl };
   const notifications =
-    event === "status" ? [] : await taskNotifications(keepers, event, task, project, context);
+    event === "status"
+      ? []
+      : await taskNotifications(
+          keepers,
+          event,
+          task,
+          { project, defaultTarget: known?.defaultTarget },
+          context,
+        );
   const status = await statusOf(keepers, task, project, consoleUrl, known?.hasStatusToken);
   return storeCalls(keepers, [...notifications, ...status]);
 }
@@ -64,8 +71,9 @@ export async function reportEnd(
 /** Reports a new task. The tasks that it supersedes come first: they may be of the same commit. */
 export async function reportEnqueued(
   keepers: ReportKeepers,
-  { task, superseded, ...known }: KnownProject & { task: Task; superseded: Task[] },
+  { task, superseded }: { task: Task; superseded: Task[] },
   consoleUrl: string,
+  known: KnownProject,
 ): Promise<AddedCall[]> {
   const calls: AddedCall[] = [];
   for (const older of superseded) calls.push(...(await reportEnd(keepers, older, consoleUrl, known)));

@@ -135,14 +135,14 @@ export async function carryOut(
   consoleUrl: string,
 ): Promise<RecordedDelivery | null> {
   const { outcome, start, merge } = decision;
-  const { project, hasStatusToken } = state;
+  const { project } = state;
   const now = keepers.now();
   if (merge) {
     const record = recordOf(delivery, outcome, now, merge.into.id);
     const merged = await mergeInto(keepers, record, tip, outcome, merge);
     if (!merged?.moved) return merged;
     const moved = { task: merged.moved, from: merge.into };
-    return { ...merged, calls: await reportMoved(keepers, moved, consoleUrl, { project, hasStatusToken }) };
+    return { ...merged, calls: await reportMoved(keepers, moved, consoleUrl, state) };
   }
   const record = recordOf(delivery, outcome, now);
   if (!start) {
@@ -158,7 +158,7 @@ export async function carryOut(
     record: { ...summaryOf(record), task_id: task.id },
     outcome,
     enqueued: { task, superseded },
-    calls: await reportEnqueued(keepers, { task, superseded, project, hasStatusToken }, consoleUrl),
+    calls: await reportEnqueued(keepers, { task, superseded }, consoleUrl, state),
     place: start.place,
   };
 }
