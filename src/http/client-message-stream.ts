@@ -1,4 +1,5 @@
 import type { ClientMessages } from "../push/client-messages.ts";
+import { failureCodes } from "../push/message/failure-codes.ts";
 import { fail } from "./feign/feign-envelope.ts";
 
 const maxListeners = 16;
@@ -10,9 +11,12 @@ const keepAliveMs = 15_000;
 /** A stream of client messages, one JSON object per line, until the listener disconnects. */
 export function clientMessageStream(clientMessages: ClientMessages, signal: AbortSignal): Response {
   if (!clientMessages.isAccepting)
-    return fail(409, 40902, "Client messages are not accepted here; set push.accept-client-message.");
+    return fail(
+      failureCodes.clientMessagesOff,
+      "Client messages are not accepted here; set push.accept-client-message.",
+    );
   if (clientMessages.listeners >= maxListeners)
-    return fail(429, 42903, `At most ${maxListeners} listeners may be connected at once.`, {
+    return fail(failureCodes.listenerLimit, `At most ${maxListeners} listeners may be connected at once.`, {
       "retry-after": "5",
     });
   let end = () => {};

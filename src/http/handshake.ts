@@ -6,6 +6,7 @@ import type { RefusalReason } from "../push/admission/refusals.ts";
 import { refusals } from "../push/admission/refusals.ts";
 import type { Connection } from "../push/connection/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
+import { failureCodes } from "../push/message/failure-codes.ts";
 import { limitKeyOf } from "./client-address.ts";
 import { fail } from "./feign/feign-envelope.ts";
 import { addressOf } from "./request-address.ts";
@@ -41,7 +42,7 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
 
   function failed(error: unknown): Response {
     options.log.error({ error: messageOf(error) }, "a handshake failed");
-    return fail(500, 50001, "Something went wrong on our side; the log has the details.");
+    return fail(failureCodes.internal, "Something went wrong on our side; the log has the details.");
   }
 
   async function admit(
@@ -104,15 +105,15 @@ const originRefusedHeaders = {
 };
 
 function refusalResponse(reason: RefusalReason, more: Record<string, string> = {}): Response {
-  const { status, code, message, retryAfterSeconds } = refusals[reason];
+  const { code, message, retryAfterSeconds } = refusals[reason];
   const headers: Record<string, string> = { ...more };
   if (retryAfterSeconds !== null) headers["retry-after"] = String(retryAfterSeconds);
-  if (status === 426) {
+  if (code === failureCodes.notUpgrade) {
     headers.upgrade = "websocket";
     headers.connection = "Upgrade";
     headers["sec-websocket-version"] = "13";
   }
-  return fail(status, code, message, headers);
+  return fail(code, message, headers);
 }
 
 function upgrade(request: Request, server: Server<unknown>, data: Connection, isV1: boolean): boolean {

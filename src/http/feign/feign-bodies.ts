@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
+import { failureCodes } from "../../push/message/failure-codes.ts";
 import { readBody } from "../body.ts";
 import { buildBodyDeadline } from "../body-deadline.ts";
 import { fail } from "./feign-envelope.ts";
@@ -8,7 +9,7 @@ import type { FeignHead } from "./feign-head.ts";
 const maxBodyBytes = 64 * 1024;
 const bodySeconds = 30;
 const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
-  fail(408, 40801, `The body did not arrive whole within ${bodySeconds} s; send it again.`, {
+  fail(failureCodes.bodyTooSlow, `The body did not arrive whole within ${bodySeconds} s; send it again.`, {
     connection: "close",
   }),
 );
@@ -20,7 +21,7 @@ export function readJsonText(
   maxBytes: number,
 ): Promise<string | Response> | Response {
   if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
-    return fail(415, 41501, "Content-Type must be application/json.");
+    return fail(failureCodes.contentType, "Content-Type must be application/json.");
   // The runtime reads no more than the declared length, so counting is needed only without one.
   const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
   return inTime(isBounded ? request.text() : readCounted(request, maxBytes));
@@ -29,7 +30,7 @@ export function readJsonText(
 async function readCounted(request: Request, maxBytes: number): Promise<string | Response> {
   const body = await readBody(request, maxBytes);
   return body === "too_large"
-    ? fail(413, 41301, `The body is larger than ${maxBytes} bytes.`)
+    ? fail(failureCodes.tooLarge, `The body is larger than ${maxBytes} bytes.`)
     : new TextDecoder().decode(body);
 }
 
@@ -37,7 +38,7 @@ async function readObject(request: Request, head: FeignHead): Promise<JsonObject
   const text = await readJsonText(request, head, maxBodyBytes);
   if (typeof text !== "string") return text;
   const body = parseJson(text);
-  return isObject(body) ? body : fail(400, 40001, "The body must be a JSON object.");
+  return isObject(body) ? body : fail(failureCodes.notJsonObject, "The body must be a JSON object.");
 }
 
 export interface DisconnectRequest {
@@ -55,13 +56,12 @@ export async function readDisconnect(
   const { userId, connectionId, code } = body;
   if (code !== undefined && !isCloseCode(code))
     return fail(
-      400,
-      40007,
+      failureCodes.closeCode,
       "code must be a close code from 4000 to 4999, or 1000, 1001, 1008, 1011, 1012, 1013.",
     );
   if (isName(userId) && connectionId === undefined) return { selector: { userId }, closeCode: code };
   if (isName(connectionId) && userId === undefined) return { selector: { connectionId }, closeCode: code };
-  return fail(400, 40003, "Give either userId or connectionId, as a string.");
+  return fail(failureCodes.target, "Give either userId or connectionId, as a string.");
 }
 
 /** `{userId, channel}` */
@@ -72,9 +72,9 @@ export async function readMembership(
   const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, channel } = body;
-  if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
+  if (!isName(userId)) return fail(failureCodes.target, "userId must be given, as a string.");
   if (typeof channel !== "string" || !isChannelName(channel))
-    return fail(400, 40003, "channel must be a name of 1 to 255 bytes without control characters.");
+    return fail(failureCodes.target, "channel must be a name of 1 to 255 bytes without control characters.");
   return { userId, channel };
 }
 
@@ -86,9 +86,9 @@ export async function readGrant(
   const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, channels } = body;
-  if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
+  if (!isName(userId)) return fail(failureCodes.target, "userId must be given, as a string.");
   if (!Array.isArray(channels) || !channels.every(isName))
-    return fail(400, 40003, "channels must be a list of channel names and globs.");
+    return fail(failureCodes.target, "channels must be a list of channel names and globs.");
   return { userId, channels };
 }
 

@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import { failureCodes } from "../../push/message/failure-codes.ts";
 import { comparableHash } from "../../secrets.ts";
 import type { KeylessCalls } from "../keyless-calls.ts";
 import { fail } from "./feign-envelope.ts";
@@ -47,7 +48,7 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
  */
 function unauthorized(error: string, message: string): Response {
   const challenge = `Bearer realm="slipway", ${error}error_description="${message}"`;
-  return fail(401, 40101, message, { "www-authenticate": challenge });
+  return fail(failureCodes.keyMissing, message, { "www-authenticate": challenge });
 }
 
 export function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
@@ -60,7 +61,7 @@ function keylessOnly(keyless: KeylessCalls): FeignCredentials {
     callerOf: () => "",
     refusalOf(head, request, server) {
       const reason = keyless.refusalOf(head, request, server);
-      return reason === null ? null : fail(403, 40302, reason);
+      return reason === null ? null : fail(failureCodes.keyNotAllowed, reason);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Fault } from "../../errors.ts";
 import type { ClusterAnswers } from "../../push/cluster-questions.ts";
+import { type FailureCode, failureCodes, statusOf } from "../../push/message/failure-codes.ts";
 import { refusal } from "../../push/message/publish-request.ts";
 
 /** The success envelope of the specification. */
@@ -50,25 +51,21 @@ function successBody(data: unknown, msg: string | null = null): string {
 }
 
 /** The failure envelope: exactly three fields. */
-export function fail(
-  status: number,
-  code: number,
-  message: string,
-  headers?: Record<string, string>,
-): Response {
-  return answerJson(JSON.stringify({ code, successful: false, message }), status, headers);
+export function fail(code: FailureCode, message: string, headers?: Record<string, string>): Response {
+  return answerJson(JSON.stringify({ code, successful: false, message }), statusOf(code), headers);
 }
 
 /** Why a name of the console is refused. */
 export const consoleRefusal = refusal(
-  403,
-  40303,
+  failureCodes.consoleName,
   "User ids slipway:… and channels private-project-… belong to the console of the deploy service; use other names.",
 );
 
 /** A temporary failure of the server. */
 export function failUnavailable(fault: Fault): Response {
-  return fail(503, 50301, fault.message, { "retry-after": String(fault.retryAfterSeconds ?? 1) });
+  return fail(failureCodes.unavailable, fault.message, {
+    "retry-after": String(fault.retryAfterSeconds ?? 1),
+  });
 }
 
 const contentType = "application/json;charset=utf-8";

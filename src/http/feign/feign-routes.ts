@@ -4,6 +4,7 @@ import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/co
 import { type ConnectionsReport, clusterReport, connectionsReport } from "../../push/connections-report.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
+import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
 import type { CallerRules } from "../caller-rules.ts";
@@ -44,7 +45,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
   const notFound: Handler = (request, server) =>
     options.callers.refusalOf(feignHeadOf(request.headers), request, server) ??
-    fail(404, 40401, "There is no such operation under /feign.");
+    fail(failureCodes.noSuchOperation, "There is no such operation under /feign.");
   return {
     "/feign/publish": on("POST", publishOperation(gateway, options)),
     "/feign/publishBatch": on("POST", publishBatchOperation(gateway, options)),
@@ -79,7 +80,7 @@ function guarded(options: FeignOptions, method: "GET" | "POST", operation: Opera
     const head = feignHeadOf(request.headers);
     const refusal = options.callers.refusalOf(head, request, server);
     if (refusal) return refusal;
-    if (request.method !== method) return fail(405, 40501, `Use ${method} here.`, { allow: method });
+    if (request.method !== method) return fail(failureCodes.method, `Use ${method} here.`, { allow: method });
     try {
       const answer = operation(request, head);
       return answer instanceof Promise ? answer.catch(failed) : answer;
@@ -91,9 +92,9 @@ function guarded(options: FeignOptions, method: "GET" | "POST", operation: Opera
 
 function failureOf(error: unknown, log: Logger): Response {
   if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
-  if (error instanceof Fault && error.code === "too_large") return fail(413, 41301, error.message);
+  if (error instanceof Fault && error.code === "too_large") return fail(failureCodes.tooLarge, error.message);
   log.error({ error: messageOf(error) }, "a /feign request failed");
-  return fail(500, 50001, "Something went wrong on our side; the log has the details.");
+  return fail(failureCodes.internal, "Something went wrong on our side; the log has the details.");
 }
 
 /** A hot path. */
@@ -117,8 +118,8 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
   };
 }
 
-function refuse({ status, code, message }: PublishRefusal): Response {
-  return fail(status, code, message);
+function refuse({ code, message }: PublishRefusal): Response {
+  return fail(code, message);
 }
 
 /** Users in a presence channel, on all instances. */
@@ -126,8 +127,7 @@ function channelUsers({ presence }: Gateway, request: Request): Response {
   const channel = addressOf(request).searchParams.get("channel") ?? "";
   if (!isChannelName(channel) || !channel.startsWith(presenceChannelPrefix))
     return fail(
-      400,
-      40003,
+      failureCodes.target,
       `channel must be a channel name that starts with ${presenceChannelPrefix}: the users of other channels are not known.`,
     );
   return succeed(presence.users(channel));
@@ -203,6 +203,5 @@ async function grant(
 }
 
 function belongsToConsole(): Response {
-  const { status, code, message } = consoleRefusal;
-  return fail(status, code, message);
+  return refuse(consoleRefusal);
 }

@@ -2,6 +2,7 @@ import { Fault } from "../../errors.ts";
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
+import { failureCodes } from "../../push/message/failure-codes.ts";
 import {
   isRefusal,
   type PublishRefusal,
@@ -19,7 +20,7 @@ export interface PublishBatchOptions {
 }
 
 /** The answer to one message or user of a batch. */
-type Entry = { code: 0; id: string; receivers?: number } | { code: number; message: string };
+type Entry = { code: 0; id: string; receivers?: number } | PublishRefusal;
 
 const maxMessages = 1_000;
 const maxUsers = 10_000;
@@ -38,18 +39,18 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
   /** Never rejects. */
   async function publish(request: PublishRequest, key: unknown, head: FeignHead): Promise<Entry | Fault> {
     if (key !== undefined && key !== null && typeof key !== "string")
-      return { code: 40005, message: "idempotencyKey must be a string." };
+      return { code: failureCodes.idempotencyKey, message: "idempotencyKey must be a string." };
     try {
       const published =
         typeof key === "string"
           ? await publisher.publishOnce(request, { key, caller: callers.callerOf(head) })
           : await publisher.publish(request);
-      if (isRefusal(published)) return refused(published);
+      if (isRefusal(published)) return published;
       const { id, receivers } = published;
       return { code: 0, id, ...(receivers === null ? {} : { receivers }) };
     } catch (error) {
       if (error instanceof Fault && error.code === "too_large")
-        return { code: 41301, message: error.message };
+        return { code: failureCodes.tooLarge, message: error.message };
       if (error instanceof Fault && error.code === "unavailable") return error;
       throw error;
     }
@@ -59,25 +60,29 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     const text = await readJsonText(request, head, maxBodyBytes);
     if (typeof text !== "string") return text;
     const body = parseJson(text);
-    if (!isObject(body)) return fail(400, 40001, "The body must be a JSON object.");
+    if (!isObject(body)) return fail(failureCodes.notJsonObject, "The body must be a JSON object.");
     const { messages, users } = body;
     if (Array.isArray(messages) === Array.isArray(users))
-      return fail(400, 40008, "Give either messages or users, as a list.");
+      return fail(failureCodes.batch, "Give either messages or users, as a list.");
     if (Array.isArray(users)) return toUsers(body, users, head);
     return ofMessages(messages as unknown[], head);
   };
 
   async function ofMessages(messages: unknown[], head: FeignHead): Promise<Response> {
     if (messages.length > maxMessages)
-      return fail(400, 40008, `A batch has at most ${maxMessages} messages.`);
+      return fail(failureCodes.batch, `A batch has at most ${maxMessages} messages.`);
     if (head.idempotencyKey !== null)
-      return fail(400, 40005, "Give each message its own idempotencyKey, in place of the header.");
+      return fail(
+        failureCodes.idempotencyKey,
+        "Give each message its own idempotencyKey, in place of the header.",
+      );
     const mayActForConsole = callers.mayActForConsole(head);
     const entries = await Promise.all(
       messages.map((message): Promise<Entry | Fault> | Entry => {
-        if (!isObject(message)) return { code: 40001, message: "A message must be a JSON object." };
+        if (!isObject(message))
+          return { code: failureCodes.notJsonObject, message: "A message must be a JSON object." };
         const read = readAllowed(message, mayActForConsole);
-        return isRefusal(read) ? refused(read) : publish(read, message.idempotencyKey, head);
+        return isRefusal(read) ? read : publish(read, message.idempotencyKey, head);
       }),
     );
     const faults = entries.filter((entry) => entry instanceof Fault);
@@ -88,24 +93,25 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
 
   /** One message: all users have the same id. */
   async function toUsers(body: JsonObject, users: unknown[], head: FeignHead): Promise<Response> {
-    if (users.length > maxUsers) return fail(400, 40008, `A message goes to at most ${maxUsers} users.`);
+    if (users.length > maxUsers)
+      return fail(failureCodes.batch, `A message goes to at most ${maxUsers} users.`);
     const { targetType = "user", data, idempotencyKey } = body;
     if (targetType !== "user" && targetType !== "temp_user")
-      return fail(400, 40002, "targetType must be one of user, temp_user.");
+      return fail(failureCodes.targetType, "targetType must be one of user, temp_user.");
     const mayActForConsole = callers.mayActForConsole(head);
-    if (typeof data !== "string") return fail(400, 40004, "data must be given, as a string.");
-    const refusals: ({ code: number; message: string } | null)[] = [];
+    if (typeof data !== "string") return fail(failureCodes.data, "data must be given, as a string.");
+    const refusals: (PublishRefusal | null)[] = [];
     const targets = new Set<string>();
     for (const user of users) {
       const read = readAllowed({ targetType, target: user, data: "" }, mayActForConsole);
-      refusals.push(isRefusal(read) ? refused(read) : null);
+      refusals.push(isRefusal(read) ? read : null);
       if (!isRefusal(read)) targets.add(read.target);
     }
     const key = head.idempotencyKey ?? idempotencyKey;
     const request = { targetType, target: "", targets: [...targets], data } as const;
     const entry = targets.size === 0 ? null : await publish(request, key, head);
     if (entry instanceof Fault) return failUnavailable(entry);
-    if (entry && "message" in entry) return fail(statusOf(entry.code), entry.code, entry.message);
+    if (entry && "message" in entry) return fail(entry.code, entry.message);
     const { id = "", receivers } = entry ?? {};
     const answer = succeed(refusals.map((refused) => refused ?? { code: 0, id }));
     if (id !== "") answer.headers.set("x-push-id", id);
@@ -121,15 +127,6 @@ function readAllowed(body: JsonObject, mayActForConsole: boolean): PublishReques
   return isConsoleTarget(read.targetType, read.target) ? consoleRefusal : read;
 }
 
-function refused({ code, message }: { code: number; message: string }): { code: number; message: string } {
-  return { code, message };
-}
-
 function entryOf(entry: Entry | Fault): Entry {
-  return entry instanceof Fault ? { code: 50301, message: entry.message } : entry;
-}
-
-/** The codes start with the status. */
-function statusOf(code: number): number {
-  return Math.floor(code / 100);
+  return entry instanceof Fault ? { code: failureCodes.unavailable, message: entry.message } : entry;
 }

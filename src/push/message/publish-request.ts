@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isChannelName } from "./channel-name.ts";
+import { type FailureCode, failureCodes } from "./failure-codes.ts";
 import { isTargetType, type TargetType } from "./message.ts";
 import { isUserId } from "./user-id.ts";
 
@@ -14,43 +15,44 @@ export interface PublishRequest {
 
 /** Why a publish is refused; the fields of the failure envelope. */
 export interface PublishRefusal {
-  status: 400 | 403 | 409;
-  code: number;
+  code: FailureCode;
   message: string;
 }
 
 export function isRefusal(result: object): result is PublishRefusal {
-  return "status" in result;
+  return "code" in result;
 }
 
 /** Validated without a schema: this is a hot path, and each mistake has its own code. */
 export function readPublish(text: string): PublishRequest | PublishRefusal {
   const body = parseJson(text);
-  if (body === undefined) return refusal(400, 40001, "The body is not JSON.");
-  if (!isObject(body)) return refusal(400, 40001, "The body must be a JSON object.");
+  if (body === undefined) return refusal(failureCodes.notJsonObject, "The body is not JSON.");
+  if (!isObject(body)) return refusal(failureCodes.notJsonObject, "The body must be a JSON object.");
   return readPublishObject(body);
 }
 
 export function readPublishObject(body: JsonObject): PublishRequest | PublishRefusal {
   const { targetType, target = "", data } = body;
   if (!isTargetType(targetType))
-    return refusal(400, 40002, "targetType must be one of all, user, temp_user, channel.");
+    return refusal(failureCodes.targetType, "targetType must be one of all, user, temp_user, channel.");
   const isToAll = targetType === "all";
   const isToUser = targetType === "user" || targetType === "temp_user";
   if (!isToAll && (typeof target !== "string" || target === ""))
     return refusal(
-      400,
-      40003,
+      failureCodes.target,
       `target must be the ${targetType === "channel" ? "channel name" : "user id"}, as a string.`,
     );
   if (targetType === "channel" && typeof target === "string" && !isChannelName(target))
-    return refusal(400, 40003, "target must be a channel name of 1 to 255 bytes without control characters.");
+    return refusal(
+      failureCodes.target,
+      "target must be a channel name of 1 to 255 bytes without control characters.",
+    );
   if (isToUser && typeof target === "string" && !isUserId(target))
-    return refusal(400, 40003, "target must be a user id of 1 to 255 bytes.");
-  if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
+    return refusal(failureCodes.target, "target must be a user id of 1 to 255 bytes.");
+  if (typeof data !== "string") return refusal(failureCodes.data, "data must be given, as a string.");
   return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
 }
 
-export function refusal(status: PublishRefusal["status"], code: number, message: string): PublishRefusal {
-  return { status, code, message };
+export function refusal(code: FailureCode, message: string): PublishRefusal {
+  return { code, message };
 }

@@ -4,6 +4,7 @@ import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
+import { failureCodes } from "../message/failure-codes.ts";
 import { type BroadcastMessage, isLongerThan, maxIdLength } from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
 import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
@@ -70,7 +71,10 @@ export class Publisher {
     { key, caller }: CallerKey,
   ): Promise<Published | PublishRefusal> {
     if (key === "" || key.length > maxIdLength)
-      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
+      return refusal(
+        failureCodes.idempotencyKey,
+        `Idempotency-Key must have 1 to ${maxIdLength} characters.`,
+      );
     const { idempotency, steady, log } = this.#parts;
     const fingerprint = fingerprintOf(request);
     const known = idempotency.find(scopedKey(caller, key), steady.now());
@@ -78,7 +82,10 @@ export class Publisher {
       ? { first: known, receivers: null }
       : await this.#appendKeyed(request, { key, caller });
     if (first.fingerprint !== fingerprint)
-      return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
+      return refusal(
+        failureCodes.idempotencyKeyReused,
+        "This Idempotency-Key was used with another body; use a new key.",
+      );
     const published = { id: first.id, receivers };
     if (this.#isDebug && receivers === null) log.debug(published, "publish repeated");
     else if (this.#isDebug) this.#log(request, published);
