@@ -11,7 +11,7 @@ import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./h
 import type { Logger } from "./logger.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Store } from "./model/store.ts";
-import type { OwnCodes } from "./push/admission/code-verifier.ts";
+import type { OwnCodes } from "./push/admission/verification-order.ts";
 import { refuseLockedPort } from "./workers/port-lock.ts";
 
 export interface App {

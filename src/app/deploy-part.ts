@@ -4,16 +4,11 @@ import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
 import { buildExpiry } from "../expiry.ts";
 import { consolePages } from "../http/console.ts";
+import { type GatewayCalls, localGateway, noGateway, remoteGateway } from "../http/gateway-calls.ts";
 import { GatewayHistory } from "../http/gateway-history.ts";
-import {
-  localPushOperations,
-  noPushOperations,
-  type PushOperations,
-  remotePushOperations,
-} from "../http/push-operations.ts";
 import type { Store } from "../model/store.ts";
-import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
+import type { OwnCodes } from "../push/admission/verification-order.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishLive, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
@@ -76,9 +71,9 @@ export async function buildDeployPart(
     ...{ store, secrets, management: webhook.management, pollNow: webhook.pollNow },
   });
   const codes = buildPushCodes(store.pushCodes, clock);
-  const operations = pushOperationsOf(config, push);
+  const operations = gatewayCallsOf(config, push);
   const history =
-    operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, store, log });
+    operations === noGateway ? null : new GatewayHistory({ figures: operations.figures, store, log });
   const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
   const expiredSessions = buildExpiry({
     what: "sessions and attempts",
@@ -167,9 +162,9 @@ function publisherFor(config: AppContext["config"], push: PushPart | null): Publ
   };
 }
 
-function pushOperationsOf(config: AppContext["config"], push: PushPart | null): PushOperations {
+function gatewayCallsOf(config: AppContext["config"], push: PushPart | null): GatewayCalls {
   const url = config["deploy.push.url"];
-  if (url) return remotePushOperations({ url, apiKey: config["deploy.push.apiKey"] });
+  if (url) return remoteGateway({ url, apiKey: config["deploy.push.apiKey"] });
   const { port } = config["server.listen"];
-  return push ? localPushOperations(push.gateway, `${hostname()}:${port}`) : noPushOperations;
+  return push ? localGateway(push.gateway, `${hostname()}:${port}`) : noGateway;
 }

@@ -9,7 +9,7 @@ import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Logger } from "../logger.ts";
-import type { OwnCodes } from "../push/admission/code-verifier.ts";
+import type { OwnCodes } from "../push/admission/verification-order.ts";
 import { Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";

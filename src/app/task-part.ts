@@ -11,7 +11,6 @@ import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
 import { buildWaitingNote } from "../task/events/waiting-note.ts";
 import { buildWakeups } from "../task/events/wakeups.ts";
-import { expiredTasks } from "../task/expired-tasks.ts";
 import { buildDispatch } from "../task/hand-out/dispatch.ts";
 import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
@@ -25,6 +24,7 @@ import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildRecentWait } from "../task/queue/recent-wait.ts";
 import { buildWatchedTime } from "../task/queue/watched-time.ts";
+import { expiredTasks } from "../task/task-retention.ts";
 import type { AppContext } from "./part.ts";
 
 export interface TaskPartOptions {

@@ -8,7 +8,7 @@ import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
-import type { TaskAnnouncer } from "../task/queue/queue.ts";
+import type { TaskAnnouncer } from "../task/queue/enqueue.ts";
 import type { WaitOf } from "../task/queue/recent-wait.ts";
 import { version } from "../version.ts";
 import { buildDecider, lockWaitMs } from "../webhook/decide/decide-delivery.ts";

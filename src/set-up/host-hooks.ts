@@ -10,8 +10,8 @@ import type { Store } from "../model/store.ts";
 import { newReason, type Reason, type Sentence } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
+import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./create-webhook.ts";
 import { newDeployKey } from "./deploy-key.ts";
-import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
 import type { HostAccess } from "./host-client.ts";
 import type { HostTokens, OpenedToken } from "./host-tokens.ts";
 

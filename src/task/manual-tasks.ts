@@ -10,7 +10,7 @@ import { newReason, type Reason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
-import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/queue.ts";
+import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/enqueue.ts";
 import { endStages } from "./queue/stages.ts";
 import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
 

@@ -3,7 +3,7 @@ import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import type { Project } from "../model/project.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
-import { isStageAsked } from "../task/queue/queue.ts";
+import { isStageAsked } from "../task/queue/enqueue.ts";
 import { otherRepository } from "./decide/repository.ts";
 
 /** Number of recent deliveries that are examined. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { deleteProject } from "../../src/model/project.ts";
-import { expiredTasks } from "../../src/task/expired-tasks.ts";
+import { expiredTasks } from "../../src/task/task-retention.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { setValuesShared } from "../support/store-operations.ts";

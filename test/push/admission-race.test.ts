@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { Admission } from "../../src/push/admission/admission.ts";
-import type { CodeVerifier } from "../../src/push/admission/code-verifier.ts";
 import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
+import type { CodeVerifier } from "../../src/push/admission/verification-order.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
 import { newPushCounters } from "../../src/push/message/counters.ts";
 import { eventually } from "../support/eventually.ts";

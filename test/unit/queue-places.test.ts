@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { placeAtTheEnd } from "../../src/task/queue/queue.ts";
+import { placeAtTheEnd } from "../../src/task/queue/enqueue.ts";
 import { buildQueuePlaces } from "../../src/task/queue/queue-places.ts";
 
 test.each([

@@ -4,7 +4,7 @@ import { ConfigError } from "../../config/config-load.ts";
 import type { Logger } from "../../logger.ts";
 import { consoleUserPrefix } from "../../model/console-names.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
-import type { CodeVerifierParts, OwnCodes } from "../../push/admission/code-verifier.ts";
+import type { CodeVerifierParts, OwnCodes } from "../../push/admission/verification-order.ts";
 import type { ForeignCodeRules } from "../../push/admission/verified-code.ts";
 import { verifyByUri } from "../../push/admission/verify-uri.ts";
 import type { AppContext } from "../part.ts";

@@ -23,13 +23,13 @@ import type { Poller } from "../../webhook/poll/poller.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
+import type { GatewayCalls } from "../gateway-calls.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
-import type { PushOperations } from "../push-operations.ts";
 import type { PackageInside, SystemBackup, SystemState } from "./system-shape.ts";
 
 export interface PushDeps {
   codes: PushCodes;
-  operations: PushOperations;
+  operations: GatewayCalls;
   consoleAccess: ConsoleAccess;
   /** Null without a push gateway. */
   history: Pick<GatewayHistory, "series"> | null;

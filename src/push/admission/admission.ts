@@ -1,9 +1,9 @@
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushCounters } from "../message/counters.ts";
-import type { CodeVerifier, VerifyResult } from "./code-verifier.ts";
 import type { ConnectRate } from "./connect-rate.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
+import type { CodeVerifier, VerifyResult } from "./verification-order.ts";
 import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
 
 /** A handshake before its parameters are read. */

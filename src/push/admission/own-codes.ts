@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { PushCode, PushCodeKeeper } from "../../model/push-code.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
-import { type OwnCodes, ownCodePrefix } from "./code-verifier.ts";
+import { type OwnCodes, ownCodePrefix } from "./verification-order.ts";
 import type { VerifiedCode } from "./verified-code.ts";
 
 /** Long enough for a page to connect, short enough that a leaked URL is worthless. */

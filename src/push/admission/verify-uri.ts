@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
-import { ownCodePrefix, type VerifyResult } from "./code-verifier.ts";
+import { ownCodePrefix, type VerifyResult } from "./verification-order.ts";
 import {
   type ForeignCodeRules,
   readVerifiedCode,

@@ -2,7 +2,7 @@ import type { Logger } from "../../logger.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
-import type { AnnouncedTask } from "../queue/queue.ts";
+import type { AnnouncedTask } from "../queue/enqueue.ts";
 import type { WaitOf } from "../queue/recent-wait.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
 

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../../bounded-map.ts";
-import type { QueuePlace } from "./queue.ts";
+import type { QueuePlace } from "./enqueue.ts";
 
 /** From this position on, a queue is long. */
 const longPosition = 100;

@@ -4,7 +4,7 @@ import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { stagesFor, type TaskOrder } from "../queue/queue.ts";
+import { stagesFor, type TaskOrder } from "../queue/enqueue.ts";
 import { liveReleaseId } from "./release-instruction.ts";
 
 type OrderKeepers = Pick<Keepers, "releases" | "tasks">;

@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { NormalizedEvent, ProjectState, ProjectStateQuery } from "../../model/delivery.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
-import { priorityOf } from "../../task/queue/queue.ts";
+import { priorityOf } from "../../task/queue/enqueue.ts";
 import { createTask, startOf } from "./create-task.ts";
 import { debounce } from "./debounce.ts";
 import { type Decision, type FilteredDelivery, traceOn } from "./delivery.ts";

@@ -5,7 +5,7 @@ import type { Project } from "../../model/project.ts";
 import type { TaskSource } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
 import { newReason } from "../../reason/reason.ts";
-import { coversStages, newTaskOf, placeAtTheEnd, type TaskOrder } from "../../task/queue/queue.ts";
+import { coversStages, newTaskOf, placeAtTheEnd, type TaskOrder } from "../../task/queue/enqueue.ts";
 import type { HookConfig } from "../hook/hook-directory.ts";
 import { type BuildOrder, type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";

@@ -5,7 +5,7 @@ import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
-import type { TaskAnnouncer } from "../../task/queue/queue.ts";
+import type { TaskAnnouncer } from "../../task/queue/enqueue.ts";
 import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
 import type { WaitOf } from "../../task/queue/recent-wait.ts";
 import type { Hook, HookDirectory } from "../hook/hook-directory.ts";

@@ -3,7 +3,7 @@ import type { ProviderName } from "../../git-host/hosts.ts";
 import type { NormalizedEvent, ProjectState, TraceResult, TraceStep } from "../../model/delivery.ts";
 import type { NewTask, Task } from "../../model/task.ts";
 import { mapTexts, type Reason } from "../../reason/reason.ts";
-import type { QueuePlace } from "../../task/queue/queue.ts";
+import type { QueuePlace } from "../../task/queue/enqueue.ts";
 import type { HookConfig } from "../hook/hook-directory.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";

@@ -3,7 +3,7 @@ import type { NormalizedEvent, ProjectStateQuery, SameRefTask } from "../../mode
 import type { Keepers } from "../../model/store.ts";
 import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { coversStages, stagesFor } from "../../task/queue/queue.ts";
+import { coversStages, stagesFor } from "../../task/queue/enqueue.ts";
 import type { HookConfig } from "../hook/hook-directory.ts";
 import { actionsFor, orderOf, sourceOf } from "./create-task.ts";
 import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";

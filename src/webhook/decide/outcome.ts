@@ -1,7 +1,7 @@
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
 import type { Task, TaskWait } from "../../model/task.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
-import type { QueuePlace } from "../../task/queue/queue.ts";
+import type { QueuePlace } from "../../task/queue/enqueue.ts";
 
 /** HTTP status and delivery status of every code. */
 export const outcomes = {

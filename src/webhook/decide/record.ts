@@ -12,7 +12,7 @@ import type { Task } from "../../model/task.ts";
 import { inOrder, mapTexts, newReason } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
 import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
-import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
+import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/enqueue.ts";
 import type { Decision, PendingDelivery } from "./delivery.ts";
 import { type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { firstLineOf } from "./skip.ts";

@@ -7,8 +7,8 @@ import type { PublishRequest } from "../push/message/publish-request.ts";
 import { newReason } from "../reason/reason.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
 
-/** The operations of `/feign` for the management API, on the gateway of this process or on a remote one. */
-export interface PushOperations {
+/** Calls of the management API to the push gateway, in this process or in another one. */
+export interface GatewayCalls {
   /** `receivers` is null in cluster mode, where no instance knows the number. */
   publish(request: PublishRequest): Promise<{ id: string; receivers: number | null }>;
   /** Returns how many connections of the gateway's instance are affected. */
@@ -22,7 +22,7 @@ export interface PushOperations {
 }
 
 /** `name` stays the same when the process restarts. */
-export function localPushOperations(gateway: Gateway, name: string): PushOperations {
+export function localGateway(gateway: Gateway, name: string): GatewayCalls {
   return {
     publish: async (request) => gateway.publisher.publish(request),
     disconnect: (selector, closeCode) => gateway.control.disconnect(selector, closeCode),
@@ -41,10 +41,10 @@ export function localPushOperations(gateway: Gateway, name: string): PushOperati
 const timeoutMs = 5000;
 
 /** Calls the `/feign` interface of a push role in another process. */
-export function remotePushOperations(
+export function remoteGateway(
   options: { url: string; apiKey: string | undefined },
   send = fetch,
-): PushOperations {
+): GatewayCalls {
   const base = options.url.replace(/\/+$/, "");
   const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
 
@@ -103,7 +103,7 @@ export function remotePushOperations(
 }
 
 /** For a deploy service without a push gateway. */
-export const noPushOperations: PushOperations = {
+export const noGateway: GatewayCalls = {
   publish: async () => missing(),
   disconnect: async () => missing(),
   connections: async () => missing(),
