@@ -3,8 +3,23 @@ import type { ChannelGrants } from "./grants.ts";
 
 export type ConnectionKind = "normal" | "temporary";
 
-/** A socket of the runtime; `data` is its connection. */
-export type Socket = ServerWebSocket<Connection>;
+/** What the gateway uses of a WebSocket of the runtime; other transports implement the same. `data` is the connection. */
+export type Socket = Pick<
+  ServerWebSocket<Connection>,
+  | "data"
+  | "readyState"
+  | "remoteAddress"
+  | "isPaused"
+  | "send"
+  | "ping"
+  | "close"
+  | "pause"
+  | "resume"
+  | "subscribe"
+  | "unsubscribe"
+  | "subscriptions"
+  | "getBufferedAmount"
+>;
 
 /** What clients do: 40xx: not reconnect unchanged; 41xx and 43xx: back off; 42xx and 1012: reconnect soon. */
 export const closeCodes = {
