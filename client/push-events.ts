@@ -1,5 +1,9 @@
 /** The types of the client. */
 
+import type { SessionStore } from "./kept-session.ts";
+import type { Transport } from "./transport.ts";
+import type { SocketClass } from "./websocket-transport.ts";
+
 /** connecting: a handshake is running · waiting: the next attempt is scheduled · closed: no attempt before `open()`. */
 export type PushState = "connecting" | "open" | "waiting" | "closed";
 
@@ -24,10 +28,12 @@ export interface PushStatus {
 export interface PushOpened {
   connectionId: string;
   userId: string;
-  /** False on the first connection, true on each later one. */
+  /** False on the first connection, true on each later one, and on the first one of a page that resumes with `resumeKey`. */
   reconnected: boolean;
   /** True only if no message since the last connection can be missing. If false, load your data again. */
   recovered: boolean;
+  /** `websocket`, or the name of another transport. */
+  transport: string;
 }
 
 export interface PushProblem {
@@ -48,7 +54,7 @@ export interface PushEvents {
 }
 
 export interface PushOptions {
-  /** `wss://host/ws`; `https://…` is read as `wss://…`. */
+  /** `wss://host/ws`; `https://…` means the same. */
   url: string;
   /** Called for each attempt, because codes are single-use. Null ends the attempts: no user is signed in. */
   code: () => Promise<string | null> | string | null;
@@ -63,5 +69,12 @@ export interface PushOptions {
   heartbeatTimeoutMs?: number;
   heartbeatContent?: string;
   random?: () => number;
-  webSocket?: new (url: string, protocols: string[]) => WebSocket;
+  /** Keeps position and channels under this name in `sessionStorage`, so that a reloaded page resumes. */
+  resumeKey?: string;
+  /** Instead of `sessionStorage`. */
+  sessionStore?: SessionStore;
+  /** Instead of the global WebSocket. */
+  webSocket?: SocketClass;
+  /** Instead of a WebSocket of any kind. */
+  transport?: Transport;
 }

@@ -1,13 +1,20 @@
 /**
- * Client of the Slipway push gateway for browsers, Bun and Node 22 or later, without dependencies. It uses the
- * subprotocol `slipway.v1`, in which messages have positions and a reconnect can resume.
+ * Client of the Slipway push gateway, without dependencies. It uses the subprotocol `slipway.v1`, in which messages have
+ * positions and a reconnect can resume.
  */
 
+import { closeRuleOf } from "./close-rule.ts";
+import { KeptSession } from "./kept-session.ts";
 import type { PushEvents, PushMessage, PushOptions, PushState, PushStatus } from "./push-events.ts";
+import type { Link, Transport } from "./transport.ts";
+import { webSocketTransport } from "./websocket-transport.ts";
 
+export type { SessionStore } from "./kept-session.ts";
 export type * from "./push-events.ts";
+export type * from "./transport.ts";
+export type { SocketClass, SocketLike } from "./websocket-transport.ts";
+export { closeRuleOf };
 
-const protocol = "slipway.v1";
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
 /** After a connection of this length the pauses start with the shortest again. */
@@ -15,20 +22,14 @@ const stableMs = 10_000;
 /** After this many refused codes in a row the client stops, because the next would be refused too. */
 const maxRefusedCodes = 3;
 
-/** 4001, 4005: reconnect with a new code · other 40xx: stop · 42xx and 1012: reconnect within a second · all others: back off. */
-export function closeRuleOf(code: number): "newCode" | "stop" | "backOff" | "soon" {
-  if (code === 4001 || code === 4005) return "newCode";
-  if (code >= 4000 && code < 4100) return "stop";
-  if (code === 1012 || (code >= 4200 && code < 4300)) return "soon";
-  return "backOff";
-}
-
 export class SlipwayPush {
-  readonly #options: Required<Omit<PushOptions, "channels">>;
+  readonly #options: Required<Omit<PushOptions, keyof Injected>>;
+  readonly #transport: Transport;
+  readonly #session: KeptSession;
   readonly #listeners = new Map<keyof PushEvents, Set<(event: never) => void>>();
   readonly #channels = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
-  #socket: WebSocket | null = null;
+  #link: Link | null = null;
   #attempt = 0; // Events of older attempts are ignored.
   #failures = 0;
   #refusedCodes = 0;
@@ -43,7 +44,7 @@ export class SlipwayPush {
   };
 
   constructor(options: PushOptions) {
-    const { channels = [], ...rest } = options;
+    const { channels = [], resumeKey, sessionStore, webSocket, transport, ...rest } = options;
     this.#options = {
       temporary: false,
       minDelayMs: 1000,
@@ -53,10 +54,14 @@ export class SlipwayPush {
       heartbeatTimeoutMs: 10_000,
       heartbeatContent: "ping",
       random: Math.random,
-      webSocket: globalThis.WebSocket,
       ...rest,
     };
-    for (const channel of channels) this.#channels.add(channel);
+    this.#transport = transport ?? webSocketTransport(webSocket);
+    this.#session = new KeptSession(resumeKey, sessionStore);
+    const kept = this.#session.read();
+    this.#position = kept?.position ?? null;
+    this.#wasOpen = kept !== null;
+    for (const channel of [...channels, ...(kept?.channels ?? [])]) this.#channels.add(channel);
   }
 
   get status(): PushStatus {
@@ -97,10 +102,12 @@ export class SlipwayPush {
   join(channel: string): void {
     if (!this.#channels.has(channel)) this.#write({ type: "join", channel });
     this.#channels.add(channel);
+    this.#keep();
   }
 
   leave(channel: string): void {
     if (this.#channels.delete(channel)) this.#write({ type: "leave", channel });
+    this.#keep();
   }
 
   async #connect(): Promise<void> {
@@ -108,26 +115,33 @@ export class SlipwayPush {
     this.#setStatus("connecting", "connecting");
     const { connectTimeoutMs: ms } = this.#options;
     this.#restartTimer(ms, () => this.#lost(attempt, 1006, `no answer within ${ms} ms`));
+    let code: string | null;
     try {
-      const code = await this.#options.code();
-      if (attempt !== this.#attempt) return;
-      if (code === null) this.#end("no code to connect with", null);
-      else this.#openSocket(attempt, code);
+      code = await this.#options.code();
     } catch (error) {
-      this.#lost(attempt, 1006, `no code: ${error instanceof Error ? error.message : String(error)}`);
+      this.#lost(attempt, 1006, `no code: ${textOfError(error)}`);
+      return;
     }
+    if (attempt !== this.#attempt) return;
+    if (code === null) this.#end("no code to connect with", null);
+    else this.#startLink(attempt, code);
   }
 
-  #openSocket(attempt: number, code: string): void {
+  #startLink(attempt: number, code: string): void {
     const requested = this.#channelsThatFit();
-    const socket = new this.#options.webSocket(this.#urlOf(code, requested), [protocol]);
-    this.#socket = socket;
-    socket.onmessage = (event: MessageEvent) => {
-      if (attempt !== this.#attempt) return;
-      this.#watchHeartbeat(attempt);
-      if (typeof event.data === "string") this.#receive(event.data, requested);
-    };
-    socket.onclose = (event: CloseEvent) => this.#lost(attempt, event.code, event.reason);
+    const request = { url: this.#options.url, query: this.#queryOf(code, requested) };
+    try {
+      this.#link = this.#transport.connect(request, {
+        frame: (text) => {
+          if (attempt !== this.#attempt) return;
+          this.#watchHeartbeat(attempt);
+          this.#receive(text, requested);
+        },
+        closed: (closeCode, reason) => this.#lost(attempt, closeCode, reason),
+      });
+    } catch (error) {
+      this.#lost(attempt, 1006, textOfError(error));
+    }
   }
 
   #channelsThatFit(): Set<string> {
@@ -139,13 +153,12 @@ export class SlipwayPush {
     return new Set(this.channels.filter(fits));
   }
 
-  #urlOf(code: string, channels: Set<string>): string {
-    const url = new URL(this.#options.url.replace(/^http/, "ws"));
-    url.searchParams.set("code", code);
-    if (this.#options.temporary) url.searchParams.set("temp", "1");
-    for (const channel of channels) url.searchParams.append("channel", channel);
-    if (this.#position !== null) url.searchParams.set("resume", this.#position);
-    return url.href;
+  #queryOf(code: string, channels: Set<string>): string {
+    const pairs = [["code", code]];
+    if (this.#options.temporary) pairs.push(["temp", "1"]);
+    for (const channel of channels) pairs.push(["channel", channel]);
+    if (this.#position !== null) pairs.push(["resume", this.#position]);
+    return pairs.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
   }
 
   #receive(text: string, requested: Set<string>): void {
@@ -153,7 +166,7 @@ export class SlipwayPush {
     const frame = parseFrame(text);
     if (frame.type === "welcome") this.#welcome(frame, requested);
     else if (frame.type === "message") this.#deliver(frame);
-    else if (frame.type === "position") this.#position = textOf(frame.lastId);
+    else if (frame.type === "position") this.#keep(textOf(frame.lastId));
     else if (frame.type === "joined" || frame.type === "left") this.#emit(frame.type, textOf(frame.channel));
     else if (frame.type === "memberJoined" || frame.type === "memberLeft") this.#member(frame);
     else if (frame.type === "refresh") void this.#refresh(this.#attempt);
@@ -167,7 +180,7 @@ export class SlipwayPush {
     this.#refusedCodes = 0;
     this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
-    if (frame.recovered !== true && typeof frame.lastId === "string") this.#position = frame.lastId;
+    if (frame.recovered !== true && typeof frame.lastId === "string") this.#keep(frame.lastId);
     this.#setStatus("open", "connected");
     // Channels that were joined or left during the handshake, or did not fit into its query.
     for (const channel of unrequested) this.#write({ type: "join", channel });
@@ -175,7 +188,8 @@ export class SlipwayPush {
       if (!this.#channels.has(channel)) this.#write({ type: "leave", channel });
     const recovered = !reconnected || (frame.recovered === true && unrequested.length === 0);
     const [connectionId, userId] = [textOf(frame.connectionId), textOf(frame.userId)];
-    this.#emit("open", { connectionId, userId, reconnected, recovered });
+    const transport = this.#link?.transport ?? "";
+    this.#emit("open", { connectionId, userId, reconnected, recovered, transport });
   }
 
   /** The gateway needs a new code for this connection. Without one it ends, and the client connects again. */
@@ -190,7 +204,7 @@ export class SlipwayPush {
 
   #deliver(frame: Frame): void {
     const { id, targetType, target, data, ts } = frame as unknown as PushMessage;
-    this.#position = textOf(frame.position);
+    this.#keep(textOf(frame.position));
     const texts = { id: textOf(id), target: textOf(target), data: textOf(data) };
     this.#emit("message", { ...texts, targetType, ts: Number(ts) });
   }
@@ -202,14 +216,17 @@ export class SlipwayPush {
 
   #refused(frame: Frame): void {
     const channel = typeof frame.channel === "string" ? frame.channel : null;
-    if (channel !== null) this.#channels.delete(channel); // Otherwise each reconnect would request it again.
+    if (channel !== null) {
+      this.#channels.delete(channel); // Otherwise each reconnect would request it again.
+      this.#keep();
+    }
     this.#emit("problem", { code: textOf(frame.code), message: textOf(frame.message), channel });
   }
 
   #lost(attempt: number, code: number, reason: string): void {
     if (attempt !== this.#attempt) return;
     this.#attempt++;
-    this.#dropSocket();
+    this.#dropLink();
     const rule = closeRuleOf(code);
     const text = reason || `the connection ended (${code})`;
     const isLastCode = rule === "newCode" && ++this.#refusedCodes >= maxRefusedCodes;
@@ -224,47 +241,50 @@ export class SlipwayPush {
     const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.#failures, 30));
     // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
-    if (rule !== "soon" && ++this.#failures === 2 && closeCode < 4000) void this.#stopIfOriginRefused();
+    if (rule !== "soon" && ++this.#failures === 2 && closeCode < 4000) void this.#stopIfRefused();
     this.#restartTimer(delayMs, () => void this.#connect());
     this.#setStatus("waiting", reason, { closeCode, retryAt: Date.now() + delayMs });
   }
 
-  /** Browsers hide why a handshake fails, so the gateway is asked. By POST: a GET may have no Origin header. */
-  async #stopIfOriginRefused(): Promise<void> {
-    const url = this.#options.url.replace(/^ws/, "http");
-    const answer = await fetch(url, { method: "POST", credentials: "omit" }).catch(() => null);
-    if (answer?.headers.get("x-push-refusal") !== "40301" || this.#status.state === "open") return;
-    this.#end("the gateway refuses pages of this origin (push.allowed-origins)", 4002);
+  async #stopIfRefused(): Promise<void> {
+    const refusal = await this.#transport.refusal?.(this.#options.url);
+    if (refusal && this.#status.state !== "open") this.#end(refusal.reason, refusal.code);
   }
 
   #end(reason: string, code: number | null): void {
     this.#attempt++;
-    this.#dropSocket();
+    this.#dropLink();
     globalThis.removeEventListener?.("online", this.#retryNow);
     if (this.#status.state !== "closed")
       this.#setStatus("closed", reason, code === null ? {} : { closeCode: code });
   }
 
-  #dropSocket(): void {
+  #dropLink(): void {
     clearTimeout(this.#timer);
-    this.#socket?.close();
-    this.#socket = null;
+    this.#link?.close();
+    this.#link = null;
   }
 
   /** Browsers hide WebSocket pings, so the client sends its own heartbeat when no frame has arrived for a while. */
   #watchHeartbeat(attempt: number): void {
     const { heartbeatIntervalMs, heartbeatTimeoutMs, heartbeatContent } = this.#options;
     this.#restartTimer(heartbeatIntervalMs, () => {
-      this.#socket?.send(heartbeatContent);
+      this.#link?.send(heartbeatContent);
       this.#restartTimer(heartbeatTimeoutMs, () =>
         this.#lost(attempt, 4201, `nothing received for ${heartbeatIntervalMs + heartbeatTimeoutMs} ms`),
       );
     });
   }
 
+  /** The place to resume from, for this page and for the next one of the tab. */
+  #keep(position = this.#position): void {
+    this.#position = position;
+    if (position !== null) this.#session.write(position, this.#channels);
+  }
+
   #write(frame: Record<string, string>): boolean {
-    if (this.#socket === null || this.#status.state !== "open") return false;
-    this.#socket.send(JSON.stringify(frame));
+    if (this.#link === null || this.#status.state !== "open") return false;
+    this.#link.send(JSON.stringify(frame));
     return true;
   }
 
@@ -285,6 +305,8 @@ export class SlipwayPush {
   }
 }
 
+type Injected = Pick<PushOptions, "channels" | "resumeKey" | "sessionStore" | "webSocket" | "transport">;
+
 type Frame = Record<string, unknown>;
 
 function parseFrame(text: string): Frame {
@@ -296,3 +318,4 @@ function parseFrame(text: string): Frame {
 }
 
 const textOf = (value: unknown) => String(value ?? "");
+const textOfError = (error: unknown) => (error instanceof Error ? error.message : String(error));

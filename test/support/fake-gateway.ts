@@ -12,6 +12,8 @@ export interface FakeGateway {
   refuseChannel: string | null;
   /** Does not answer heartbeats. */
   mute: boolean;
+  /** How many are open. */
+  connections(): number;
   publish(id: string, data: string): void;
   closeAll(code: number, reason?: string): void;
   /** Resolves when the next text equal to this one arrives. */
@@ -66,6 +68,7 @@ export function startFakeGateway(): FakeGateway {
     refuse: false,
     refuseChannel: null,
     mute: false,
+    connections: () => sockets.size,
     publish(id, data) {
       const frame = JSON.stringify({ type: "message", id, targetType: "all", target: "", data, ts: 0 });
       for (const socket of sockets) socket.send(frame);

@@ -125,6 +125,8 @@ const parts: Part[] = [
       "base",
     ],
   },
+  // Before the client, whose core works without React.
+  { name: "client hook", files: /^client\/react\.ts$/, imports: ["client"] },
   { name: "client", files: /^client\//, imports: [] },
 ];
 
@@ -153,7 +155,7 @@ const owners = {
   hono: ["http", "console"],
   "@hono/zod-openapi": ["http"],
   commander: ["main"],
-  react: ["console"],
+  react: ["console", "client hook"],
   "react-dom": ["console"],
 };
 

@@ -51,7 +51,7 @@ function connectExamples(origin: string): Record<string, string> {
 curl -N --http1.1 '${origin}/ws?code=CODE&channel=news' \\
   -H 'Connection: Upgrade' -H 'Upgrade: websocket' \\
   -H 'Sec-WebSocket-Version: 13' -H "Sec-WebSocket-Key: $(openssl rand -base64 16)"`,
-    TypeScript: `import { SlipwayPush } from "./slipway-push.ts";
+    TypeScript: `import { SlipwayPush } from "slipway-push";
 
 const push = new SlipwayPush({
   url: "${socket}",

@@ -21,7 +21,7 @@ export const push = {
   word_channelAbout: "A name that connections join. A message to the channel goes to all its members.",
   connectTitle: "Connect an application",
   connectAbout:
-    "Your backend makes a single-use code for the signed-in user, and the client connects with it. The TypeScript client is client/slipway-push.ts.",
+    "Your backend makes a single-use code for the signed-in user, and the client connects with it. The TypeScript client is the package slipway-push.",
   publishCode: "Publish from your backend",
   publishCodeAbout: "If API keys are configured, add the header X-API-Key.",
   example: "the {language} example",

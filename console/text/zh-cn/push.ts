@@ -20,7 +20,7 @@ export const push: Translated<typeof english> = {
   word_channelAbout: "连接可以加入的名称。发送到频道的消息会到达所有成员。",
   connectTitle: "连接应用",
   connectAbout:
-    "您的后端为已登录用户生成一次性代码，客户端用它连接。TypeScript 客户端是 client/slipway-push.ts。",
+    "您的后端为已登录用户生成一次性代码，客户端用它连接。TypeScript 客户端是软件包 slipway-push。",
   publishCode: "从后端发布",
   publishCodeAbout: "如果配置了 API 密钥，请添加请求头 X-API-Key。",
   example: "{language} 示例",

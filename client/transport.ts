@@ -1,0 +1,39 @@
+/**
+ * How frames of `slipway.v1` travel. A transport knows addresses and sockets; reconnects, resume, heartbeats and codes
+ * are the client's. One that tries another when it fails is a transport too.
+ */
+export interface Transport {
+  /** Starts one attempt. An attempt that cannot be started throws. */
+  connect(request: ConnectRequest, events: LinkEvents): Link;
+  /** Asks the gateway why handshakes fail, because browsers hide it. Null: nothing that forbids further attempts. */
+  refusal?(url: string): Promise<{ code: number; reason: string } | null>;
+}
+
+export interface ConnectRequest {
+  /** As the application wrote it. */
+  url: string;
+  /** Code, channels and position, encoded; without a question mark. */
+  query: string;
+}
+
+/** What an attempt reports. The client ignores reports of an attempt that it has given up. */
+export interface LinkEvents {
+  /** A text frame: JSON, or the heartbeat text. */
+  frame(text: string): void;
+  /** The attempt or the connection has ended. */
+  closed(code: number, reason: string): void;
+}
+
+/** One attempt, and the connection that it becomes. */
+export interface Link {
+  /** `websocket`, or another name that the event `open` passes on. */
+  readonly transport: string;
+  send(text: string): void;
+  close(): void;
+}
+
+/** The address with this query, after one that the address may have already. */
+export function addressOf({ url, query }: ConnectRequest, scheme: "ws" | "http"): string {
+  const address = url.replace(/^(ws|http)/, scheme);
+  return `${address}${address.includes("?") ? "&" : "?"}${query}`;
+}
