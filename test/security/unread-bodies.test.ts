@@ -82,7 +82,7 @@ describe("the body of an unauthorized request", () => {
     expect(grownMB).toBeLessThan(100);
   });
 
-  test("is not read with an invalid token, or from a user without the permission", async () => {
+  test.concurrent("is not read with an invalid token, or from a user without the permission", async () => {
     const bad = stall("POST", "/api/projects", twoMiB, { Authorization: "Bearer sls_made-up" });
     await eventually("the bad token is refused", () => bad.status() === 401);
     bad.end();
@@ -99,7 +99,7 @@ describe("the body of an unauthorized request", () => {
   });
 });
 
-test("a body that is incomplete after the timeout ends with 408 and the connection, sooner for anonymous callers", async () => {
+test.concurrent("a body that is incomplete after the timeout ends with 408 and the connection, sooner for anonymous callers", async () => {
   const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
     name: "slow",
     scopes: ["admin"],
@@ -122,7 +122,7 @@ test("a body that is incomplete after the timeout ends with 408 and the connecti
   expect(performance.now() - startedAt).toBeLessThan(60_000);
 });
 
-test("a body of /feign that is incomplete after the timeout is answered with the failure envelope", async () => {
+test.concurrent("a body of /feign that is incomplete after the timeout is answered with the failure envelope", async () => {
   const startedAt = performance.now();
   const orders = ["publish", "disconnect", "channels/join", "channels/leave", "channels/grant"];
   const stalled = orders.flatMap((order) => [
@@ -227,7 +227,7 @@ function drip(method: string, path: string, { isChunked = false, hasHost = true 
   return stranger;
 }
 
-test("100 strangers who send 2 MiB byte by byte are answered and disconnected within 40 s, wherever they call", async () => {
+test.concurrent("100 strangers who send 2 MiB byte by byte are answered and disconnected within 40 s, wherever they call", async () => {
   const calls = ["GET", "POST", "PATCH", "PUT", "DELETE"].flatMap((method) =>
     [
       ...["/api/projects", "/api/projects/1", "/api/auth/login", "/api/push/verify", "/api/no-such"],
