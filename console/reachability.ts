@@ -36,9 +36,10 @@ export function checkServer(): void {
   if (!isAsking) void ask();
 }
 
-/** Called when the server answers again. */
-export function onServerBack(listener: () => void): void {
+/** Called when the server answers again, until the answer is called. */
+export function onServerBack(listener: () => void): () => void {
   backListeners.add(listener);
+  return () => backListeners.delete(listener);
 }
 
 /** When the data on the page was current; null while the server answers. */

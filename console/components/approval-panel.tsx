@@ -1,6 +1,7 @@
 import { Table, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { answerOf, api } from "../api.ts";
 import type { Task } from "../shapes.ts";
@@ -42,20 +43,11 @@ export function ApprovalPanel({ task, mayAnswer }: { task: Task; mayAnswer: bool
   );
 }
 
-function ChangesView({ changes: { serving, commits, settings, compare } }: { changes: Changes }) {
+function ChangesView({ changes }: { changes: Changes }) {
+  const { serving, commits, settings, compare, goesBack } = changes;
   return (
     <>
-      <h3>
-        {serving === null
-          ? t("approval.nothingServes")
-          : rich("approval.changes", {
-              commit: (
-                <Link href={`/tasks/${serving.taskId}`} className="mono">
-                  {visible(shortCommit(serving.commit))}
-                </Link>
-              ),
-            })}
-      </h3>
+      <h3>{headOf(changes)}</h3>
       <ul className="approval-commits" aria-label={t("approval.commits")}>
         {commits.map(({ taskId, commit, message, author, createdAt }) => (
           <li key={taskId}>
@@ -70,6 +62,7 @@ function ChangesView({ changes: { serving, commits, settings, compare } }: { cha
           </li>
         ))}
       </ul>
+      {!goesBack && serving !== null && <p className="dim small">{t("approval.pushesHint")}</p>}
       {compare !== null && (
         <p>
           <a href={compare} target="_blank" rel="noreferrer" className="outside">
@@ -80,6 +73,18 @@ function ChangesView({ changes: { serving, commits, settings, compare } }: { cha
       {serving !== null && <ChangedSettings settings={settings} />}
     </>
   );
+}
+
+function headOf({ serving, commits: [own], goesBack }: Changes): ReactNode {
+  if (serving === null) return t("approval.nothingServes");
+  const commit = (
+    <Link href={`/tasks/${serving.taskId}`} className="mono">
+      {visible(shortCommit(serving.commit))}
+    </Link>
+  );
+  if (own?.commit === serving.commit) return rich("approval.same", { commit });
+  if (!goesBack) return rich("approval.pushes", { commit });
+  return rich("approval.goesBack", { commit, to: visible(shortCommit(own?.commit ?? null)) });
 }
 
 /** On a phone each value has a line of its own. */

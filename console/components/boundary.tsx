@@ -2,6 +2,7 @@ import { Component, type ReactNode } from "react";
 import { complainOf } from "../act.ts";
 import { messageOf } from "../api.ts";
 import { isLoadFailure, reloadForNewVersion, reloadIfReachable } from "../page-load.ts";
+import { checkServer, onServerBack } from "../reachability.ts";
 import { t } from "../text/text.ts";
 import { PageHead, Problem } from "./page.tsx";
 
@@ -13,18 +14,28 @@ interface Failure {
 /** Keeps the navigation when a page fails to load or to render; another address renders again. */
 export class Boundary extends Component<{ place: string; children: ReactNode }, Failure> {
   override state: Failure = { message: null, isLoad: false };
+  #stopWaiting = () => {};
 
   static getDerivedStateFromError(thrown: unknown): Failure {
     return { message: messageOf(thrown), isLoad: isLoadFailure(thrown) };
   }
 
   override componentDidCatch(thrown: unknown): void {
-    if (isLoadFailure(thrown)) void reloadForNewVersion();
+    if (!isLoadFailure(thrown)) return;
+    this.#stopWaiting();
+    this.#stopWaiting = onServerBack(() => void reloadIfReachable());
+    checkServer();
+    void reloadForNewVersion();
+  }
+
+  override componentWillUnmount(): void {
+    this.#stopWaiting();
   }
 
   override componentDidUpdate({ place }: { place: string }): void {
-    if (place !== this.props.place && this.state.message !== null)
-      this.setState({ message: null, isLoad: false });
+    if (place === this.props.place || this.state.message === null) return;
+    this.#stopWaiting();
+    this.setState({ message: null, isLoad: false });
   }
 
   override render(): ReactNode {

@@ -9,9 +9,9 @@ import { useNow } from "./moment.tsx";
 /** The state of the live connection. Unless it is "Live", the content of the page may be some seconds old. */
 export function LiveState() {
   const status = useLiveStatus();
-  const isSilent = useStaleSince() !== null && status.state === "open";
+  const isAway = useStaleSince() !== null;
   const { retryAt } = status;
-  const state = isSilent ? "silent" : status.state;
+  const state = isAway ? (status.state === "open" ? "silent" : "offline") : status.state;
   const now = useNow();
   const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - now) / 1000));
   const label = state === "waiting" ? t("live.waiting", { seconds }) : t(`live.${state}`);

@@ -157,8 +157,8 @@ function Head({
   onToggle: (segment: LogSegment) => void;
 }) {
   const { stage, from, to } = segment;
-  // The other stages have their times in the list of stages. A checkout works until the next stage says something.
-  const duration = stage === "checkout" ? log.timeAt(Math.min(to, log.next - 1)) - log.timeAt(from) : 0;
+  // The other stages have their times in the list of stages; the last line of a checkout is written at its end.
+  const duration = stage === "checkout" ? log.timeAt(to - 1) - log.timeAt(from) : 0;
   return (
     <button
       type="button"

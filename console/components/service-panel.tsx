@@ -22,6 +22,7 @@ export function ServicePanel({ project }: { project: Project }) {
   const tasks = useQuery({ ...ownTasksQuery(project.id), refetchInterval });
   const releases = useQuery({ ...releasesQuery(project.id), refetchInterval });
   const next = releases.data?.items.find(({ isNext }) => isNext);
+  const serving = releases.data?.items.find(({ isLive }) => isLive);
   const { last = null, live = null } = tasks.data?.items[0] ?? {};
   const { publicUrl } = project;
   const mayManage = project.permission === "manage";
@@ -58,10 +59,10 @@ export function ServicePanel({ project }: { project: Project }) {
         <Fact name={t("service.address")}>
           <Address project={project} />
         </Fact>
-        {live?.finishedAt && (
+        {live && serving && (
           <Fact name={t("service.since")}>
             {rich("service.byTask", {
-              when: <Moment at={live.finishedAt} />,
+              when: <Moment at={serving.deployedAt} />,
               task: <TaskLink task={live} />,
             })}
           </Fact>

@@ -23,7 +23,7 @@ export function TaskFacts({
   return (
     <div className="task-facts">
       <StateLabel state={task.state} strong text={hasRunNothing(task) ? t("tasks.nothingRan") : undefined} />
-      {isServing && <b className="serving-now">{t("task.servingNow")}</b>}
+      {isServing && isFinished && <b className="serving-now">{t("task.servingNow")}</b>}
       <span>{timesOf(task, isFinished)}</span>
       <Cause task={task} />
       {isAuthorKnown && (
@@ -53,7 +53,8 @@ export function TaskFacts({
 }
 
 function timesOf(task: Task, isFinished: boolean): ReactNode {
-  if (task.startedAt === null) {
+  // After its approval a task is queued again.
+  if (task.startedAt === null || task.state === "queued") {
     const when = <Moment at={task.createdAt} />;
     return task.queuePosition === undefined
       ? rich("task.created", { when })

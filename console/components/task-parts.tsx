@@ -38,7 +38,7 @@ export function TaskState({ task }: { task: Task }) {
 
 /** When it ran and for how long; while it waits, in which place. */
 export function TaskTimes({ task }: { task: Task }) {
-  if (task.startedAt === null) {
+  if (task.startedAt === null || task.state === "queued") {
     return (
       <span className="nowrap">
         {task.finishedAt === null && (

@@ -12,8 +12,8 @@ import { SampleSteps } from "../components/sample-steps.tsx";
 import { ServicePanel } from "../components/service-panel.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
+import { releasesQuery } from "../release-query.ts";
 import type { Project } from "../shapes.ts";
-import { taskQuery } from "../task-query.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
@@ -112,18 +112,16 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
 
 /** What runs out there now. */
 function LiveVersion({ project }: { project: Project }) {
-  const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
+  const releases = useQuery({ ...releasesQuery(project.id), enabled: project.liveTaskId !== null });
   if (project.liveTaskId === null)
     return t(project.liveNote === "" ? "project.neverServed" : "project.servingUnknown", {
       ref: visible(shortRef(project.git.ref)),
     });
-  if (task.data === undefined) return "\u00a0";
-  const { ref, commit, finishedAt } = task.data;
-  const version = {
-    ref: visible(shortRef(ref)),
-    commit: <code>{visible(shortCommit(commit))}</code>,
-  };
-  return finishedAt === null
-    ? rich("project.servingVersion", version)
-    : rich("project.servingSince", { ...version, since: <Moment at={finishedAt} /> });
+  const serving = releases.data?.items.find(({ isLive }) => isLive);
+  if (serving === undefined) return "\u00a0";
+  return rich("project.servingSince", {
+    ref: visible(shortRef(serving.ref)),
+    commit: <code>{visible(shortCommit(serving.commit))}</code>,
+    since: <Moment at={serving.deployedAt} />,
+  });
 }

@@ -100,10 +100,16 @@ function Reason({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
   const isSuccess = task.state === "success";
   if (!hasRunNothing(task) && (isSuccess || task.reason === "")) return null;
   return (
-    <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note" className="foreign">
+    <Alert variant="light" color={reasonColor(task)} role="note" className="foreign task-reason">
       {isSuccess ? t("task.nothingRan") : reasonOf(task, liveTaskId)}
     </Alert>
   );
+}
+
+/** Amber is for what needs attention: an approval that was given does not. */
+function reasonColor({ state }: Task): "red" | "lamp" | "tide" {
+  if (state === "failed") return "red";
+  return ["queued", "dispatched", "running"].includes(state) ? "tide" : "lamp";
 }
 
 /** Sentences about the time when the task ended: by now, another release may serve. */

@@ -37,8 +37,9 @@ test("a request appears on an open page by itself; it is approved, and another o
   const second = await server.reach((await server.run(id)).id, "waiting");
   await go(`/tasks/${second.id}`);
   const request = page.getByRole("region", { name: "This deploy waits for an approval" });
-  const commits = request.getByRole("list", { name: "Commits of the deploy" });
+  const commits = request.getByRole("list", { name: "Pushes of the deploy" });
   await commits.getByText("Say goodbye").waitFor();
+  await request.getByRole("heading", { name: `Pushes since ${commit.slice(0, 7)}, which serves` }).waitFor();
   expect(await commits.getByRole("link").allTextContents()).toEqual([next.slice(0, 7)]);
   expect(await request.locator("tbody tr").allTextContents()).toEqual(["COLORredblue"]);
   // One place: no other part of the page repeats the request or its answers.

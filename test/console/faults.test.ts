@@ -73,11 +73,35 @@ test("a clone URL that is none is an error at once, and an unreachable host can 
   const field = page.getByLabel("Clone URL");
   await field.fill("nonsense");
   await field.and(page.locator('[aria-invalid="true"]')).waitFor();
+  const unread = page.getByRole("button", { name: "Continue without reading the repository" });
+  expect(await unread.count()).toBe(0);
   await field.fill("http://127.0.0.1:1/shop.git");
   await page.getByText("Couldn't read the repository").waitFor();
   const asked = page.waitForRequest("**/api/repositories/inspect");
   await page.getByRole("button", { name: "Try again" }).click();
   await asked;
+  await unread.waitFor();
+  await field.fill("");
+});
+
+test("Enter in the clone URL reads the repository and adds nothing; an error goes with the value that caused it", async () => {
+  await go("/projects/new");
+  let added = 0;
+  page.on("request", (request) => {
+    if (request.method() === "POST" && request.url().endsWith("/api/projects")) added++;
+  });
+  const field = page.getByLabel("Clone URL");
+  await field.fill(repository.url);
+  await field.press("Enter");
+  await page.getByText("Slipway can read the repository").waitFor();
+  expect(added).toBe(0);
+  expect(await page.locator('[aria-invalid="true"]').count()).toBe(0);
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  await name.fill("s".repeat(300));
+  await name.press("Enter");
+  await name.and(page.locator('[aria-invalid="true"]')).waitFor();
+  await name.fill("another shop");
+  await name.and(page.locator(':not([aria-invalid="true"])')).waitFor();
   await field.fill("");
 });
 

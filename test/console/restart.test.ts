@@ -79,7 +79,7 @@ test("pages that stay open recover when the server is killed and started again",
   await deliveries.getByRole("row").filter({ hasText: "before" }).waitFor();
 
   await server.end("SIGKILL");
-  for (const { page } of views) await page.locator('.side .live-state[data-state="waiting"]').waitFor();
+  for (const { page } of views) await page.locator('.side .live-state[data-state="offline"]').waitFor();
   for (const step of [1, 2]) writeFileSync(gate(step), "");
   server = await start();
   for (const { page } of views) await becomesLive(page);

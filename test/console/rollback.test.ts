@@ -87,6 +87,40 @@ async function waitingTask() {
   return { projectId: id, waiting, page, go, close };
 }
 
+test("the last output of a service that did not start keeps its lines", async () => {
+  const script = "(echo 'Error: no port'; echo '    at listen (server.js:3)'; sleep 0.1) > out.log &";
+  const start = { script, settleSeconds: 1, log: "out.log" };
+  const projectId = await server.project(repository.url, {}, { stages: { start } });
+  const { task } = await deploy(projectId, "failed");
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${task.id}`);
+  const reason = page.locator(".task-reason");
+  await reason.waitFor();
+  const [shown] = await reason.allInnerTexts();
+  expect(shown).toContain("Error: no port\n    at listen (server.js:3)");
+  await close();
+}, 60_000);
+
+test("a task that was approved is queued until a runner takes it, and nothing warns", async () => {
+  const { waiting, page, go, close } = await waitingTask();
+  await page.route(`**/api/tasks/${waiting.id}`, async (route) => {
+    const response = await route.fetch();
+    const task = (await response.json()) as object;
+    const reasonParts = [{ code: "approved_by", values: { user: "admin" } }];
+    await route.fulfill({
+      response,
+      json: { ...task, state: "queued", reason: "approved by admin", reasonParts },
+    });
+  });
+  await go(`/tasks/${waiting.id}`);
+  await page.locator('.task-facts .state[data-state="queued"]').waitFor();
+  expect(await page.locator(".task-facts").textContent()).not.toContain("running for");
+  const reason = page.locator(".task-reason");
+  await reason.getByText("approved by admin").waitFor();
+  expect(await reason.getAttribute("style")).not.toContain("lamp");
+  await close();
+}, 60_000);
+
 test("the end of a request for approval is in local time, as all times of the page", async () => {
   const { waiting, page, close } = await waitingTask();
   const until = new Intl.DateTimeFormat("en-US", {
@@ -117,12 +151,21 @@ test("the wait for an approval is no part of the duration of a task", async () =
 }, 90_000);
 
 test("a stage has one duration: that of the list of stages", async () => {
-  const projectId = await server.project(repository.url, { build: "echo begins; sleep 1; echo ends" });
+  const projectId = await server.project(repository.url, {
+    build: "sleep 3; echo begins; sleep 1; echo ends",
+  });
   const { task } = await deploy(projectId, "success");
+  const lines = (await server.log(task.id)).filter(({ stage }) => stage === "checkout");
+  const [first = 0, last = 0] = [lines[0], lines.at(-1)].map((line) => Date.parse(line?.at ?? ""));
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${task.id}`);
   await page.locator(".log-head", { hasText: "build" }).waitFor();
   expect(await page.locator(".stage", { hasText: "build" }).textContent()).toContain("sec");
   expect(await page.locator(".log-head", { hasText: "build" }).textContent()).toBe("build2 lines");
+  // A checkout is no stage of that list: its time is that of its own lines, without the silence after them.
+  const [, took = "0"] =
+    /· ([\d.]+) sec/.exec((await page.locator(".log-head", { hasText: "checkout" }).textContent()) ?? "") ??
+    [];
+  expect(Math.abs(Number(took) - (last - first) / 1000)).toBeLessThan(1);
   await close();
 }, 60_000);

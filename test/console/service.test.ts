@@ -45,11 +45,16 @@ test("a project opens on its service: what serves, its address, the last deploy 
   // The list marks the rollback, which serves, and nothing else.
   const marks = await page.locator("tr .mark-word").allInnerTexts();
   expect(marks).toEqual(["serving", `rollback to task ${one.id}`]);
+  const since = await panel
+    .locator("div", { hasText: /^Serving since/ })
+    .locator("time")
+    .getAttribute("datetime");
   await go(`/projects/${id}/releases`);
-  await page
-    .locator("tr", { hasText: first.slice(0, 7) })
-    .getByText("serving", { exact: true })
-    .waitFor();
+  const serving = page.locator("tr", { hasText: first.slice(0, 7) });
+  await serving.getByText("serving", { exact: true }).waitFor();
+  // One fact has one time.
+  const times = [serving.locator("time"), page.locator(".page-about time")];
+  expect(await Promise.all(times.map((time) => time.getAttribute("datetime")))).toEqual([since, since]);
   await page
     .locator("tr", { hasText: second.slice(0, 7) })
     .locator("td")

@@ -46,9 +46,15 @@ test("a server that is gone is named within seconds, with the time of the data, 
   const shown = (await banner.textContent()) ?? "";
   expect(times.some((time) => shown === `The server cannot be reached. Data of ${time}.`)).toBe(true);
   expect(await colour()).not.toBe(before);
+  await page.locator('.side .live-state[data-state="offline"]').waitFor();
+  // This page was not opened before, so its program is not loaded.
+  await page.locator(".side").getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { name: "This page is not loaded yet" }).waitFor();
   server = await start();
+  await page.getByRole("heading", { name: "Audit log" }).waitFor();
   await banner.waitFor({ state: "detached" });
   await becomesLive(page);
+  await page.goBack();
   await online.waitFor();
   expect(await colour()).toBe(before);
   expect(view.faults).toEqual([]);

@@ -7,6 +7,7 @@ const { admin } = server;
 
 interface Changes {
   serving: { taskId: number; commit: string } | null;
+  goesBack: boolean;
   commits: { taskId: number; commit: string; message: string }[];
   settings: { setting: string; serving: string | null; task: string | null }[];
   compare: string | null;
@@ -44,6 +45,36 @@ test("a request for approval shows the commits and settings that differ from wha
   expect(changes.settings).toEqual([{ setting: "env.COLOR", serving: "red", task: "blue" }]);
   expect((await changesOf(two.id)).commits.map(({ commit }) => commit)).toEqual([second]);
   expect(Object.keys(changes.serving ?? {})).not.toContain("env");
+});
+
+test("a commit that was pushed before the one that serves is a way back, and no news for a later push", async () => {
+  const place = { url: repository.url, dataDir: server.dataDir };
+  const old = await repository.push({ "app.txt": "old\n" }, { message: "old" });
+  const { id } = await guardedProject(server, place);
+  const deployed = async () => {
+    const task = await server.reach((await server.run(id)).id, "waiting");
+    await answer(admin, task.id, "approve");
+    return server.reach(task.id, "success");
+  };
+  const first = await deployed();
+  const serving = await repository.push({ "app.txt": "new\n" }, { message: "new" });
+  const again = await deployed();
+  const rerun = await admin.expect<{ id: number }>(201, "POST", `/api/tasks/${first.id}/rerun`);
+  await server.reach(rerun.id, "waiting");
+  expect(await changesOf(rerun.id)).toMatchObject({
+    serving: { taskId: again.id, commit: serving },
+    goesBack: true,
+    commits: [{ taskId: rerun.id, commit: old }],
+  });
+  const newest = await repository.push({ "app.txt": "newest\n" }, { message: "newest" });
+  const next = await server.reach((await server.run(id)).id, "waiting");
+  expect(await changesOf(next.id)).toMatchObject({ goesBack: false });
+  expect((await changesOf(next.id)).commits.map(({ commit }) => commit)).toEqual([newest]);
+  const back = await admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/rollback`, {
+    taskId: first.id,
+  });
+  await server.reach(back.id, "waiting");
+  expect(await changesOf(back.id)).toMatchObject({ goesBack: true, commits: [{ commit: old }] });
 });
 
 test("lists and single tasks say which task serves", async () => {

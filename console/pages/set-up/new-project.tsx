@@ -90,6 +90,8 @@ export default function NewProject() {
     set({ url });
   };
   const hookKind = typed.createsWebhook ? (found?.provider ?? null) : null;
+  /** What the server last judged: an error belongs to the value that caused it. */
+  const [judged, setJudged] = useState<Fields>(empty);
   const add = useAct(
     async () => {
       const project = await addProject(
@@ -105,9 +107,11 @@ export default function NewProject() {
   useUnsaved(fields.url !== "" && !add.isPending && !add.isSuccess);
   const refused = add.error instanceof ApiProblem ? add.error : null;
   const set = (change: Partial<Fields>) => setFields((before) => ({ ...before, ...change }));
+  const errorOf = (name: keyof Fields, path: string) =>
+    fields[name] === judged[name] ? refused?.about(path) : undefined;
   const text = (name: keyof Fields & ("url" | "name" | "build" | "deploy" | "start"), path: string) => ({
     value: fields[name],
-    error: refused?.about(path),
+    error: errorOf(name, path),
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
   });
   const choose = (name: string | null) => {
@@ -116,6 +120,9 @@ export default function NewProject() {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // Enter in the field of the address: its repository is read first.
+    if (!isRevealed) return;
+    setJudged(fields);
     // The error is shown below; the text is kept for another attempt.
     add.mutateAsync(undefined).then(
       ({ id, hasToken }) => {
@@ -160,7 +167,7 @@ export default function NewProject() {
                   data={[...new Set(found?.branches ?? [])]}
                   limit={50}
                   value={fields.ref}
-                  error={refused?.about("git.ref")}
+                  error={errorOf("ref", "git.ref")}
                   onChange={(ref) => set({ ref })}
                 />
                 {groups.length > 0 && (
@@ -174,7 +181,7 @@ export default function NewProject() {
                     searchable
                     data={groupChoices(groups)}
                     value={groupId === null ? null : String(groupId)}
-                    error={refused?.about("groupId")}
+                    error={errorOf("groupId", "groupId")}
                     onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
                   />
                 )}

@@ -110,7 +110,11 @@ export function RepositoryStep({
   const urlError =
     urlField.error ??
     (error instanceof ApiProblem && !inspection.isFetching ? error.about("url") : undefined);
-  const isUnread = isCurrent && (inspection.isError || (found !== undefined && found.problem !== ""));
+  // A refused address would be refused as that of a project too.
+  const isUnread =
+    isCurrent &&
+    urlError === undefined &&
+    (inspection.isError || (found !== undefined && found.problem !== ""));
   return (
     <Panel title={t("setUp.repository")}>
       <div className="form">

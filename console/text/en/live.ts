@@ -7,6 +7,8 @@ export const live = {
   waiting: "Polling, next attempt in {seconds} s",
   waitingAbout:
     "The live connection is interrupted ({reason}). The page requests changes every few seconds instead, so nothing is missed.",
+  offline: "Offline",
+  offlineAbout: "The server cannot be reached. The page asks every second whether it is back.",
   silent: "No answer",
   silentAbout: "The live connection is open, but the server does not answer.",
   closed: "Not live",

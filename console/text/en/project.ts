@@ -31,7 +31,6 @@ export const project = {
   neverServed: "Nothing of this project is serving yet. It deploys {ref}.",
   servingUnknown: "It is unknown what is serving. The project deploys {ref}.",
   servingSince: "Serving {ref} {commit}, deployed {since}",
-  servingVersion: "Serving {ref} {commit}",
   deploy: "Start a deploy",
   deployShort: "Deploy",
   deployNamed: "Deploy {project}",

@@ -8,6 +8,8 @@ export const live: Translated<typeof english> = {
   connectingAbout: "实时连接建立之前，页面每隔几秒查询一次更改。",
   waiting: "轮询中，{seconds} 秒后重连",
   waitingAbout: "实时连接已中断（{reason}）。页面改为每隔几秒查询一次更改，不会遗漏任何内容。",
+  offline: "离线",
+  offlineAbout: "无法连接到服务器。页面每秒询问一次服务器是否恢复。",
   silent: "没有响应",
   silentAbout: "实时连接已打开，但服务器没有响应。",
   closed: "非实时",

@@ -27,7 +27,10 @@ const changesShape = z
     }),
     commits: z.array(commitShape).openapi({
       description:
-        "Newest first: this task, and the tasks of its ref since the serving release, one for each commit. Commits without a task are not known to the server; `compare` shows them.",
+        "Newest first: this task, and the pushes to its ref since the serving release, one for each commit. Other commits of these pushes are not known to the server; `compare` shows them.",
+    }),
+    goesBack: z.boolean().openapi({
+      description: "The commit is an earlier one than that of the serving release.",
     }),
     settings: z
       .array(
@@ -50,10 +53,11 @@ export const getChanges = routesOf("tasks")("get", "/tasks/{id}/changes", {
   ok: json("The changes.", changesShape),
 });
 
-export function changesJson({ serving, commits, settings }: TaskChanges, links: HostLinks | null) {
+export function changesJson({ serving, commits, goesBack, settings }: TaskChanges, links: HostLinks | null) {
   return jsonOf(changesShape, {
     serving: serving && jsonOf(servingShape, serving),
     commits: commits.map((task) => jsonOf(commitShape, { ...task, taskId: task.id })),
+    goesBack,
     settings: settings.map(({ setting, release, project }) => ({ setting, serving: release, task: project })),
     compare: links?.compare ?? null,
   });

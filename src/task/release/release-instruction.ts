@@ -124,8 +124,9 @@ function settingsLine(release: Release, project: Project, stages: StageName[]): 
   const changed = changedSettings(release, project, stages).map(({ setting }) =>
     setting.replace(/^(env|stages)\./, ""),
   );
-  const differs = changed.length === 0 ? "the same as today's" : `today's differ: ${changed.join(", ")}`;
-  return `variables, scripts and checks of task ${release.taskId}, secrets of today (${differs})`.slice(
+  const now =
+    changed.length === 0 ? "the project has the same" : `the project has other ${changed.join(", ")}`;
+  return `variables, scripts and checks of task ${release.taskId} (now ${now}), current secrets`.slice(
     0,
     2000,
   );

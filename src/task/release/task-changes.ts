@@ -9,17 +9,20 @@ import { liveReleaseId } from "./release-instruction.ts";
 export interface TaskChanges {
   /** Null: nothing is known to serve. */
   serving: Release | null;
-  /** Newest first, the task itself among them. */
+  /** Newest first, the task itself among them: one of each commit that was pushed after the one that serves. */
   commits: Task[];
+  /** The commit is an earlier one than that of the serving release: by a rollback, a rerun or a replay. */
+  goesBack: boolean;
   settings: ChangedSetting[];
 }
 
-/** More pushes than a person reads before an approval. */
-const maxTasks = 50;
+/** How many tasks of the ref are looked at, and how many of them are more than a person reads before an approval. */
+const maxTasks = 200;
+const maxListed = 50;
 
 /**
- * What a deploy of a task changes. The server has no clone, so the commits are those of tasks: of the same ref, after the
- * serving release. A rollback has only its own.
+ * What a deploy of a task changes. The server has no clone and runners fetch no history, so the commits are those of tasks
+ * of the same ref, in the order in which they were pushed first. A task that goes back has only its own.
  */
 export async function changesOf(
   keepers: Pick<Keepers, "releases" | "tasks">,
@@ -31,23 +34,34 @@ export async function changesOf(
   const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
   const used = task.approval?.pinned ?? { image: project.image, ...(back ?? project) };
   const ran = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
+  const settings = serving === null ? [] : changedSettings(serving, used, ran);
+  if (serving === null) return { serving, commits: [task], goesBack: false, settings };
+  const pushes = await pushesOf(keepers, task);
+  const goesBack = back === null ? isBefore(pushes, task.commit, serving) : back.commit !== serving.commit;
   return {
     serving,
-    commits: serving === null || back !== null ? [task] : await pushedSince(keepers, task, serving),
-    settings: serving === null ? [] : changedSettings(serving, used, ran),
+    commits: goesBack || back !== null ? [task] : pushedSince(pushes, task, serving),
+    goesBack,
+    settings,
   };
 }
 
-async function pushedSince({ tasks }: Pick<Keepers, "tasks">, task: Task, serving: Release): Promise<Task[]> {
-  const filter = { projectId: task.projectId, ref: task.ref };
-  const { items } = await tasks.list(filter, { page: 1, pageSize: maxTasks });
-  const isBetween = ({ id, commit, rollbackTo }: Task) =>
-    id > serving.taskId && id < task.id && rollbackTo === null && commit !== null;
-  const known = new Set([serving.commit, task.commit]);
-  const earlier = items.filter((each) => {
-    if (!isBetween(each) || known.has(each.commit)) return false;
-    known.add(each.commit);
-    return true;
-  });
-  return [task, ...earlier];
+/** The first task of each commit, newest first. A later one has no new commit: it is a rerun, a replay or a rollback. */
+async function pushesOf({ tasks }: Pick<Keepers, "tasks">, { projectId, ref }: Task): Promise<Task[]> {
+  const { items } = await tasks.list({ projectId, ref }, { page: 1, pageSize: maxTasks });
+  const first = new Map(items.map((task) => [task.commit, task]));
+  return items.filter((task) => task.commit !== null && first.get(task.commit) === task);
+}
+
+/** Whether a commit was pushed before that of the serving release. */
+function isBefore(pushes: Task[], commit: string | null, serving: Release): boolean {
+  const place = (wanted: string | null) => pushes.findIndex((push) => push.commit === wanted);
+  const [own, served] = [place(commit), place(serving.commit)];
+  return own >= 0 && served >= 0 && own > served;
+}
+
+function pushedSince(pushes: Task[], task: Task, serving: Release): Task[] {
+  const served = pushes.find(({ commit }) => commit === serving.commit)?.id ?? serving.taskId;
+  const between = pushes.filter(({ id, commit }) => id > served && id < task.id && commit !== task.commit);
+  return [task, ...between].slice(0, maxListed);
 }
