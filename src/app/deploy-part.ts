@@ -94,7 +94,7 @@ export async function buildDeployPart(
     tasks,
     setUp,
     push: { codes, operations, consoleAccess, history },
-    queue: push?.queue ?? null,
+    gateway: push,
     // Those without data of their own: the address and the isolation of runners have some.
     warnings: [...(push?.warnings ?? []), ...keyWarnings, ...openWarnings(config, push ? "start" : "deploy")],
   });

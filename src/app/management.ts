@@ -10,10 +10,9 @@ import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import type { AppContext } from "./part.ts";
-import type { PushPart } from "./push-part.ts";
 import type { SetUpPart } from "./set-up/set-up-part.ts";
 import { buildBackupNow } from "./system/backup-now.ts";
-import { buildSystemState } from "./system/system-state.ts";
+import { buildSystemState, type SystemGateway } from "./system/system-state.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
 
@@ -25,21 +24,22 @@ export interface ManagementOptions {
   tasks: TaskPart;
   setUp: SetUpPart;
   push: PushDeps;
-  queue: PushPart["queue"];
+  /** Null: the push gateway is in another process. */
+  gateway: SystemGateway | null;
   /** Warnings of the start that the system page shows. */
   warnings: readonly string[];
 }
 
 /** Accounts and the management API over them. */
 export function buildManagement(context: AppContext, options: ManagementOptions) {
-  const { store, secrets, credentials, webhook, tasks, setUp, push, queue, warnings } = options;
+  const { store, secrets, credentials, webhook, tasks, setUp, push, gateway, warnings } = options;
   const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const deps: ApiDeps = {
     system: {
-      state: buildSystemState(config, store, { queue, warnings }),
+      state: buildSystemState(config, store, { gateway, warnings }),
       backUp: buildBackupNow(config, clock),
       packages: async () => (await import("./system/packages-inside.ts")).packagesInside(),
     },

@@ -25,6 +25,8 @@ export interface PushPart extends Part {
   gateway: Gateway;
   /** The bus that goes through a broker; null: there is none. */
   queue: Pick<Bus, "name" | "state"> | null;
+  /** Of this instance: push.max-connections, or what the open-file limits allow. */
+  maxConnections: number;
 }
 
 const maxPendingVerifications = 1000;
@@ -64,6 +66,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   return {
     gateway,
     queue: outbound,
+    maxConnections,
     routes: pushRoutes(gateway, routeOptions),
     websocket: pushSocketHandler(gateway, routeOptions) as never,
     async prepare() {

@@ -31,7 +31,7 @@ export function localGateway(gateway: Gateway, name: string): GatewayCalls {
     figures: async () => ({
       gateway: gateway.isCluster ? gateway.node : name,
       isCluster: gateway.isCluster,
-      connections: gateway.connections.size,
+      connections: gateway.connections.size - gateway.connections.console,
       published: gateway.published,
     }),
     grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
@@ -92,9 +92,9 @@ export function remoteGateway(
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {
       const report = (await call("GET", "connections")).data as ConnectionsReport;
-      const { node, isCluster, total, published } = report;
+      const { node, isCluster, total, console: own, published } = report;
       // Only in a cluster a gateway has the same name after a restart.
-      return { gateway: isCluster ? node : base, isCluster, connections: total, published };
+      return { gateway: isCluster ? node : base, isCluster, connections: total - own, published };
     },
     async grant(userId, channels) {
       await call("POST", "channels/grant", { userId, channels });

@@ -4,7 +4,7 @@ import type { Logger } from "../logger.ts";
 import type { GatewayMinute, GatewayPoint } from "../model/console/gateway-minute.ts";
 import type { Store } from "../model/store.ts";
 
-/** What a gateway counts at one moment. */
+/** What a gateway counts at one moment, without what belongs to the console. */
 export interface GatewayFigures extends Pick<GatewayMinute, "gateway" | "isCluster"> {
   connections: number;
   /** Messages distributed since the start of the gateway. */

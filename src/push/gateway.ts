@@ -266,9 +266,10 @@ export class Gateway {
     return this.#caughtUp.promise;
   }
 
-  /** Messages distributed here since the start. */
+  /** Messages of applications distributed here since the start: without those for the console. */
   get published(): number {
-    return Object.values(this.#counters.messages).reduce((sum, count) => sum + count, 0);
+    const { messages, consoleMessages } = this.#counters;
+    return Object.values(messages).reduce((sum, count) => sum + count, -consoleMessages);
   }
 
   start(fanout: Fanout): void {

@@ -7,7 +7,7 @@ import { buildApp } from "../../src/app.ts";
 import { systemClock } from "../../src/clock.ts";
 import { configOf, loadConfig } from "../../src/config/config-load.ts";
 import { readBackupFile } from "../../src/store/maintenance/backup-file.ts";
-import { adminPassword, signInAt } from "../support/api-server.ts";
+import { adminPassword, signInAt, startApiServer } from "../support/api-server.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -90,6 +90,22 @@ test("a broker that does not answer is named with the reason", async () => {
   } finally {
     await unreachable.stop();
     unreachable.remove();
+  }
+});
+
+test("a limit that the system lowers is shown as it is used", async () => {
+  const configured = 100_000_000;
+  const lowered = await startApiServer({ "push.max-connections": configured }, undefined, "start");
+  try {
+    const { settings, warnings } = await lowered.admin.expect<{
+      settings: { key: string; value: string; used: string | null }[];
+      warnings: string[];
+    }>(200, "GET", "/api/system");
+    const changed = settings.filter(({ used }) => used !== null);
+    expect(changed).toMatchObject([{ key: "push.max-connections", value: String(configured) }]);
+    expect(warnings.join()).toContain(`push.max-connections is lowered to ${changed[0]?.used}`);
+  } finally {
+    await lowered.stop();
   }
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { violations } from "../support/axe.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { PushClient } from "../support/push-client.ts";
 
 const { browser, server } = await setUpConsole();
 const { page, faults, go } = await openConsole(browser, server.url, wide);
@@ -21,6 +22,17 @@ test("the first start leads those who only want push to examples with this serve
     await page.getByRole("button", { name: `Copy the ${language} example` }).waitFor();
     await page.locator("pre").filter({ hasText: address }).first().waitFor();
   }
+  // The code of the first example is one that opens a connection.
+  const making = await page.locator("pre").filter({ hasText: "/api/push/codes" }).textContent();
+  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "backend",
+    scopes: ["admin"],
+  });
+  const { code } = await Bun.$`bash -c ${making?.replace("TOKEN", token)}`.json();
+  const connection = await PushClient.open(`${socketUrl}?code=${code}`);
+  expect(await server.admin.expect<object>(200, "GET", "/api/push/online")).toMatchObject({ users: ["42"] });
+  connection.close();
+  expect(await violations(page)).toEqual([]);
   await page.getByRole("tab", { name: "Publish" }).click();
   await page.waitForURL("**/push/publish");
   expect(
@@ -43,6 +55,14 @@ test("the console's own connection and channels are separate, and channels are f
   const stream = page.getByLabel("Received messages");
   await stream.getByText("connected as").waitFor();
   expect(await stream.locator("time").first().textContent()).toMatch(/\d+:\d\d:\d\d/);
+  // It stays open while another tab is shown, and does not count the console.
+  await page.getByRole("tab", { name: "Connect" }).click();
+  await page.getByRole("heading", { name: "1. Make a code" }).waitFor();
+  await page.getByRole("tab", { name: "Publish" }).click();
+  await page.getByRole("button", { name: "Publish the message" }).click();
+  await page.getByText("1 connection received it.").waitFor();
+  await stream.getByText("Hello from the console").waitFor();
+  await stream.getByText("connected as").waitFor();
 
   await other.go("/push");
   const figure = (label: string) => other.page.locator(".figure").filter({ hasText: label }).locator("b");

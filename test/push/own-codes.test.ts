@@ -85,6 +85,8 @@ describe("issued codes", () => {
     const { token } = await session.expect<{ token: string }>(201, "POST", "/api/tokens", body);
     const client = server.as(token);
     expect(String(await failureOf(connect(await codeOf(client, { for: "console" }))))).toContain("refused");
+    const projectId = await newProject("quiet");
+    await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission: "view" });
     const connection = await connect(await codeOf(client, { for: "console" }), "&temp=1", ["slipway.v1"]);
     const [welcome] = await connection.receivedType("welcome");
     expect(welcome).toMatchObject({
@@ -95,6 +97,21 @@ describe("issued codes", () => {
     });
     const online = await server.admin.expect<{ users: string[] }>(200, "GET", "/api/push/online");
     expect(online.users).not.toContain(`slipway:${id}`);
+    const figures = () =>
+      server.admin.expect<{ published: number; console: number }>(200, "GET", "/api/push/connections");
+    const before = await figures();
+    expect(before.console).toBe(1);
+    // What applications send to all is not for the console, and what is for the console is no message of theirs.
+    const toAll = { targetType: "all", target: "", data: "news" };
+    expect(await server.admin.expect<object>(200, "POST", "/api/push/publish", toAll)).toMatchObject({
+      receivers: 0,
+    });
+    connection.send(JSON.stringify({ type: "join", channel: `private-project-${projectId}` }));
+    await connection.receivedType("joined");
+    await server.admin.expect(201, "POST", `/api/projects/${projectId}/tasks`, {});
+    await eventually("the console hears of the task", () => connection.messages.length > 0);
+    expect(connection.messages).not.toContain("news");
+    expect((await figures()).published).toBe(before.published + 1);
     connection.close();
   });
 

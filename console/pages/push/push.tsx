@@ -7,14 +7,17 @@ import { t } from "../../text/text.ts";
 import { Channels } from "./channels.tsx";
 import { ConnectCode, PublishCode } from "./code-examples.tsx";
 import { Figures } from "./figures.tsx";
+import { MakeCode } from "./make-code.tsx";
 import { OnlineUsers } from "./online-users.tsx";
 import { PublishForm } from "./publish-form.tsx";
 import { TestConnection } from "./test-connection.tsx";
+import { useTestConnection } from "./use-test-connection.ts";
 import { Words } from "./words.tsx";
 
 export default function PushPage({ tab }: { tab: PushTab }) {
   const [, go] = useLocation();
   const stats = usePushStats();
+  const connection = useTestConnection();
   return (
     <>
       <PageHead title={t("push.title")} about={t("push.about")} />
@@ -40,13 +43,16 @@ export default function PushPage({ tab }: { tab: PushTab }) {
           </div>
         </Tabs.Panel>
         <Tabs.Panel value="connect">
-          <ConnectCode />
+          <div className="stack">
+            <MakeCode />
+            <ConnectCode />
+          </div>
         </Tabs.Panel>
         <Tabs.Panel value="publish">
           <div className="stack">
             <div className="columns">
               <PublishForm />
-              <TestConnection />
+              <TestConnection connection={connection} />
             </div>
             <PublishCode />
             <OnlineUsers />

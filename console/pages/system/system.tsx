@@ -125,14 +125,15 @@ function Settings({ system: { settings } }: { system: SystemState }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {settings.map(({ key, value, source }) => (
+          {settings.map(({ key, value, used, source }) => (
             <Table.Tr key={key}>
               <Table.Td>
                 <code>{key}</code>
               </Table.Td>
               <Table.Td>{sourceText(source)}</Table.Td>
               <Table.Td data-whole>
-                <code>{visible(value)}</code>
+                <code>{visible(used ?? value)}</code>
+                {used !== null && <div className="waiting">{t("system.lowered", { value })}</div>}
               </Table.Td>
             </Table.Tr>
           ))}

@@ -6,8 +6,7 @@ export const push = {
   tab_connect: "Connect",
   tab_publish: "Publish",
   tab_channels: "Channels",
-  withoutConsole:
-    "Not counted: {connections} and {channels} of this console. Messages per second are those of all.",
+  withoutConsole: "Not counted: {connections} and {channels} of this console, and its messages.",
   consoleConnections: { one: "{count} connection", other: "{count} connections" },
   consoleChannels: { one: "{count} channel", other: "{count} channels" },
   words: "What the words mean",
@@ -19,9 +18,19 @@ export const push = {
     "Opened with temp=1, for example by a page that waits for one result. The user does not count as online.",
   word_channel: "Channel",
   word_channelAbout: "A name that connections join. A message to the channel goes to all its members.",
-  connectTitle: "Connect an application",
+  codeTitle: "1. Make a code",
+  codeAbout: "A code says who connects. Your backend makes it for a signed-in user, in one of these ways.",
+  code_own: "A code of Slipway",
+  code_ownAbout:
+    "TOKEN is an API token of an admin with the scope admin. The answer has the code, which is good for one connection within 60 seconds.",
+  code_jwt: "A signed token (JWT)",
+  code_jwtAbout:
+    "Without a call for each connection. With RS256, ES256 or EdDSA, Slipway has the public key only.",
+  code_verify: "A code of your own",
+  code_verifyAbout: "An answer 401 refuses the code. docs/push.md describes the other fields of the answer.",
+  connectTitle: "2. Connect with it",
   connectAbout:
-    "Your backend makes a single-use code for the signed-in user, and the client connects with it. The TypeScript client is the package slipway-push.",
+    "The client gives the code in the address. The TypeScript client is the package slipway-push.",
   publishCode: "Publish from your backend",
   publishCodeAbout: "If API keys are configured, add the header X-API-Key.",
   example: "the {language} example",

@@ -41,6 +41,7 @@ export const system = {
   settingsAbout: "The value of every setting and where it comes from. Secrets are not shown.",
   setting: "Setting",
   value: "Value",
+  lowered: "{value} is configured; the open-file limit of the process allows no more (ulimit -n).",
   source: "Source",
   sourceDefault: "default",
   sourceUnknown: "not known",

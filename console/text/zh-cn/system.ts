@@ -42,6 +42,7 @@ export const system: Translated<typeof english> = {
   settingsAbout: "每项设置的值及其来源。不显示机密。",
   setting: "设置",
   value: "值",
+  lowered: "配置为 {value}；进程的打开文件数限制不允许更多（ulimit -n）。",
   source: "来源",
   sourceDefault: "默认",
   sourceUnknown: "未知",

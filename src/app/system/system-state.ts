@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { BusState } from "../../bus/bus.ts";
 import type { Config } from "../../config/config.ts";
-import { effectiveSettings } from "../../config/config-load.ts";
+import { type EffectiveSetting, effectiveSettings } from "../../config/config-load.ts";
 import type { SystemState } from "../../http/api/system-shape.ts";
 import { isSeen } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
@@ -10,11 +10,14 @@ import type { PushPart } from "../push-part.ts";
 
 const maxRunners = 200;
 
+/** What is shown of a push gateway in the same process. */
+export type SystemGateway = Pick<PushPart, "queue" | "maxConnections">;
+
 /** What the system page shows. */
 export function buildSystemState(
   config: Config,
   store: Store,
-  { queue, warnings }: { queue: PushPart["queue"]; warnings: readonly string[] },
+  { gateway, warnings }: { gateway: SystemGateway | null; warnings: readonly string[] },
 ): () => Promise<SystemState> {
   const total = async (state: "queued" | "running" | "waiting") =>
     (await store.tasks.list({ state }, { page: 1, pageSize: 1 })).total;
@@ -39,10 +42,16 @@ export function buildSystemState(
         total: runners.total,
         connected: runners.items.filter((runner) => isSeen(runner, now)).length,
       },
-      broker: brokerOf(queue),
-      settings: effectiveSettings(config),
+      broker: brokerOf(gateway?.queue ?? null),
+      settings: effectiveSettings(config).map((setting) => ({ ...setting, used: usedOf(setting, gateway) })),
     };
   };
+}
+
+/** The value that the process uses, where it is not the configured one. */
+function usedOf({ key, value }: EffectiveSetting, gateway: SystemGateway | null): string | null {
+  if (key !== "push.max-connections" || gateway === null) return null;
+  return String(gateway.maxConnections) === value ? null : String(gateway.maxConnections);
 }
 
 function brokerOf(queue: PushPart["queue"]): SystemState["broker"] {

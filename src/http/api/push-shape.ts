@@ -14,7 +14,9 @@ export const connectionsShape = z
       description: "Temporary connections of the console itself, included in the counts.",
     }),
     users: count,
-    published: count.openapi({ description: "Messages published since the start of the instance." }),
+    published: count.openapi({
+      description: "Messages of applications since the start of the instance, without those for the console.",
+    }),
     isCluster: z.boolean().openapi({ description: "Other instances distribute the same messages." }),
     maxConnections: count,
     verifying: count,

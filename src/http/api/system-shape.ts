@@ -31,14 +31,18 @@ export const systemShape = z
       .array(
         z.object({
           key: z.string(),
-          value: z.string().openapi({ description: "A secret is masked." }),
+          value: z.string().openapi({ description: "As it is configured. A secret is masked." }),
+          used: z.string().nullable().openapi({
+            description:
+              "What the process uses instead, because the system allows no more; null: the configured value.",
+          }),
           source: z.string().nullable().openapi({
             description:
               "`default`, the path of the file, or the name of the variable or flag; null: not known.",
           }),
         }),
       )
-      .openapi({ description: "Every setting as it is used." }),
+      .openapi({ description: "Every setting." }),
   })
   .openapi("System");
 

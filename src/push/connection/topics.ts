@@ -27,9 +27,13 @@ export function channelTopic(channel: string, isV1: boolean): string {
   return isV1 ? v1TopicOf(topic) : topic;
 }
 
-/** Every topic that a live connection is subscribed to. */
-export function topicsOf({ userId, kind, isV1, channels }: Connection): string[] {
-  const topics = [rawTopic("all", ""), rawTopic("user", userId)];
+/**
+ * Every topic that a live connection is subscribed to. Messages to all are those of applications: a view of the console does
+ * not get them, and so is not counted among their receivers.
+ */
+export function topicsOf({ userId, kind, isV1, isConsole, channels }: Connection): string[] {
+  const topics = [rawTopic("user", userId)];
+  if (!isConsole) topics.push(rawTopic("all", ""));
   if (kind === "temporary") topics.push(rawTopic("temp_user", userId));
   for (const channel of channels ?? []) topics.push(rawTopic("channel", channel));
   return isV1 ? topics.map(v1TopicOf) : topics;
@@ -39,7 +43,7 @@ export type Recipients = Pick<PushedMessage, "targetType" | "target" | "targets"
 
 /** Whether a message is for the connection; the same rule as `topicsOf`. */
 export function isRecipient(connection: Connection, { targetType, target, targets }: Recipients): boolean {
-  if (targetType === "all") return true;
+  if (targetType === "all") return !connection.isConsole;
   if (targetType === "channel") return connection.channels?.has(target) ?? false;
   const isToUser = targets ? targets.has(connection.userId) : connection.userId === target;
   if (!isToUser) return false;

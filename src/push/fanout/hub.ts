@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { isConsoleTarget } from "../../model/console-names.ts";
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient, type Recipients, rawTopic, v1TopicOf } from "../connection/topics.ts";
@@ -192,6 +193,7 @@ export class Hub {
     }
     this.keep(message, bytes);
     counters.messages[targetType]++;
+    if (isConsoleTarget(targetType, message.target)) counters.consoleMessages++;
     const catchingUp = this.#catchUp.countRecipients(message);
     if (catchingUp > 0) this.#catchUp.addToBacklog(message);
     message.receivers = raw + v1 + catchingUp;

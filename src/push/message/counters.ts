@@ -4,6 +4,8 @@ import type { TargetType } from "./message.ts";
 export function newPushCounters() {
   return {
     messages: { all: 0, user: 0, temp_user: 0, channel: 0 } satisfies Record<TargetType, number>,
+    /** Those of `messages` that are for the console. */
+    consoleMessages: 0,
     deliveries: 0,
     /** Messages that the runtime dropped for a connection; above 0, our own send limits are wrong. */
     dropped: 0,
