@@ -17,6 +17,19 @@ export function standardDigest(
   return createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest();
 }
 
+/** The headers of a request. Without a secret it is not signed. */
+export function webhookHeaders(
+  id: string,
+  timestamp: number,
+  body: string,
+  secret: string | null,
+): Record<string, string> {
+  const headers = { [standardHeaders.id]: id, [standardHeaders.timestamp]: String(timestamp) };
+  if (secret === null) return headers;
+  const signature = standardDigest(secret, id, String(timestamp), body).toString("base64");
+  return { ...headers, [standardHeaders.signature]: `v1,${signature}` };
+}
+
 /**
  * `whsec_…` contains the key in base64. Any other text is the key itself, also a `whsec_` without valid base64, which
  * would otherwise decode to an empty key that everybody knows.

@@ -1,6 +1,6 @@
 import type { Bus } from "../bus/bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
-import { steadyClock, systemClock } from "../clock.ts";
+import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
@@ -10,6 +10,7 @@ import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Logger } from "../logger.ts";
 import type { OwnCodes } from "../push/admission/verification-order.ts";
+import { EventStreams } from "../push/events/event-streams.ts";
 import { Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";
@@ -41,6 +42,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   registerLogMetrics(metrics, bus);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
+  const events = eventStreamsOf(config, steady, log);
   const gateway = new Gateway(
     {
       ...gatewayOptions(config, Math.min(maxConnections, socketLimit()), ownCodes === null),
@@ -50,6 +52,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     {
       bus,
       outbound,
+      events,
       workers: worker ? workerShare(worker.link, worker) : null,
       queuesClientMessages: config["push.queue-client-messages"],
       codes,
@@ -93,7 +96,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     },
     async close() {
       gateway.stop();
-      await gateway.presence.leave();
+      await Promise.all([gateway.presence.leave(), events?.messages.close()]);
       await Promise.all([...opened].map((one) => one.close()));
     },
   };
@@ -102,6 +105,12 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
 /** push.max-connections, or what the open-file limits of all workers allow. */
 export function instanceMaxConnections(config: Config, workers: number): number {
   return Math.min(config["push.max-connections"], workers * socketLimit());
+}
+
+function eventStreamsOf(config: Config, clock: Clock, log: Logger): EventStreams | null {
+  const uri = config["push.events-uri"];
+  if (uri === undefined) return null;
+  return new EventStreams({ uri, secret: config["push.events-secret"] ?? null, clock, log });
 }
 
 function gatewayOptions(

@@ -1,4 +1,5 @@
 import { secret, setting } from "./declare-setting.ts";
+import { eventSettings } from "./event-settings.ts";
 import { jwtSettings } from "./jwt-settings.ts";
 import { runnerSettings } from "./runner-settings.ts";
 import {
@@ -79,6 +80,7 @@ export const settings = {
   ),
   "push.verify-method": setting(oneOf("GET", "POST"), "GET", "How verify-uri is called."),
   ...jwtSettings,
+  ...eventSettings,
   "push.allowed-origins": setting(
     listOf(originPattern),
     ["*"],

@@ -5,6 +5,7 @@ import type { Logger } from "../logger.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
+import type { MessageBuffer } from "./events/message-buffer.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
@@ -38,6 +39,8 @@ export interface ClientMessageParts {
   counters: PushCounters;
   /** Receives accepted messages; null: they are not queued. */
   queue: Bus | null;
+  /** Receives accepted messages for push.events-uri; null: it is not set. */
+  events: Pick<MessageBuffer, "add"> | null;
   clock: Clock;
   steady: Clock;
   log: Logger;
@@ -181,12 +184,13 @@ export class ClientMessages {
 
   #accept(socket: Socket, data: string): void {
     const { counters, clock, node, newId, queue, remote } = this.#parts;
+    const events = socket.data.isConsole ? null : this.#parts.events;
     if (!this.#options.acceptClientMessage) {
       counters.clientMessages.ignored++;
       return;
     }
     counters.clientMessages.accepted++;
-    if (queue === null && this.listeners === 0) return;
+    if (queue === null && events === null && this.listeners === 0) return;
     const { id: connectionId, userId, kind } = socket.data;
     const message: ClientMessage = {
       v: 1,
@@ -201,6 +205,7 @@ export class ClientMessages {
     for (const listener of this.#listeners) listener.received(message);
     if (remote && remote.count > 0) remote.send(message);
     if (queue) void this.#enqueue(socket, queue, message);
+    if (events && !events.add(message)) this.#noteFailed(socket);
   }
 
   /** Messages of a connection are sent without waiting for each other: the bus keeps the order of one key. */
@@ -210,16 +215,17 @@ export class ClientMessages {
     try {
       await queue.publish("client", data.id, message);
     } catch {
-      this.#parts.counters.clientMessages.failed++;
       this.#warnLost();
-      if (data.isV1)
-        this.#reply(
-          socket,
-          errorFrame("queue_unavailable", "The message was not stored; send it again later."),
-        );
+      this.#noteFailed(socket);
     } finally {
       if (--data.unconfirmed < maxUnconfirmed / 2 && socket.isPaused) socket.resume();
     }
+  }
+
+  #noteFailed(socket: Socket): void {
+    this.#parts.counters.clientMessages.failed++;
+    if (!socket.data.isV1) return;
+    this.#reply(socket, errorFrame("queue_unavailable", "The message was not stored; send it again later."));
   }
 
   #reply(socket: Socket, frame: string): void {

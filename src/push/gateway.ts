@@ -25,7 +25,7 @@ import { idGenerator } from "./message/ids.ts";
 import { memberFrame } from "./message/message.ts";
 import { ChannelMembers } from "./presence/channel-members.ts";
 import { Presence, presenceWindowMs } from "./presence/presence.ts";
-import { presenceEventsOver } from "./presence/presence-events.ts";
+import { eventSinks } from "./presence/presence-events.ts";
 import { BroadcastReader } from "./publish/broadcast-reader.ts";
 import { Idempotency } from "./publish/idempotency.ts";
 import { Publisher } from "./publish/publisher.ts";
@@ -62,8 +62,8 @@ export class Gateway {
   #tickedAtMs = 0;
 
   constructor(options: GatewayOptions, parts: GatewayParts) {
-    const { bus, outbound, workers, clock, steady, random, log } = parts;
-    const { node, bootTag } = options;
+    const { bus, outbound, events, workers, clock, steady, random, log } = parts;
+    const { node, bootTag, reservesConsoleNames } = options;
     const newId = idGenerator(bootTag);
     const connections = new Connections(workers?.names);
     this.connections = connections;
@@ -132,7 +132,7 @@ export class Gateway {
       connections,
       counters,
     });
-    const warnEventsLost = oncePerSecond(steady, (count) =>
+    const onQueueFailed = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
     this.presence = new Presence({
@@ -143,15 +143,20 @@ export class Gateway {
       node,
       newId,
       steady,
-      writeEvents: outbound && presenceEventsOver(outbound, node),
+      sinks: eventSinks({ outbound, sender: events?.presence ?? null, node, onQueueFailed }),
+      reservesConsoleNames,
       onNotices(notices) {
         for (const { type, channel, userId } of notices)
           hub.notifyChannel(channel, memberFrame(type, channel, userId));
       },
-      onEventsLost: warnEventsLost,
+      onLeftOut(to, count) {
+        log.warn({ to, count }, "too many presence events wait; some were left out");
+        if (to === "uri") events?.notePresenceDropped(count);
+      },
     });
-    const members = new ChannelMembers(this.presence);
-    const channels = new Channels(connections, options.reservesConsoleNames, (socket, channel, isMember) =>
+    events?.registerMetrics(parts.metrics, () => this.presence.waitingEvents("uri"));
+    const members = new ChannelMembers(this.presence, events !== null);
+    const channels = new Channels(connections, reservesConsoleNames, (socket, channel, isMember) =>
       members.changed(socket, channel, isMember),
     );
     const refreshes = new Refreshes({
@@ -168,6 +173,7 @@ export class Gateway {
       sendBuffers,
       counters,
       queue: parts.queuesClientMessages ? outbound : null,
+      events: events?.messages ?? null,
       remote: workers?.clientMessages ?? null,
       clock,
       steady,
@@ -251,7 +257,7 @@ export class Gateway {
       connections,
       idempotency: this.#idempotency,
       counters,
-      rules: { maxMessageBytes, reservesConsoleNames: options.reservesConsoleNames, clock },
+      rules: { maxMessageBytes, reservesConsoleNames, clock },
       steady,
       onUnreadable,
       onCaughtUp,

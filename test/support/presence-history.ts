@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { PresenceFold } from "../../src/push/presence/presence-fold.ts";
+import { PresenceFold, type PresenceFoldOptions } from "../../src/push/presence/presence-fold.ts";
 import {
   type PresenceChange,
   type PresenceRecord,
@@ -9,7 +9,11 @@ import {
 import { snapshotParts } from "../../src/push/presence/presence-snapshot.ts";
 
 export const graceMs = 5_000;
-export const foldOptions = { graceMs, reportsUsers: true };
+export const foldOptions: PresenceFoldOptions = {
+  graceMs,
+  destinations: ["queue"],
+  reservesConsoleNames: true,
+};
 export const user = (userId: string) => presentName("", userId);
 
 /** The log that all instances read, and a fold that reads everything. */
@@ -24,7 +28,7 @@ export class PresenceLog {
     const record: PresenceRecord = { process, instance: process, at: this.now, ...change };
     this.records.push({ offset, id: `r${offset}`, record });
     this.fold.apply(offset, `r${offset}`, record);
-    this.reports.push(...this.fold.unwritten.filter((report) => report.offset === offset));
+    this.reports.push(...this.fold.unwritten("queue").filter((report) => report.offset === offset));
     return offset;
   }
 }
@@ -193,12 +197,12 @@ export class History {
 
   /** Any process may believe to be the reporter; what it writes may be written again by the next. */
   #report(slot: Actual): void {
-    const { unwritten } = this.log.fold;
+    const unwritten = this.log.fold.unwritten("queue");
     const part = unwritten.slice(0, 2).filter((report) => report.offset === unwritten[0]?.offset);
     this.written.push(...part);
     const last = part.at(-1);
     const isWhole = unwritten.filter(({ offset }) => offset === last?.offset).length === part.length;
-    if (last && isWhole) this.#append(slot, { kind: "reported", upTo: last.offset });
+    if (last && isWhole) this.#append(slot, { kind: "reported", to: "queue", upTo: last.offset });
   }
 
   #snapshot(slot: Actual): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { webhookHeaders } from "../../src/task/notify/outgoing-request.ts";
+import { webhookHeaders } from "../../src/standard-webhooks.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";

@@ -6,13 +6,13 @@ import type { Project } from "../../src/model/project.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
+import { webhookHeaders } from "../../src/standard-webhooks.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
 import { ForbiddenAddress, sendGuarded } from "../../src/task/notify/guarded-request.ts";
 import {
   buildOutgoingRequests,
   type OutgoingRequestParts,
   type Sendable,
-  webhookHeaders,
 } from "../../src/task/notify/outgoing-request.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";

@@ -60,9 +60,9 @@ describe("presence as a function of the log", () => {
     const { fold } = log;
     const again = { process: "a", instance: "a", at: log.now };
     fold.apply(0, "n0", { ...again, kind: "changes", joined: [user("bob")], left: [] });
-    expect(fold.unwritten.map(({ userId }) => userId)).toEqual(["ann", "bob"]);
-    fold.apply(1, "n1", { ...again, kind: "reported", upTo: 0 });
-    expect(fold.unwritten).toEqual([]);
+    expect(fold.unwritten("queue").map(({ userId }) => userId)).toEqual(["ann", "bob"]);
+    fold.apply(1, "n1", { ...again, kind: "reported", to: "queue", upTo: 0 });
+    expect(fold.unwritten("queue")).toEqual([]);
   });
 
   test("a name that came and left between two records is reported", () => {
@@ -119,6 +119,37 @@ describe("presence as a function of the log", () => {
     expect(log.reports).toEqual([]);
   });
 
+  test("push.events-uri also gets users in channels and channels as a whole; each destination has its own end", () => {
+    const fold = new PresenceFold({ ...foldOptions, destinations: ["queue", "uri"] });
+    const head = { process: "a", instance: "a", at: 0 };
+    const names = [user("ann"), presentName("presence-room", "ann"), presentName("presence-room", "")];
+    fold.apply(0, "r0", { ...head, kind: "started" });
+    fold.apply(1, "r1", { ...head, kind: "changes", joined: [...names, user("slipway:1")], left: [] });
+    const subjects = (to: "queue" | "uri") =>
+      fold.unwritten(to).map(({ channel, userId }) => presentName(channel, userId));
+    expect([subjects("queue"), subjects("uri")]).toEqual([[user("ann")], names]);
+    expect(fold.users("presence-room")).toEqual(["ann"]);
+    expect(fold.takeNotices()).toEqual([{ type: "joined", channel: "presence-room", userId: "ann" }]);
+    fold.apply(2, "r2", { ...head, kind: "reported", to: "queue", upTo: 1 });
+    expect([subjects("queue"), subjects("uri")]).toEqual([[], names]);
+    const late = new PresenceFold({ ...foldOptions, destinations: ["uri"] });
+    const { offset, state } = fold.snapshot();
+    late.restore(offset, state);
+    expect(late.unwritten("uri")).toEqual(fold.unwritten("uri"));
+  });
+
+  test("more events than can wait: the oldest are left out and counted", () => {
+    const fold = new PresenceFold(foldOptions);
+    const head = { process: "a", instance: "a", at: 0 };
+    fold.apply(0, "r0", { ...head, kind: "started" });
+    const joined = Array.from({ length: 100_001 }, (_, index) => user(`u${index}`));
+    fold.apply(1, "r1", { ...head, kind: "changes", joined, left: [] });
+    const kept = fold.unwritten("queue");
+    expect([kept.length, kept.at(-1)?.userId]).toEqual([90_000, "u100000"]);
+    expect([...fold.takeLeftOut()]).toEqual([["queue", 10_001]]);
+    expect([...fold.takeLeftOut()]).toEqual([]);
+  });
+
   test("while events cannot be written, those of short stays are left out; the rest alternates and its end is true", () => {
     const fold = new PresenceFold(foldOptions);
     const head = { process: "a", instance: "a" };
@@ -128,12 +159,12 @@ describe("presence as a function of the log", () => {
       const left = turn % 2 === 1 ? [] : [user("ann")];
       fold.apply(turn, `r${turn}`, { ...head, at: turn * graceMs, kind: "changes", joined, left });
     }
-    expect(fold.unwritten.length).toBeLessThanOrEqual(100_000);
-    const types = fold.unwritten.map(({ type }) => type);
+    expect(fold.unwritten("queue").length).toBeLessThanOrEqual(100_000);
+    const types = fold.unwritten("queue").map(({ type }) => type);
     expect(types.every((type, index) => type !== types[index - 1])).toBe(true);
     expect(types.at(-1)).toBe("online");
     // The first one may have been written already.
-    expect(fold.unwritten[0]?.cause).toBe("r1");
+    expect(fold.unwritten("queue")[0]?.cause).toBe("r1");
   });
 });
 
@@ -163,7 +194,7 @@ test("generated histories: events alternate, the last one is true, repeats have 
         expect(late.snapshot()).toEqual(log.fold.snapshot());
       const early = new PresenceFold(foldOptions);
       applyAll(log.records, early);
-      expect(early.unwritten).toEqual(log.fold.unwritten);
+      expect(early.unwritten("queue")).toEqual(log.fold.unwritten("queue"));
     }),
     { numRuns: pick(5_000, 100_000) },
   );
@@ -175,7 +206,7 @@ test("two hours with 10,000 users: the state does not grow with time", () => {
   log.append("a", { kind: "started" });
   log.append("b", { kind: "started" });
   const listed = log.append("a", { kind: "list", part: 0, parts: 1, names: users });
-  log.append("a", { kind: "reported", upTo: listed });
+  log.append("a", { kind: "reported", to: "queue", upTo: listed });
   const sizeOf = () => JSON.stringify(log.fold.snapshot()).length;
   const first = sizeOf();
   for (let minute = 0; minute < 120; minute++) {
@@ -185,10 +216,10 @@ test("two hours with 10,000 users: the state does not grow with time", () => {
     log.append("b", { kind: "changes", joined: [], left: moving });
     log.append("a", { kind: "changes", joined: moving, left: [] });
     log.now += 60_000;
-    log.append("a", { kind: "reported", upTo: log.records.length });
+    log.append("a", { kind: "reported", to: "queue", upTo: log.records.length });
   }
   expect(log.fold.userCount()).toBe(10_000);
-  expect(log.fold.unwritten).toEqual([]);
+  expect(log.fold.unwritten("queue")).toEqual([]);
   expect(sizeOf()).toBeLessThan(first + 1_000);
   expect(first).toBeLessThan(200_000);
 });

@@ -1,42 +1,58 @@
+import type { Clock } from "../../clock.ts";
+import { RetryDelay } from "../events/retry-delay.ts";
 import type { PresenceFold } from "./presence-fold.ts";
-import type { PresenceReport } from "./presence-record.ts";
+import type { EventDestination, PresenceReport } from "./presence-record.ts";
+
+/** Takes events for other services. */
+export interface EventSink {
+  to: EventDestination;
+  /** Rejects if one may not have arrived. */
+  write(reports: readonly PresenceReport[]): Promise<void>;
+  onFailed(): void;
+}
+
+export interface EventWriterParts {
+  fold: PresenceFold;
+  sink: EventSink;
+  /** Whether this process is the one that writes events. */
+  isReporter: () => boolean;
+  /** All events up to the record with this offset have arrived. */
+  onWritten: (upTo: number) => void;
+  steady: Clock;
+}
 
 const perWrite = 500;
 
-/** Writes the events of the fold for other services, in order. A write that may have failed is repeated. */
+/** Writes the events of the fold to one destination, in order. A write that may have failed is repeated. */
 export class EventWriter {
-  readonly #fold: PresenceFold;
-  readonly #write: (reports: readonly PresenceReport[]) => Promise<void>;
-  readonly #onFailed: () => void;
-  #writing: Promise<boolean> | null = null;
+  readonly #parts: EventWriterParts;
+  readonly #delay = new RetryDelay();
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  #writing: Promise<unknown> | null = null;
+  /** The events of the last write, if it failed. */
+  #failed: PresenceReport[] = [];
+  /** Also events of a record of which others are still to be written. */
   readonly #written = new WeakSet<PresenceReport>();
   #writtenUpTo = -1;
 
-  constructor(
-    fold: PresenceFold,
-    write: (reports: readonly PresenceReport[]) => Promise<void>,
-    onFailed: () => void,
-  ) {
-    this.#fold = fold;
-    this.#write = write;
-    this.#onFailed = onFailed;
+  constructor(parts: EventWriterParts) {
+    this.#parts = parts;
   }
 
-  /** Offset of the record whose events were written last. */
+  get to(): EventDestination {
+    return this.#parts.sink.to;
+  }
+
+  /** Offset of the last record of which all events were written. */
   get writtenUpTo(): number {
     return this.#writtenUpTo;
   }
 
-  /** Writes the next events, unless it is writing already. */
-  write(onWritten: (upTo: number) => void): void {
-    if (this.#writing || this.#next().length === 0) return;
-    this.#writing = this.#writeNext().finally(() => {
+  /** Writes events until none is left or a write fails, unless it is writing already. */
+  write(): void {
+    if (this.#writing || this.#parts.steady.now() < this.#retryAtMs) return;
+    this.#writing = this.#writeUntilFailure().finally(() => {
       this.#writing = null;
-    });
-    void this.#writing.then((isWritten) => {
-      if (!isWritten) return;
-      onWritten(this.#writtenUpTo);
-      this.write(onWritten);
     });
   }
 
@@ -47,23 +63,40 @@ export class EventWriter {
       if (!(await this.#writeNext())) throw new Error("the events could not be written");
   }
 
-  async #writeNext(): Promise<boolean> {
-    const reports = this.#next();
-    try {
-      await this.#write(reports);
-      for (const report of reports) this.#written.add(report);
-      this.#writtenUpTo = reports.at(-1)?.offset ?? this.#writtenUpTo;
-      return true;
-    } catch {
-      this.#onFailed();
-      return false;
+  async #writeUntilFailure(): Promise<void> {
+    const { isReporter, onWritten } = this.#parts;
+    while (isReporter() && this.#next().length > 0) {
+      const before = this.#writtenUpTo;
+      if (!(await this.#writeNext())) return;
+      if (this.#writtenUpTo !== before) onWritten(this.#writtenUpTo);
     }
   }
 
-  /** All events of a record are written together, because an offset says how far the writer has come. */
+  async #writeNext(): Promise<boolean> {
+    const { sink, steady } = this.#parts;
+    const reports = this.#next();
+    try {
+      await sink.write(reports);
+    } catch {
+      sink.onFailed();
+      this.#failed = reports;
+      this.#retryAtMs = steady.now() + this.#delay.failed();
+      return false;
+    }
+    this.#delay.succeeded();
+    this.#failed = [];
+    for (const report of reports) this.#written.add(report);
+    const last = reports.at(-1)?.offset ?? this.#writtenUpTo;
+    // A record may have more events than one write takes.
+    this.#writtenUpTo = this.#next()[0]?.offset === last ? last - 1 : last;
+    return true;
+  }
+
+  /** A write that failed is repeated as it was, so that the receiver recognises it. */
   #next(): PresenceReport[] {
-    const reports = this.#fold.unwritten.filter((report) => !this.#written.has(report));
-    const last = reports[Math.min(perWrite, reports.length) - 1];
-    return last ? reports.filter(({ offset }) => offset <= last.offset) : [];
+    const { fold } = this.#parts;
+    const reports = fold.unwritten(this.to).filter((report) => !this.#written.has(report));
+    const isRepeat = this.#failed.length > 0 && this.#failed.every((report, at) => report === reports[at]);
+    return isRepeat ? this.#failed : reports.slice(0, perWrite);
   }
 }

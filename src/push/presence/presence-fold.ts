@@ -1,4 +1,6 @@
+import { isConsoleUser } from "../../model/console-names.ts";
 import {
+  type EventDestination,
   type PresenceRecord,
   type PresenceReport,
   type PresentName,
@@ -6,6 +8,7 @@ import {
   type SnapshotPart,
   type SnapshotProcess,
 } from "./presence-record.ts";
+import { UnwrittenEvents } from "./unwritten-events.ts";
 
 /** A process that takes part. */
 interface Process {
@@ -35,12 +38,11 @@ export interface ChannelNotice {
 export interface PresenceFoldOptions {
   /** A user who returns within this time was not away. */
   graceMs: number;
-  /** Whether there are other services that read events. */
-  reportsUsers: boolean;
+  /** Where events go. */
+  destinations: readonly EventDestination[];
+  /** Whether users of the console are not reported. */
+  reservesConsoleNames: boolean;
 }
-
-/** Above this, while events cannot be written, those of short stays are left out. */
-const maxUnwritten = 100_000;
 
 /**
  * Who is present, as a pure function of the records of the log: every instance that reads the same records has the same
@@ -54,15 +56,14 @@ export class PresenceFold {
   /** In the order of time. */
   #leaving = new Map<PresentName, Leaving>();
   #members = new Map<string, Set<string>>();
-  /** Events that are not known to be written. */
-  #unwritten: PresenceReport[] = [];
+  readonly #events: UnwrittenEvents;
   #notices: ChannelNotice[] = [];
   #time = 0;
-  #reportedUpTo = -1;
   #offset = -1;
 
   constructor(options: PresenceFoldOptions) {
     this.#options = options;
+    this.#events = new UnwrittenEvents(options.destinations);
   }
 
   /** The time of the newest record. */
@@ -70,8 +71,14 @@ export class PresenceFold {
     return this.#time;
   }
 
-  get unwritten(): readonly PresenceReport[] {
-    return this.#unwritten;
+  /** Events that are not known to be written. */
+  unwritten(to: EventDestination): PresenceReport[] {
+    return this.#events.of(to);
+  }
+
+  /** How many events were left out since the last call, because too many waited. */
+  takeLeftOut(): Map<EventDestination, number> {
+    return this.#events.takeLeftOut();
   }
 
   /** Offsets of the last records of all processes that take part. */
@@ -141,8 +148,7 @@ export class PresenceFold {
         this.#evict(record, id);
         break;
       case "reported":
-        this.#reportedUpTo = Math.max(this.#reportedUpTo, record.upTo);
-        this.#unwritten = this.#unwritten.filter((report) => report.offset > this.#reportedUpTo);
+        this.#events.reported(record.to, record.upTo);
         break;
     }
     // Nobody is left to wait for the end of a grace.
@@ -162,17 +168,17 @@ export class PresenceFold {
       since,
       cause,
     ]);
-    const { time, unwritten } = this;
-    const state = { processes, leaving, unwritten: [...unwritten], time, reportedUpTo: this.#reportedUpTo };
-    return { offset: this.#offset, state };
+    return {
+      offset: this.#offset,
+      state: { processes, leaving, ...this.#events.snapshot(), time: this.time },
+    };
   }
 
   /** Replaces the state by that of a snapshot. */
   restore(offset: number, { processes, leaving, unwritten, time, reportedUpTo }: SnapshotPart): void {
     this.#offset = offset;
     this.#time = time;
-    this.#reportedUpTo = reportedUpTo;
-    this.#unwritten = [...unwritten];
+    this.#events.restore(unwritten, reportedUpTo);
     this.#counts = new Map();
     this.#members = new Map();
     this.#leaving = new Map();
@@ -192,8 +198,7 @@ export class PresenceFold {
 
   /** The log was created again, and its offsets began anew: what is known comes before them. */
   #beginAgain(offset: number): void {
-    this.#reportedUpTo = -1;
-    this.#unwritten = this.#unwritten.map((report) => ({ ...report, offset: offset - 1 }));
+    this.#events.beginAgain(offset - 1);
     for (const process of this.#processes.values()) {
       process.since = offset - 1;
       process.seen = offset - 1;
@@ -283,6 +288,7 @@ export class PresenceFold {
 
   #addMember(name: PresentName): void {
     const { channel, userId } = readPresentName(name);
+    if (userId === "") return;
     const members = this.#members.get(channel);
     if (members) members.add(userId);
     else this.#members.set(channel, new Set([userId]));
@@ -295,30 +301,12 @@ export class PresenceFold {
     if (members?.size === 0) this.#members.delete(channel);
   }
 
-  /** Users of the gateway are events for other services; of channels, notices to their members. */
+  /** Every change is an event for other services; of users in channels, also a notice to the members. */
   #report(type: PresenceReport["type"], name: PresentName, cause: string): void {
     const { channel, userId } = readPresentName(name);
-    if (channel !== "") this.#notices.push({ type: type === "online" ? "joined" : "left", channel, userId });
-    else if (this.#options.reportsUsers) {
-      this.#unwritten.push({ type, userId, cause, offset: this.#offset, at: this.#time });
-      if (this.#unwritten.length > maxUnwritten) this.#unwritten = withoutShortStays(this.#unwritten);
-    }
+    if (channel !== "" && userId !== "")
+      this.#notices.push({ type: type === "online" ? "joined" : "left", channel, userId });
+    if (this.#options.reservesConsoleNames && isConsoleUser(userId)) return;
+    this.#events.add({ type, channel, userId, cause, offset: this.#offset, at: this.#time });
   }
-}
-
-/**
- * Keeps the first event of each user, which may have been written already, and the last one if it is of the other type:
- * the remaining events of a user still alternate, and the last one is true.
- */
-function withoutShortStays(reports: PresenceReport[]): PresenceReport[] {
-  const first = new Map<string, PresenceReport>();
-  const last = new Map<string, PresenceReport>();
-  for (const report of reports) {
-    if (!first.has(report.userId)) first.set(report.userId, report);
-    last.set(report.userId, report);
-  }
-  return reports.filter((report) => {
-    const earlier = first.get(report.userId);
-    return report === earlier || (report === last.get(report.userId) && report.type !== earlier?.type);
-  });
 }

@@ -1,8 +1,8 @@
 import { isTextList } from "../message/message.ts";
 
 /**
- * A user who is present on the gateway or in a channel: `<channel>\n<userId>`, with an empty channel for the gateway. A
- * channel name has no line break.
+ * A user who is present on the gateway or in a channel: `<channel>\n<userId>`, with an empty channel for the gateway. An
+ * empty user stands for the channel as a whole, which has a member. A channel name has no line break.
  */
 export type PresentName = string;
 
@@ -37,8 +37,8 @@ export type PresenceChange =
   | { kind: "list"; part: number; parts: number; names: PresentName[] }
   /** No record of `evicted` arrived for a while. `seen` is the offset of its last one. */
   | { kind: "evict"; evicted: string; seen: number }
-  /** The events up to this record were written for other services. */
-  | { kind: "reported"; upTo: number }
+  /** The events up to this record have reached this destination. */
+  | { kind: "reported"; to: EventDestination; upTo: number }
   /** The whole state at an offset, in parts, for those who read the log from a later offset. */
   | { kind: "snapshot"; offset: number; part: number; parts: number; state: SnapshotPart };
 
@@ -50,7 +50,7 @@ export interface SnapshotPart {
   unwritten: PresenceReport[];
   /** The time of the snapshot. */
   time: number;
-  reportedUpTo: number;
+  reportedUpTo: ReportedUpTo;
 }
 
 export interface SnapshotProcess {
@@ -61,9 +61,19 @@ export interface SnapshotProcess {
   names: PresentName[];
 }
 
-/** An event for other services. */
+/** Where events go: the topic `<prefix>.events`, and push.events-uri. */
+export type EventDestination = "queue" | "uri";
+
+/** For each destination the offset of the record whose events it has received; absent: of none. */
+export type ReportedUpTo = Partial<Record<EventDestination, number>>;
+
+/** An event for one destination. */
 export interface PresenceReport {
+  to: EventDestination;
   type: "online" | "offline";
+  /** Empty: the gateway. */
+  channel: string;
+  /** Empty: the channel as a whole. */
   userId: string;
   /** Id of the record that changed the state; all instances derive the same event id from it. */
   cause: string;

@@ -70,7 +70,7 @@ function newestSnapshot(records: readonly PlacedRecord[]): { offset: number; sta
 }
 
 function joined(parts: SnapshotPart[]): SnapshotPart {
-  const { time = 0, reportedUpTo = -1 } = parts[0] ?? {};
+  const { time = 0, reportedUpTo = {} } = parts[0] ?? {};
   return {
     processes: parts.flatMap(({ processes }) => processes),
     leaving: parts.flatMap(({ leaving }) => leaving),

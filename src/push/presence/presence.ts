@@ -1,12 +1,12 @@
 import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import type { ControlMessage } from "../message/message.ts";
-import { EventWriter } from "./event-writer.ts";
+import { type EventSink, EventWriter } from "./event-writer.ts";
 import { type ChannelNotice, PresenceFold } from "./presence-fold.ts";
 import {
+  type EventDestination,
   type PresenceChange,
   type PresenceRecord,
-  type PresenceReport,
   type PresentName,
   readPresenceRecord,
 } from "./presence-record.ts";
@@ -31,10 +31,13 @@ export interface PresenceParts {
   newId: () => string;
   /** For deadlines, and the time of records. */
   steady: Clock;
-  /** Writes events for other services; null: there are none. */
-  writeEvents: ((reports: readonly PresenceReport[]) => Promise<void>) | null;
+  /** Take the events for other services. */
+  sinks: readonly EventSink[];
+  /** Whether users of the console are not reported. */
+  reservesConsoleNames: boolean;
   onNotices: (notices: ChannelNotice[]) => void;
-  onEventsLost: () => void;
+  /** Called on the process that writes events: too many wait, and some were left out. */
+  onLeftOut: (to: EventDestination, count: number) => void;
 }
 
 /** How much of the log a starting process reads. A snapshot is written more often than that. */
@@ -62,7 +65,7 @@ const maxNotifiedMembers = 1_000;
 export class Presence {
   readonly #parts: PresenceParts;
   readonly #fold: PresenceFold;
-  readonly #events: EventWriter | null;
+  readonly #writers: EventWriter[];
   /** Those connected to this process. */
   readonly #here = new Set<PresentName>();
   #joined = new Set<PresentName>();
@@ -88,9 +91,20 @@ export class Presence {
 
   constructor(parts: PresenceParts) {
     this.#parts = parts;
-    const { steady, writeEvents, onEventsLost } = parts;
-    this.#fold = new PresenceFold({ graceMs: presenceGraceMs, reportsUsers: writeEvents !== null });
-    this.#events = writeEvents && new EventWriter(this.#fold, writeEvents, onEventsLost);
+    const { steady, sinks, reservesConsoleNames } = parts;
+    const destinations = sinks.map(({ to }) => to);
+    const fold = new PresenceFold({ graceMs: presenceGraceMs, destinations, reservesConsoleNames });
+    this.#fold = fold;
+    this.#writers = sinks.map(
+      (sink) =>
+        new EventWriter({
+          fold,
+          sink,
+          isReporter: () => this.#isReporter,
+          onWritten: (upTo) => this.#append({ kind: "reported", to: sink.to, upTo }),
+          steady,
+        }),
+    );
     this.#tickedAtMs = steady.now();
     this.#healthySinceMs = steady.now();
     this.#snapshotAtMs = steady.now();
@@ -103,6 +117,11 @@ export class Presence {
   /** The processes that take part, with the names of their instances. */
   get processes(): ReadonlyMap<string, string> {
     return this.#fold.processes;
+  }
+
+  /** Events that this process has to write and that are not known to have arrived. */
+  waitingEvents(to: EventDestination): number {
+    return this.#isReporter ? this.#fold.unwritten(to).length : 0;
   }
 
   userCount(channel = ""): number {
@@ -166,8 +185,8 @@ export class Presence {
     this.#trustOwnState(nowMs);
     if (this.#unapplied) return;
     this.#evictSilent(nowMs);
-    if (this.#fold.reporter !== this.#parts.process) return;
-    this.#events?.write((upTo) => this.#append({ kind: "reported", upTo }));
+    if (!this.#isReporter) return;
+    for (const writer of this.#writers) writer.write();
     this.#appendSnapshot(nowMs);
   }
 
@@ -179,14 +198,22 @@ export class Presence {
     const finish = async () => {
       this.#append({ kind: "ended" });
       await this.#ended.promise;
-      if (this.#fold.reporter !== null || !this.#events) return;
-      await this.#events.writeAll();
-      await this.#appendRecord({ kind: "reported", upTo: this.#events.writtenUpTo });
+      if (this.#fold.reporter === null)
+        await Promise.allSettled(this.#writers.map((each) => this.#finish(each)));
     };
     const tooLong = Promise.withResolvers<void>();
     const timer = setTimeout(tooLong.resolve, endWithinMs);
-    await Promise.race([finish().catch(() => this.#parts.onEventsLost()), tooLong.promise]);
+    await Promise.race([finish(), tooLong.promise]);
     clearTimeout(timer);
+  }
+
+  get #isReporter(): boolean {
+    return this.#fold.reporter === this.#parts.process;
+  }
+
+  async #finish(writer: EventWriter): Promise<void> {
+    await writer.writeAll();
+    await this.#appendRecord({ kind: "reported", to: writer.to, upTo: writer.writtenUpTo });
   }
 
   #apply({ offset, id, record }: PlacedRecord): void {
@@ -197,6 +224,8 @@ export class Presence {
       .takeNotices()
       .filter(({ channel }) => this.#fold.userCount(channel) <= maxNotifiedMembers);
     if (notices.length > 0) this.#parts.onNotices(notices);
+    for (const [to, count] of this.#fold.takeLeftOut())
+      if (this.#isReporter) this.#parts.onLeftOut(to, count);
     // Evicted by mistake, for example while this process was suspended.
     if (this.#hasStarted && !this.#isEnding && !this.#fold.has(this.#parts.process))
       this.#mustAppendList = true;
@@ -264,7 +293,7 @@ export class Presence {
 
   #evictSilent(nowMs: number): void {
     const { process: own } = this.#parts;
-    const isReporter = this.#fold.reporter === own;
+    const isReporter = this.#isReporter;
     for (const [process, seen] of this.#fold.seen) {
       const heardAtMs = Math.max(this.#heardAtMs.get(process) ?? nowMs, this.#healthySinceMs);
       const silent = nowMs - heardAtMs;

@@ -7,7 +7,7 @@ import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
-import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
+import { webhookHeaders } from "../../standard-webhooks.ts";
 import { isChatFormat } from "./chat-formats.ts";
 import { chatRequest } from "./chat-request.ts";
 import { isSkippedStatus, isStatusAddressOf, statusUrlOf } from "./commit-status.ts";
@@ -150,17 +150,4 @@ function partsOf(url: string): string[] {
   const { pathname, searchParams, username, password } = new URL(url);
   const parts = [...pathname.split("/"), ...searchParams.values(), username, password];
   return [url, ...parts.filter((part) => part.length >= minHiddenLength)];
-}
-
-/** Headers of Standard Webhooks; without a key of the project there is no signature. */
-export function webhookHeaders(
-  id: string,
-  timestamp: number,
-  body: string,
-  signingKey: string | null,
-): Record<string, string> {
-  const headers = { [standardHeaders.id]: id, [standardHeaders.timestamp]: String(timestamp) };
-  if (signingKey === null) return headers;
-  const signature = standardDigest(signingKey, id, String(timestamp), body).toString("base64");
-  return { ...headers, [standardHeaders.signature]: `v1,${signature}` };
 }
