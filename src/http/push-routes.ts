@@ -1,8 +1,10 @@
 import type { WebSocketHandler } from "bun";
 import type { Connection } from "../push/connection/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
+import { eventStreamHandler } from "./connect/event-stream.ts";
+import type { HandshakeOptions } from "./connect/handshake.ts";
+import { websocketHandler } from "./connect/websocket.ts";
 import { type FeignOptions, feignRoutes } from "./feign/feign-routes.ts";
-import { type HandshakeOptions, handshakeHandler } from "./handshake.ts";
 import type { Routes } from "./server.ts";
 
 export interface PushRouteOptions {
@@ -12,7 +14,12 @@ export interface PushRouteOptions {
 }
 
 export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes {
-  return { "/ws": handshakeHandler(gateway, options.handshake), ...feignRoutes(gateway, options.feign) };
+  const { handshake, clientMaxMessageBytes } = options;
+  return {
+    "/ws": websocketHandler(gateway, handshake),
+    "/sse": eventStreamHandler(gateway, { ...handshake, clientMaxMessageBytes }),
+    ...feignRoutes(gateway, options.feign),
+  };
 }
 
 /** Idle timeout and pings of the runtime are off, because `Heartbeat` does both. */

@@ -36,10 +36,16 @@ export class ClusterQuestions {
     this.#processes = processes;
   }
 
-  /** Appends the question by `append` and waits for the answers. Rejects if it cannot be appended. */
-  async ask(id: string, append: () => Promise<unknown>): Promise<ClusterAnswers> {
+  /** Whether a process takes part. */
+  knows(process: string): boolean {
+    return this.#processes().has(process);
+  }
+
+  /** Appends the question by `append` and waits for the answers. Rejects if it cannot be appended. `only`: of one process. */
+  async ask(id: string, append: () => Promise<unknown>, only?: string): Promise<ClusterAnswers> {
     if (this.#open.size >= maxOpen) this.#closeOldest();
-    const asked = this.#processes();
+    const processes = this.#processes();
+    const asked = only === undefined ? processes : new Map([[only, processes.get(only) ?? only]]);
     const answers = new Map<string, ClusterAnswer>();
     const { promise: answered, resolve: done } = Promise.withResolvers<void>();
     this.#open.set(id, { asked, answers, done });

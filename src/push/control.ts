@@ -23,6 +23,9 @@ export type ConnectionSelector = { userId: string } | { connectionId: string; ex
 /** More connections of one process are not listed in an answer. */
 export const maxListedConnections = 1_000;
 
+/** What became of a frame for an event stream: `unknown`: there is no such stream; `busy`: too many wait for the queue. */
+export type FrameResult = "accepted" | "unknown" | "busy";
+
 export interface ControlParts {
   /** The other workers of this instance; null: this process is the whole instance. */
   workers: { countConnections(selector: ConnectionSelector): Promise<number> } | null;
@@ -40,6 +43,8 @@ export interface ControlParts {
   questions: ClusterQuestions;
   /** The connections of this process; with a user id, those of that user one by one. */
   reportConnections: (userId: string | null) => unknown;
+  /** Receives a frame of a client for an event stream of this process. */
+  receiveFrame: (stream: string, text: string) => FrameResult;
   newId: () => string;
   /** Handles the presence records of all instances. */
   presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
@@ -85,6 +90,13 @@ export class Control implements LogReader {
   /** The connections of every process. */
   askConnections(userId: string | null): Promise<ClusterAnswers> {
     return this.#ask({ type: "askConnections", userId });
+  }
+
+  /** Passes a frame for an event stream on to the process that has it. Null: that did not answer in time. */
+  async passFrame(process: string, stream: string, text: string): Promise<FrameResult | null> {
+    if (!this.#parts.questions.knows(process)) return "unknown";
+    const { answers } = await this.#ask({ type: "frame", process, stream, text }, process);
+    return (answers[0]?.answer as FrameResult | undefined) ?? null;
   }
 
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
@@ -137,14 +149,21 @@ export class Control implements LogReader {
     else if (message.type === "answer") this.#parts.questions.receive(message.to, message.process, message);
     else if (message.type === "askConnections")
       this.#answer(message.id, ageMs, () => this.#parts.reportConnections(message.userId));
+    else if (message.type === "frame") this.#receiveFrame(message, ageMs);
     else return this.#applyTo(message, ageMs);
     return 0;
   }
 
-  #ask(action: ControlAction): Promise<ClusterAnswers> {
+  #ask(action: ControlAction, only?: string): Promise<ClusterAnswers> {
     const { questions, newId } = this.#parts;
     const id = newId();
-    return questions.ask(id, () => this.#append(action, id));
+    return questions.ask(id, () => this.#append(action, id), only);
+  }
+
+  /** A late frame is not applied, because its client was told that it was not accepted. */
+  #receiveFrame({ id, process, stream, text }: ControlMessage & { type: "frame" }, ageMs: number): void {
+    if (process !== this.#parts.process) return;
+    this.#answer(id, ageMs, () => this.#parts.receiveFrame(stream, text));
   }
 
   /** Without an answer the process that asked names this instance as missing. */

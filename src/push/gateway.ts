@@ -16,9 +16,11 @@ import { Heartbeat, tickMsOf } from "./connection/heartbeat.ts";
 import { answeredReport } from "./connections-report.ts";
 import { Control } from "./control.ts";
 import { Drain } from "./drain.ts";
+import { EventStreams } from "./event-streams.ts";
 import { type Fanout, Hub } from "./fanout/hub.ts";
 import { ResumeRing } from "./fanout/resume-ring.ts";
 import { SendBuffers } from "./fanout/send-buffer.ts";
+import { StreamTopics } from "./fanout/stream-topics.ts";
 import type { GatewayOptions, GatewayParts } from "./gateway-options.ts";
 import { newPushCounters } from "./message/counters.ts";
 import { idGenerator } from "./message/ids.ts";
@@ -47,6 +49,7 @@ export class Gateway {
   readonly ring: ResumeRing;
   readonly sendBuffers: SendBuffers;
   readonly sockets: SocketEvents;
+  readonly streams: EventStreams;
   readonly node: string;
   /** Whether other instances share the logs. */
   readonly isCluster: boolean;
@@ -55,6 +58,7 @@ export class Gateway {
   readonly #heartbeat: Heartbeat;
   readonly #idempotency: Idempotency;
   readonly #singleUse: SingleUse;
+  readonly #streamTopics = new StreamTopics();
   readonly #counters = newPushCounters();
   readonly #tickMs: number;
   readonly #caughtUp = Promise.withResolvers<void>();
@@ -103,6 +107,7 @@ export class Gateway {
       presence: () => this.presence,
       placesTaken: () => this.admission.placesTaken,
       verificationsPending: () => this.admission.pending,
+      eventStreams: () => this.streams.size,
     });
     const logVerifyFaults = oncePerSecond(steady, (count) =>
       log.error({ count }, "codes could not be verified"),
@@ -211,6 +216,7 @@ export class Gateway {
       instance: workers?.instance ?? node,
       questions: new ClusterQuestions(() => this.presence.processes),
       reportConnections: (userId) => answeredReport(this, userId),
+      receiveFrame: (stream, text) => this.streams.receiveHere(stream, text),
       newId,
       presence: (offset, message) => this.presence.receive(offset, message),
       used: (record, message) => this.#singleUse.receive(record, message),
@@ -252,6 +258,13 @@ export class Gateway {
       wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
       pingIntervalMs: options.pingIntervalMs,
     });
+    this.streams = new EventStreams({
+      topics: this.#streamTopics,
+      position: () => ring.position,
+      sockets: this.sockets,
+      control: this.control,
+      process: bootTag,
+    });
     const broadcastReader = new BroadcastReader({
       hub,
       connections,
@@ -279,7 +292,7 @@ export class Gateway {
   }
 
   start(fanout: Fanout): void {
-    this.hub.attach(fanout);
+    this.hub.attach(this.#streamTopics.with(fanout));
     this.#tickedAtMs = this.#steady.now();
     this.#timer = setInterval(() => this.tick(), this.#tickMs);
   }

@@ -15,6 +15,7 @@ export interface PushMetricsParts {
   /** Includes pending verifications. */
   placesTaken: () => number;
   verificationsPending: () => number;
+  eventStreams: () => number;
 }
 
 /** Returns the histogram of verification times, which the caller fills; all other metrics are read for each scrape. */
@@ -33,6 +34,7 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
       this.set({ kind: "temporary" }, connections.temporary);
     },
   });
+  gauge("event_streams", "Open connections that are event streams.", parts.eventStreams);
   gauge("users", "Users with an open connection.", () => connections.users);
   gauge("channels", "Channels with a member.", () => connections.channels.size);
   gauge("places_taken", "Places under max-connections in use or reserved.", parts.placesTaken);

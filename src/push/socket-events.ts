@@ -84,7 +84,10 @@ export class SocketEvents {
   }
 
   drained(socket: Socket): void {
-    if (!socket.data.rejection) this.#parts.hub.drained(socket);
+    const { data } = socket;
+    // An event stream has no pongs: its client is alive as long as it reads.
+    if (data.stream !== null) data.lastSeenAtMs = this.#parts.clock.now();
+    if (!data.rejection) this.#parts.hub.drained(socket);
   }
 
   closed(socket: Socket, code: number): void {
@@ -102,8 +105,8 @@ export class SocketEvents {
   }
 
   #logOpened({ data, remoteAddress }: Socket): void {
-    const { id, userId, kind, isV1, channels } = data;
-    const protocol = isV1 ? "slipway.v1" : "raw";
+    const { id, userId, kind, isV1, stream, channels } = data;
+    const protocol = `${isV1 ? "slipway.v1" : "raw"}${stream === null ? "" : " (sse)"}`;
     this.#parts.log.debug(
       { connectionId: id, userId, kind, protocol, channels: [...(channels ?? [])], peer: remoteAddress },
       "connection opened",
@@ -171,6 +174,7 @@ export class SocketEvents {
         expiresAt: endOf(data) > 0 ? wallTimeOf(endOf(data)) : null,
         recovered,
         lastId: ring.position,
+        ...(data.stream === null ? {} : { stream: data.stream }),
       }),
     );
     for (const [channel, refusal] of refused)

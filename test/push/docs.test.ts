@@ -106,6 +106,23 @@ describe("docs/push.md", () => {
     client.close();
   });
 
+  test("the event stream of the curl example receives messages", async () => {
+    const child = Bun.spawn(["sh", "-c", `exec ${example("sh stream").code}`], {
+      env: { ...process.env, SLIPWAY: push.url },
+      stdout: "pipe",
+    });
+    let text = "";
+    const reading = (async () => {
+      for await (const chunk of child.stdout) text += new TextDecoder().decode(chunk);
+    })();
+    await eventually("it is welcome", () => text.includes('"type":"welcome"'));
+    await run("publish-channel");
+    await eventually("it hears", () => text.includes("hello, channel"));
+    expect(text).toStartWith("retry: 3000\n\nid: ");
+    child.kill();
+    await reading;
+  });
+
   test("the example with an api key", async () => {
     const guarded = await startPushApp({ "push.api-keys": ["the key of the shop"] });
     expect(JSON.parse(await shell(example("sh with-key").code, guarded.url))).toMatchObject({

@@ -185,6 +185,7 @@ async function isMeant(
   { socket, answer }: { socket: RawSocket; answer: HttpAnswer },
   row: Refusal,
 ): Promise<boolean> {
+  if (answer.status === 200) return answer.body.includes(String(row.code));
   return answer.status === 101 ? (await socket.closeCode()) === row.close : answer.status === row.status;
 }
 
@@ -200,6 +201,37 @@ describe("a refused handshake returns the failure envelope", () => {
     expect(Object.keys(body)).toEqual(["code", "successful", "message"]);
     expect(body).toMatchObject({ code: row.code, successful: false });
     expect(answer.headers.has("retry-after")).toBe(row.retryAfter);
+    expect(await push?.metric("slipway_push_places_taken")).toBe(row.openBefore ?? 0);
+  });
+});
+
+const ofStreams = table.filter((row) => row.close !== null);
+
+/** The answer to the same request for an event stream. */
+async function refusedStream(row: Refusal, accept: string): Promise<HttpAnswer> {
+  const path = (row.path ?? "/ws?code=ann").replace("/ws", "/sse");
+  return refused({ ...row, path, headers: { ...row.headers, ...notUpgrade, Accept: accept } }, "http");
+}
+
+describe("a refused event stream", () => {
+  test.each(ofStreams)(
+    "refused because $because: $status and $code to a client that takes anything",
+    async (row) => {
+      const answer = await refusedStream(row, "*/*");
+      expect(answer.status).toBe(row.status);
+      expect(JSON.parse(answer.body)).toMatchObject({ code: row.code, successful: false });
+      expect(answer.headers.has("retry-after")).toBe(row.retryAfter);
+      expect(await push?.metric("slipway_push_places_taken")).toBe(row.openBefore ?? 0);
+    },
+  );
+
+  test.each(ofStreams)("refused because $because: an event to a client that asks for events", async (row) => {
+    const { status, headers, body } = await refusedStream(row, "text/event-stream");
+    expect([status, headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    const [, retry, data = ""] = /^retry: (\d+)\n\nevent: refused\ndata: (.*)\n\n$/.exec(body) ?? [];
+    expect(JSON.parse(data)).toMatchObject({ status: row.status, code: row.code, closeCode: row.close });
+    expect(typeof JSON.parse(data).retryAfter).toBe(row.retryAfter ? "number" : "object");
+    expect(Number(retry)).toBeGreaterThanOrEqual(60_000);
     expect(await push?.metric("slipway_push_places_taken")).toBe(row.openBefore ?? 0);
   });
 });

@@ -4,21 +4,22 @@ import { eventually } from "../support/eventually.ts";
 import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
-import { RawSocket } from "../support/raw-socket.ts";
+import { type FrameClient, openV1, rawClient, transports } from "../support/transports.ts";
 
 let push: PushApp;
 
 afterEach(() => push.stop());
 
-const connect = (query: string) => PushClient.open(`${push.wsUrl}?code=ann${query}`, ["slipway.v1"]);
 const toAnn = (data: string) => push.publish({ targetType: "user", target: "ann", data });
 
-async function lastIdOf(client: PushClient): Promise<string> {
+async function lastIdOf(client: FrameClient): Promise<string> {
   const [welcome] = await client.receivedType("welcome");
   return String(client.ofType("message").at(-1)?.position ?? welcome?.lastId);
 }
 
-describe("resume", () => {
+describe.each(transports)("resume over %s", (transport) => {
+  const connect = (query: string) => openV1(transport, push.url, `code=ann${query}`);
+
   test.each([
     ["its position", "position"],
     ["the id of its last message, as earlier clients do", "id"],
@@ -82,7 +83,7 @@ describe("resume", () => {
   test("messages are kept only while a client may resume: of this process, or of the one before it", async () => {
     const clock = manualClock();
     const server = await startGateway({ "push.resume.age": 60_000 }, clock);
-    const open = (query = "") => PushClient.open(`${server.wsUrl}?code=ann${query}`, ["slipway.v1"]);
+    const open = (query = "") => openV1(transport, server.url, `code=ann${query}`);
     const send = (data: string) =>
       server.gateway.publisher.publish({ targetType: "user", target: "ann", data });
     await send("a client of the process before this one may resume");
@@ -138,7 +139,7 @@ describe("resume", () => {
   test("the newest message is known for as long as nothing follows it, so that a quiet gateway can be resumed too", async () => {
     const clock = manualClock();
     const server = await startGateway({}, clock);
-    const open = (query: string) => PushClient.open(`${server.wsUrl}?code=ann${query}`, ["slipway.v1"]);
+    const open = (query: string) => openV1(transport, server.url, `code=ann${query}`);
     const send = (data: string) =>
       server.gateway.publisher.publish({ targetType: "user", target: "ann", data });
     const first = await open("");
@@ -204,7 +205,7 @@ describe("resume", () => {
     await first.ended();
     const data = "x".repeat(900_000);
     for (let index = 0; index < 12; index++) await toAnn(data);
-    const second = new RawSocket(push.port);
+    const second = rawClient(transport, push.port);
     second.readSteadily(4_000_000);
     await second.upgrade(`/ws?code=ann&resume=${encodeURIComponent(lastId)}`, {
       "Sec-WebSocket-Protocol": "slipway.v1",

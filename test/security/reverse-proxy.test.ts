@@ -14,6 +14,7 @@ import {
 } from "../support/reverse-proxies.ts";
 import type { RunningService } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
+import { StreamClient } from "../support/stream-client.ts";
 
 const nginx = await serviceUrl("nginx");
 const caddy = await serviceUrl("caddy");
@@ -164,11 +165,26 @@ describe.each(shipped)("behind $name with the example of deploy/", ({ executable
     socket.close();
   });
 
+  proxied("an event stream hears what is published as it happens, and takes frames", async () => {
+    const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+      userId: "ann",
+    });
+    const client = await StreamClient.open(`https://localhost:${port}/sse?code=${code}`);
+    await client.receivedType("welcome");
+    expect((await client.post('{"type":"join","channel":"news"}')).status).toBe(200);
+    await client.receivedType("joined");
+    const message = { targetType: "channel", target: "news", data: "hello" };
+    await server.admin.expect(200, "POST", "/api/push/publish", message);
+    await client.receivedType("message");
+    client.close();
+  });
+
   proxied("no log of the proxy has a code, also when Slipway cannot be reached", async () => {
     expect((await ask("/ws?code=secret-1")).status).toBe(426);
     await server.stop();
-    expect((await ask("/ws?channel=news&code=secret-2")).status).toBe(502);
-    await eventually("the failure is logged", async () => (await proxy.logs()).includes("/ws"));
+    for (const path of ["/ws", "/sse"])
+      expect((await ask(`${path}?channel=news&code=secret-2&stream=secret-3`)).status).toBe(502);
+    await eventually("the failure is logged", async () => (await proxy.logs()).includes("/sse"));
     expect(await proxy.logs()).not.toContain("secret-");
   });
 });

@@ -11,8 +11,11 @@ import { startVerifyService } from "./verify-service.ts";
 export interface GatewayServer {
   gateway: Gateway;
   port: number;
+  url: string;
   wsUrl: string;
   metric(name: string): Promise<number>;
+  /** Requests that the server has not answered completely. */
+  openRequests(): number;
   stop(): Promise<void>;
 }
 
@@ -41,7 +44,9 @@ export async function startGateway(
   return {
     gateway: part.gateway,
     port: server.port ?? 0,
+    url: `http://127.0.0.1:${server.port}`,
     wsUrl: `ws://127.0.0.1:${server.port}/ws`,
+    openRequests: () => server.pendingRequests,
     async metric(name) {
       const line = (await metrics.metrics()).split("\n").find((text) => text.startsWith(`${name} `));
       return Number(line?.split(" ").at(-1) ?? Number.NaN);

@@ -41,7 +41,7 @@ export class RawSocket {
     });
   }
 
-  get #received(): Buffer {
+  protected get received(): Buffer {
     if (this.#chunks.length > 0) this.#joined = Buffer.concat([this.#joined, ...this.#chunks.splice(0)]);
     return this.#joined;
   }
@@ -59,17 +59,17 @@ export class RawSocket {
 
   /** Whether the head of a response has arrived. */
   get hasAnswer(): boolean {
-    return this.#received.includes("\r\n\r\n");
+    return this.received.includes("\r\n\r\n");
   }
 
   /** The head and the body of the next response. */
   async answer(): Promise<HttpAnswer> {
     await eventually(
       "the head of an answer arrives",
-      () => this.#received.includes("\r\n\r\n") || this.isClosed,
+      () => this.received.includes("\r\n\r\n") || this.isClosed,
     );
-    const end = this.#received.indexOf("\r\n\r\n");
-    const [first = "", ...lines] = this.#received.subarray(0, end).toString().split("\r\n");
+    const end = this.received.indexOf("\r\n\r\n");
+    const [first = "", ...lines] = this.received.subarray(0, end).toString().split("\r\n");
     const headers = new Map(
       lines.map((line) => {
         const colon = line.indexOf(":");
@@ -78,9 +78,9 @@ export class RawSocket {
     );
     const length = Number(headers.get("content-length") ?? 0);
     const bodyStart = end + 4;
-    await eventually("the body arrives", () => this.#received.length >= bodyStart + length);
-    const body = this.#received.subarray(bodyStart, bodyStart + length).toString();
-    this.#joined = this.#received.subarray(bodyStart + length);
+    await eventually("the body arrives", () => this.received.length >= bodyStart + length);
+    const body = this.received.subarray(bodyStart, bodyStart + length).toString();
+    this.#joined = this.received.subarray(bodyStart + length);
     this.#frames = [];
     this.#framesEnd = 0;
     return { status: Number(first.split(" ")[1]), headers, body };
@@ -97,7 +97,7 @@ export class RawSocket {
   /** Complete frames received so far. */
   frames(): Frame[] {
     for (;;) {
-      const next = frameAt(this.#received, this.#framesEnd);
+      const next = frameAt(this.received, this.#framesEnd);
       if (!next) return [...this.#frames];
       this.#frames.push(next.frame);
       this.#framesEnd = next.end;

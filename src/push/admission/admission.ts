@@ -8,7 +8,8 @@ import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
 
 /** A handshake before its parameters are read. */
 export interface Handshake {
-  isUpgrade: boolean;
+  /** Whether the request asks for a connection. */
+  asksConnection: boolean;
   address: string;
   /** The key of the rate limit: the address, or its IPv6 network. */
   rateKey: string;
@@ -95,6 +96,13 @@ export class Admission {
     return origin === null || this.#parts.isAllowedOrigin(origin);
   }
 
+  /** Counts a call that other processes have to handle as an attempt, so that a flood does not reach them. */
+  async allowsCall(rateKey: string): Promise<boolean> {
+    const { connectRate, instance } = this.#parts;
+    if (!connectRate.allows(rateKey)) return false;
+    return instance === null || (await instance.enter({ rateKey, takesPlace: false })) === null;
+  }
+
   /** The checks that need neither the code nor a wait, so that a flood of attempts is refused cheaply. */
   refusalOf(handshake: Handshake): RefusalReason | null {
     const refusal = this.#check(handshake);
@@ -139,11 +147,11 @@ export class Admission {
     return "user_limit";
   }
 
-  #check({ isUpgrade, origin, rateKey }: Handshake): RefusalReason | null {
+  #check({ asksConnection, origin, rateKey }: Handshake): RefusalReason | null {
     const { isRefusing, hasReachedBus, connectRate } = this.#parts;
     if (isRefusing()) return "draining";
     if (!hasReachedBus()) return "queue_not_reached";
-    if (!isUpgrade) return "not_upgrade";
+    if (!asksConnection) return "not_upgrade";
     if (!this.allowsOrigin(origin)) return "origin";
     return connectRate.allows(rateKey) ? null : "connect_rate";
   }

@@ -16,6 +16,8 @@ export interface NewConnectionOptions {
 /** Parameters of a handshake other than its code. */
 export interface HandshakeParameters {
   isV1: boolean;
+  /** The name of an event stream; null: a WebSocket. */
+  stream: string | null;
   channels: readonly string[];
   resumeId: string | null;
 }
@@ -44,6 +46,7 @@ export class NewConnections {
       userId: verified.userId,
       kind: isTemporary ? "temporary" : "normal",
       isV1: parameters.isV1,
+      stream: parameters.stream,
       isConsole: verified.isConsole,
       grants: channels === null ? this.#publicGrants : grantsOf(channels),
       firstChannels: joined.length === 0 ? parameters.channels : [...joined, ...parameters.channels],
@@ -61,6 +64,7 @@ export class NewConnections {
       userId: "",
       kind: "normal",
       isV1: false,
+      stream: null,
       isConsole: false,
       grants: this.#publicGrants,
       firstChannels: [],

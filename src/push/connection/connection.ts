@@ -15,11 +15,9 @@ export type Socket = Pick<
   | "close"
   | "pause"
   | "resume"
-  | "subscribe"
-  | "unsubscribe"
   | "subscriptions"
   | "getBufferedAmount"
->;
+> & { subscribe(topic: string): unknown; unsubscribe(topic: string): unknown };
 
 /** What clients do: 40xx: not reconnect unchanged; 41xx and 43xx: back off; 42xx and 1012: reconnect soon. */
 export const closeCodes = {
@@ -56,6 +54,8 @@ export class Connection {
   readonly userId: string;
   readonly kind: ConnectionKind;
   readonly isV1: boolean;
+  /** The secret name of an event stream; null: a WebSocket. */
+  readonly stream: string | null;
   /** Whether it is a view of the console of the deploy service. */
   readonly isConsole: boolean;
   /** Not null: the connection is refused and closes at once; the hub never sees it. */
@@ -91,6 +91,7 @@ export class Connection {
     userId: string;
     kind: ConnectionKind;
     isV1: boolean;
+    stream: string | null;
     isConsole: boolean;
     grants: ChannelGrants;
     firstChannels: readonly string[];
@@ -104,6 +105,7 @@ export class Connection {
     this.userId = start.userId;
     this.kind = start.kind;
     this.isV1 = start.isV1;
+    this.stream = start.stream;
     this.isConsole = start.isConsole;
     this.rejection = start.rejection;
     this.grants = start.grants;

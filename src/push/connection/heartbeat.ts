@@ -72,8 +72,9 @@ export class Heartbeat {
       data.refreshAtMs = 0;
       if (data.isV1) this.#options.askRefresh(socket);
     }
-    // We do not read a paused socket, so its silence does not count.
-    if (socket.isPaused) data.lastSeenAtMs = nowMs;
+    // We do not read a paused socket, so its silence does not count. An event stream is silent unless it reads too slowly.
+    const isReading = data.stream !== null && socket.getBufferedAmount() === 0;
+    if (socket.isPaused || isReading) data.lastSeenAtMs = nowMs;
     const isJudged = nowMs >= this.#judgesFromMs;
     if (isJudged && nowMs - data.lastSeenAtMs >= this.#options.pongTimeoutMs) {
       socket.close(closeCodes.pongTimeout, "pong timeout");

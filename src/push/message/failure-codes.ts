@@ -1,4 +1,4 @@
-/** The codes of failed calls of `/feign` and of refused connections. Their first three digits are the HTTP status. */
+/** The codes of failed calls of `/feign` and `/sse` and of refused connections. Their first three digits are the HTTP status. */
 export const failureCodes = {
   notJsonObject: 40001,
   targetType: 40002,
@@ -15,6 +15,7 @@ export const failureCodes = {
   keyNotAllowed: 40302,
   consoleName: 40303,
   noSuchOperation: 40401,
+  noSuchStream: 40402,
   method: 40501,
   bodyTooSlow: 40801,
   idempotencyKeyReused: 40901,
@@ -25,6 +26,7 @@ export const failureCodes = {
   connectRate: 42901,
   userLimit: 42902,
   listenerLimit: 42903,
+  streamBusy: 42904,
   internal: 50001,
   unavailable: 50301,
   full: 50302,

@@ -69,6 +69,8 @@ export type ControlAction =
   | { type: "askConnections"; userId: string | null }
   /** `to`: the id of the question. */
   | { type: "answer"; to: string; process: string; instance: string; answer: unknown }
+  /** A frame of a client for its event stream, which the process has; `stream` is a hash of its name. It answers. */
+  | { type: "frame"; process: string; stream: string; text: string }
   | { type: "join"; userId: string; channel: string }
   | { type: "leave"; userId: string; channel: string }
   /** Replaces the user's grants by these names and globs. Connections leave the channels that are no longer granted. */
@@ -224,6 +226,8 @@ function isControlAction(value: JsonObject): boolean {
   if (type === "askConnections") return userId === null || typeof userId === "string";
   if (type === "answer")
     return [value.to, value.process, value.instance].every((field) => typeof field === "string");
+  if (type === "frame")
+    return [value.process, value.stream, value.text].every((field) => typeof field === "string");
   if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
   if (type === "join" || type === "leave") return typeof userId === "string" && typeof channel === "string";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;
@@ -247,6 +251,19 @@ export function messageFrames({
   return (target) => head + JSON.stringify(target) + tail;
 }
 
+const messageHead = /^\{"type":"message","id":"(?:[^"\\]|\\.)*","position":"([^"]*)"/;
+
+/**
+ * The position that a client has after this frame; null: the frame does not change it. A `welcome` that recovers is
+ * followed by missed messages, so its `lastId` is ahead of the client.
+ */
+export function resumePositionOf(frame: string): string | null {
+  if (frame.startsWith('{"type":"message"')) return messageHead.exec(frame)?.[1] ?? null;
+  if (!frame.startsWith('{"type":"welcome"') && !frame.startsWith('{"type":"position"')) return null;
+  const { lastId, recovered } = JSON.parse(frame) as Partial<Welcome>;
+  return lastId && recovered !== true ? lastId : null;
+}
+
 /** Estimated memory of a message besides its text and a fixed part. */
 export function targetsBytes({ targets }: Pick<PushedMessage, "targets">): number {
   return targets ? targets.size * 96 : 0;
@@ -267,6 +284,8 @@ export interface Welcome {
   recovered: boolean;
   /** The position after the newest message: a client that receives no message resumes from it. */
   lastId: string;
+  /** Names the event stream when its client sends frames; undefined on a WebSocket. */
+  stream?: string;
 }
 
 export function welcomeFrame(welcome: Welcome): string {
