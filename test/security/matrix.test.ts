@@ -33,6 +33,7 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "* /docs": "everybody",
   "* /metrics": "prometheus",
   "* /ws": "code",
+  "* /sse": "code",
   "* /feign": "service",
   "* /feign/*": "service",
   "* /feign/publish": "service",
@@ -152,23 +153,26 @@ describe("each route admits exactly whom it should, by any method", () => {
   }
 });
 
-test("a WebSocket is opened by a code alone, once, and by no other secret", async () => {
+test.each([
+  ["/ws", 101],
+  ["/sse", 200],
+])("%s: a connection is opened by a code alone, once, and by no other secret", async (path, status) => {
   const opened: Record<string, number> = {};
   for (const caller of callerNames) {
     const code = caller === "app user" ? await newCode() : secrets[caller];
     const socket = new RawSocket(server.app.port);
-    socket.request("GET", `/ws?code=${code}`, { ...upgradeHeaders, ...headersOf(caller) });
+    socket.request("GET", `${path}?code=${code}`, { ...upgradeHeaders, ...headersOf(caller) });
     opened[caller] = (await socket.answer()).status;
     socket.end();
     const again = new RawSocket(server.app.port);
-    again.request("GET", `/ws?code=${code}`, upgradeHeaders);
+    again.request("GET", `${path}?code=${code}`, upgradeHeaders);
     expect([400, 401]).toContain((await again.answer()).status);
     again.end();
   }
   const refused = Object.fromEntries(
     callerNames.map((caller) => [caller, caller === "anonymous" ? 400 : 401]),
   );
-  expect(opened).toEqual({ ...refused, "app user": 101 });
+  expect(opened).toEqual({ ...refused, "app user": status });
 });
 
 test("a hook admits every caller with its address, by POST, and does not reveal its existence to others", async () => {
