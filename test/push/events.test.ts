@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { webhookHeaders } from "../../src/standard-webhooks.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
@@ -159,6 +160,39 @@ describe("events for push.events-uri", () => {
     await eventually("those that waited arrive", () => receiver.ofType("message").length === 10_000);
     expect(receiver.ofType("message").at(-1)?.data).toBe("m9999");
     client.close();
+  });
+
+  test("the console's own connections are not reported", async () => {
+    await startWith();
+    const server = await startApiServer(
+      {
+        "push.events-uri": receiver.url,
+        "push.verify-uri": push.verify.url,
+        "push.accept-client-message": true,
+        "push.drain-delay": 0,
+        "push.drain-period": 0,
+      },
+      undefined,
+      "start",
+    );
+    const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+      for: "console",
+    });
+    const wsUrl = `${server.url.replace("http", "ws")}/ws`;
+    const watching = await PushClient.open(`${wsUrl}?temp=1&code=${code}&channel=private-project-1`, [
+      "slipway.v1",
+    ]);
+    expect((await watching.receivedType("welcome"))[0]).toMatchObject({
+      kind: "temporary",
+      channels: ["private-project-1"],
+    });
+    watching.send(JSON.stringify({ type: "message", data: "of the console" }));
+    const client = await PushClient.open(`${wsUrl}?code=ann&channel=news`);
+    client.send("of ann");
+    await eventually("ann is reported", () => receiver.accepted.length >= 3);
+    expect(receiver.accepted.map(({ type }) => type).sort()).toEqual(["message", "occupied", "online"]);
+    for (const each of [watching, client]) each.close();
+    await server.stop();
   });
 
   test("an instance that stops sends what waits, and reports its users offline", async () => {
