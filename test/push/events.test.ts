@@ -159,6 +159,7 @@ describe("events for push.events-uri", () => {
     isAway = false;
     await eventually("those that waited arrive", () => receiver.ofType("message").length === 10_000);
     expect(receiver.ofType("message").at(-1)?.data).toBe("m9999");
+    await eventually("ann is reported", () => receiver.ofType("online").length === 1);
     client.close();
   });
 
