@@ -152,6 +152,7 @@ function gatewayOptions(
       maxBytes: config["push.resume.bytes"],
       maxAgeMs: config["push.resume.age"],
     },
+    traceMessages: config["push.trace-messages"],
     drain: {
       drainDelayMs: config["push.drain-delay"],
       drainPeriodMs: config["push.drain-period"],

@@ -206,6 +206,11 @@ export const settings = {
   "push.resume.messages": setting(integer(0), 10_000, "Messages kept for clients that resume."),
   "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
   "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
+  "push.trace-messages": setting(
+    integer(0, 1_000_000),
+    10_000,
+    "Messages of which each instance remembers what became of them, in memory and within 16 MiB; 0: none.",
+  ),
   "push.log-file": setting(
     boolean,
     true,

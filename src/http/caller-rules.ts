@@ -5,6 +5,8 @@ import type { FeignHead } from "./feign/feign-head.ts";
 export interface CallerRules extends FeignCredentials {
   /** Whether an admitted call may act on the channels and users of the console. */
   mayActForConsole(head: FeignHead): boolean;
+  /** Whether the call proves by its key that it comes from the deploy service. */
+  hasDeployKey(head: FeignHead): boolean;
 }
 
 export interface ConsoleRules {
@@ -30,6 +32,7 @@ export function callerRules(
     return deployKey !== undefined && given !== null && isSameSecret(given, deployKey);
   };
   return {
+    hasDeployKey,
     refusalOf: (head, request, server) =>
       deployKey !== undefined && hasDeployKey(head) ? null : credentials.refusalOf(head, request, server),
     callerOf: (head) => (hasDeployKey(head) ? deployService : credentials.callerOf(head)),

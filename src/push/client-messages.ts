@@ -11,6 +11,7 @@ import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
 import { type ClientMessage, errorFrame, joinedFrame, leftFrame, positionFrame } from "./message/message.ts";
 import type { Refreshes } from "./refresh.ts";
+import type { MessageTrace } from "./trace/message-trace.ts";
 
 export interface ClientMessageOptions {
   acceptClientMessage: boolean;
@@ -34,6 +35,7 @@ export interface ClientMessageParts {
   remote: RemoteListeners | null;
   channels: Channels;
   refreshes: Pick<Refreshes, "present">;
+  trace: Pick<MessageTrace, "acknowledged">;
   ring: Pick<ResumeRing, "position">;
   sendBuffers: SendBuffers;
   counters: PushCounters;
@@ -157,6 +159,7 @@ export class ClientMessages {
     else if (frame.type === "message" && typeof frame.data === "string") this.#accept(socket, frame.data);
     else if (frame.type === "join" && typeof frame.channel === "string") this.#join(socket, frame.channel);
     else if (frame.type === "leave" && typeof frame.channel === "string") this.#leave(socket, frame.channel);
+    else if (frame.type === "ack" && typeof frame.id === "string") this.#acknowledge(socket, frame.id);
     else if (frame.type === "refresh" && typeof frame.code === "string")
       void this.#parts.refreshes.present(socket, frame.code);
     else this.#replyInvalid(socket);
@@ -180,6 +183,11 @@ export class ClientMessages {
     if (!this.#mayChangeMembership(socket)) return;
     this.#parts.channels.leave(socket, channel);
     this.#reply(socket, leftFrame(channel));
+  }
+
+  /** An acknowledgement that was asked for does not count against the rate: the publisher decides how many there are. */
+  #acknowledge(socket: Socket, id: string): void {
+    if (this.#parts.trace.acknowledged(socket, id)) socket.data.rateCount--;
   }
 
   #accept(socket: Socket, data: string): void {

@@ -11,6 +11,7 @@ import {
   type ControlMessage,
   joinedFrame,
   leftFrame,
+  type MessageQuestion,
   readControl,
 } from "./message/message.ts";
 
@@ -45,6 +46,8 @@ export interface ControlParts {
   reportConnections: (userId: string | null) => unknown;
   /** Receives a frame of a client for an event stream of this process. */
   receiveFrame: (stream: string, text: string) => FrameResult;
+  /** What this process knows about messages. */
+  reportMessages: (question: MessageQuestion) => unknown;
   newId: () => string;
   /** Handles the presence records of all instances. */
   presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
@@ -99,6 +102,11 @@ export class Control implements LogReader {
     return (answers[0]?.answer as FrameResult | undefined) ?? null;
   }
 
+  /** What every process knows about messages. */
+  askMessages(question: MessageQuestion): Promise<ClusterAnswers> {
+    return this.#ask({ type: "askMessages", question });
+  }
+
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
   async join(userId: string, channel: string): Promise<number> {
     return (await this.#append({ type: "join", userId, channel })) ?? this.#count({ userId });
@@ -150,6 +158,8 @@ export class Control implements LogReader {
     else if (message.type === "askConnections")
       this.#answer(message.id, ageMs, () => this.#parts.reportConnections(message.userId));
     else if (message.type === "frame") this.#receiveFrame(message, ageMs);
+    else if (message.type === "askMessages")
+      this.#answer(message.id, ageMs, () => this.#parts.reportMessages(message.question));
     else return this.#applyTo(message, ageMs);
     return 0;
   }

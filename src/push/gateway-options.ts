@@ -32,6 +32,8 @@ export interface GatewayOptions {
   clientMessages: ClientMessageOptions;
   sendBuffer: SendBufferOptions;
   resume: ResumeRingOptions;
+  /** Messages whose deliveries are traced; 0: none. */
+  traceMessages: number;
   drain: Omit<DrainOptions, "random">;
 }
 

@@ -34,6 +34,8 @@ import { Publisher } from "./publish/publisher.ts";
 import { registerPushMetrics } from "./push-metrics.ts";
 import { Refreshes } from "./refresh.ts";
 import { SocketEvents } from "./socket-events.ts";
+import { MessageTrace } from "./trace/message-trace.ts";
+import { tracedHere } from "./trace/trace-answer.ts";
 
 /** The push gateway of one process: its parts, and the timer that drives them. */
 export class Gateway {
@@ -50,6 +52,7 @@ export class Gateway {
   readonly sendBuffers: SendBuffers;
   readonly sockets: SocketEvents;
   readonly streams: EventStreams;
+  readonly trace: MessageTrace;
   readonly node: string;
   /** Whether other instances share the logs. */
   readonly isCluster: boolean;
@@ -91,8 +94,17 @@ export class Gateway {
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
     this.#tickMs = tickMsOf(options.pingIntervalMs);
     const { ring, sendBuffers, drain } = this;
+    const trace = new MessageTrace({
+      maxMessages: options.traceMessages,
+      connections,
+      instancesOf: (userId) => this.presence.instancesOf(userId),
+      steady,
+      log,
+    });
+    this.trace = trace;
     const hub = new Hub({
       connections,
+      trace,
       ring,
       sendBuffers,
       counters,
@@ -173,6 +185,7 @@ export class Gateway {
     });
     this.clientMessages = new ClientMessages(options.clientMessages, {
       refreshes,
+      trace,
       channels,
       ring,
       sendBuffers,
@@ -217,6 +230,7 @@ export class Gateway {
       questions: new ClusterQuestions(() => this.presence.processes),
       reportConnections: (userId) => answeredReport(this, userId),
       receiveFrame: (stream, text) => this.streams.receiveHere(stream, text),
+      reportMessages: (question) => tracedHere(this, question),
       newId,
       presence: (offset, message) => this.presence.receive(offset, message),
       used: (record, message) => this.#singleUse.receive(record, message),
@@ -232,6 +246,7 @@ export class Gateway {
       broadcast: bus.broadcast,
       isCluster,
       hub,
+      trace,
       idempotency: this.#idempotency,
       clock,
       steady,
@@ -251,6 +266,7 @@ export class Gateway {
       presence: this.presence,
       ring,
       sendBuffers,
+      trace,
       isReading,
       counters,
       log,
@@ -269,6 +285,7 @@ export class Gateway {
       hub,
       connections,
       idempotency: this.#idempotency,
+      trace,
       counters,
       rules: { maxMessageBytes, reservesConsoleNames, clock },
       steady,
@@ -311,6 +328,7 @@ export class Gateway {
     this.sockets.resumeEarly();
     this.drain.tick(nowMs);
     this.ring.dropOld(nowMs);
+    this.trace.tick();
     this.#idempotency.dropOld(nowMs);
     this.#singleUse.dropOld(nowMs);
   }

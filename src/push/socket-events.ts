@@ -14,6 +14,7 @@ import { countAdmission, countClose, type PushCounters } from "./message/counter
 import { errorFrame, welcomeFrame } from "./message/message.ts";
 import type { Presence } from "./presence/presence.ts";
 import { presentName } from "./presence/presence-record.ts";
+import type { MessageTrace } from "./trace/message-trace.ts";
 
 export interface SocketEventParts {
   admission: Admission;
@@ -26,6 +27,7 @@ export interface SocketEventParts {
   presence: Pick<Presence, "changed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
+  trace: MessageTrace;
   /** Whether all messages that are stored now will be read here. */
   isReading: () => boolean;
   counters: PushCounters;
@@ -92,11 +94,12 @@ export class SocketEvents {
 
   closed(socket: Socket, code: number): void {
     const { data } = socket;
-    const { admission, channels, connections, counters, hub, presence } = this.#parts;
+    const { admission, channels, connections, counters, hub, presence, trace } = this.#parts;
     if (data.rejection || !connections.remove(socket)) return;
     admission.release(data.userId);
     this.#early.delete(socket);
     hub.remove(socket);
+    trace.closed(socket, code);
     countClose(counters, code);
     if (this.#isDebug) this.#logClosed(data, code);
     channels.closed(socket);
@@ -138,9 +141,10 @@ export class SocketEvents {
 
   /** The connection gets the messages after its position, then all later ones. */
   #resume(socket: Socket, early: Early): void {
-    const { ring, hub, clock, isReading } = this.#parts;
+    const { ring, hub, trace, clock, isReading } = this.#parts;
     const { data } = socket;
     if (!data.isV1 || data.resumeId === null) {
+      trace.opened(socket, false);
       this.#welcome(socket, early.refused, false);
       hub.add(socket, ring.end);
       return;
@@ -153,7 +157,9 @@ export class SocketEvents {
     }
     this.#early.delete(socket);
     data.resumeId = null;
-    this.#welcome(socket, early.refused, (point?.isComplete ?? false) && isReading());
+    const isRecovered = (point?.isComplete ?? false) && isReading();
+    trace.opened(socket, !isRecovered);
+    this.#welcome(socket, early.refused, isRecovered);
     hub.add(socket, point?.from ?? ring.end);
   }
 

@@ -227,4 +227,32 @@ export const answerTexts = {
   notify_no_token: "the project has no status token",
   notify_moved: "the project's repository is now on another server",
   notify_removed: "the notification target was removed",
+  trace_refused: "The publish was refused with {code}: {text}",
+  trace_repeated: "It repeats message {id}: its Idempotency-Key was used before, so it was not delivered.",
+  trace_acknowledged: "Acknowledged by {count} of {total} connections, on {instances}.",
+  trace_resumed: "The client was away, and got it when it resumed on {instances}.",
+  trace_written:
+    "Written to {count} connections, on {instances}; nobody was asked to acknowledge it, so it may not have arrived.",
+  trace_raw: "Written to {count} connections, on {instances}; raw connections cannot acknowledge it.",
+  trace_unacknowledged: "Written to {count} connections, on {instances}; no client has acknowledged it yet.",
+  trace_waiting: "It waits on {instances}: the client has not read the messages before it.",
+  trace_slow_consumer:
+    "The connection on {instances} was closed with {code} before the message was sent: the client did not read.",
+  trace_closed:
+    "The connection on {instances} was closed with {code} before the client acknowledged the message.",
+  trace_only_normal:
+    "{user} had no temporary connection, but normal ones on {instances}; messages to temp_user do not go to them.",
+  trace_instance_gone:
+    "{user} was connected to {instances}, which has ended or does not answer: the message is lost there.",
+  trace_gap:
+    "{user} had no connection. The client came back at {at}, but messages since its position were no longer kept (recovered: false).",
+  trace_lifetime: "{user} had no connection: the lifetime of the last one ended at {at} (close code {code}).",
+  trace_closed_earlier: "{user} had no connection: the last one was closed with {code} at {at}.",
+  trace_connected_later: "{user} had no connection. The next one was opened at {at}, without resume.",
+  trace_similar: "{user} had no connection; {similar}, a similar user id, is connected.",
+  trace_no_connection: "{user} had no connection on any instance.",
+  trace_no_answer: "{user} had no connection on the instances that answered; {instances} did not answer.",
+  trace_no_members: "Channel {channel} had no members on any instance.",
+  trace_nobody: "No instance had a connection.",
+  trace_counted: "Written to {count} connections, on {instances}; {waiting} waited for it.",
 } as const;

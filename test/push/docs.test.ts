@@ -73,10 +73,12 @@ describe("docs/push.md", () => {
       "publish-batch",
       "publish-users",
       "publish-once",
+      "publish-ack",
+      "trace",
       "online",
     ])
       await run(mark);
-    await eventually("it hears", () => shown.length >= 6);
+    await eventually("it hears", () => shown.length >= 7);
     expect(shown).toEqual([
       "your order has shipped",
       "hello, channel",
@@ -84,6 +86,7 @@ describe("docs/push.md", () => {
       "one",
       "two",
       "the sale has begun",
+      "please sign",
     ]);
     await run("disconnect");
     await eventually("it is closed", () => socket.readyState === WebSocket.CLOSED);

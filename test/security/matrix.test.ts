@@ -42,6 +42,8 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "* /feign/getChannelUsers": "service",
   "* /feign/disconnect": "service",
   "* /feign/connections": "service",
+  "* /feign/messages": "service",
+  "* /feign/messages/:id": "service",
   "* /feign/channels/join": "service",
   "* /feign/channels/leave": "service",
   "* /feign/channels/grant": "service",

@@ -132,7 +132,7 @@ const parts: Part[] = [
 
 /** Folders of an area from top to bottom: a folder imports only from folders below it. "." is the area itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  "src/push": [".", "admission", "publish", "presence", "events", "fanout", "connection", "message"],
+  "src/push": [".", "admission", "publish", "presence", "events", "fanout", "trace", "connection", "message"],
   "src/webhook": [".", "receive", "poll", "decide", "hook"],
   "src/git-host": [".", "api", "status", "proof", "delivery"],
   "src/task": [".", "hand-out", "approval", "events", "notify", "release", "queue"],

@@ -26,6 +26,7 @@ function publisherOverSlowLog(isConfirmed = () => true) {
     broadcast: broadcast as Log,
     isCluster: true,
     hub: { deferredBytes: 0 },
+    trace: { refused: () => {}, answeredAsRepeat: () => {} },
     idempotency,
     clock,
     steady: clock,

@@ -6,7 +6,7 @@ import { positionOf } from "../../src/push/message/position.ts";
 
 function message(offset: number): PushedMessage {
   const head = { id: `m${offset}`, ts: 0, idempotencyKey: undefined, caller: "", ageMs: 0, receivers: 0 };
-  return { ...head, targetType: "all", target: "", data: "", offset };
+  return { ...head, targetType: "all", target: "", data: "", ack: false, trace: null, offset };
 }
 
 const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100 };

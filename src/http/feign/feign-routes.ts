@@ -1,4 +1,5 @@
 import { Fault, messageOf } from "../../errors.ts";
+import { parseJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
 import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
 import { type ConnectionsReport, clusterReport, connectionsReport } from "../../push/connections-report.ts";
@@ -23,6 +24,7 @@ import {
 } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 import { publishBatchOperation } from "./publish-batch.ts";
+import { tracedMessage, tracedMessages } from "./traced-messages.ts";
 
 /** The connections of this instance, on all of its workers. */
 export interface InstanceReports {
@@ -59,6 +61,10 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     "/feign/getChannelUsers": on("GET", (request) => channelUsers(gateway, request)),
     "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, options.callers, request, head)),
     "/feign/connections": on("GET", (request, head) => reportConnections(gateway, options, request, head)),
+    "/feign/messages": on("GET", (request, head) => tracedMessages(gateway, options.callers, request, head)),
+    "/feign/messages/:id": on("GET", (request, head) =>
+      tracedMessage(gateway, options.callers, request, head),
+    ),
     "/feign/channels/join": on("POST", (request, head) =>
       changeMembership(gateway, options.callers, "join", request, head),
     ),
@@ -106,9 +112,10 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
     const text = await readJsonText(request, head, maxBodyBytes);
     if (typeof text !== "string") return text;
     const publishRequest = readPublish(text);
-    if (isRefusal(publishRequest)) return refuse(publishRequest);
+    if (isRefusal(publishRequest)) return refuse(publisher.refuse(parseJson(text), publishRequest));
     const { targetType, target } = publishRequest;
-    if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head)) return belongsToConsole();
+    if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head))
+      return refuse(publisher.refuse(publishRequest, consoleRefusal));
     const { idempotencyKey: key } = head;
     const published =
       key === null

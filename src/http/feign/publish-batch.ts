@@ -4,10 +4,12 @@ import { isConsoleTarget } from "../../model/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import {
+  ackRefusal,
   isRefusal,
   type PublishRefusal,
   type PublishRequest,
   readPublishObject,
+  refusal,
 } from "../../push/message/publish-request.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { readJsonText } from "./feign-bodies.ts";
@@ -39,7 +41,10 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
   /** Never rejects. */
   async function publish(request: PublishRequest, key: unknown, head: FeignHead): Promise<Entry | Fault> {
     if (key !== undefined && key !== null && typeof key !== "string")
-      return { code: failureCodes.idempotencyKey, message: "idempotencyKey must be a string." };
+      return publisher.refuse(
+        request,
+        refusal(failureCodes.idempotencyKey, "idempotencyKey must be a string."),
+      );
     try {
       const published =
         typeof key === "string"
@@ -79,10 +84,11 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     const mayActForConsole = callers.mayActForConsole(head);
     const entries = await Promise.all(
       messages.map((message): Promise<Entry | Fault> | Entry => {
-        if (!isObject(message))
-          return { code: failureCodes.notJsonObject, message: "A message must be a JSON object." };
+        if (!isObject(message)) return publisher.refuse(message, notAnObject);
         const read = readAllowed(message, mayActForConsole);
-        return isRefusal(read) ? read : publish(read, message.idempotencyKey, head);
+        return isRefusal(read)
+          ? publisher.refuse(message, read)
+          : publish(read, message.idempotencyKey, head);
       }),
     );
     const faults = entries.filter((entry) => entry instanceof Fault);
@@ -95,20 +101,23 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
   async function toUsers(body: JsonObject, users: unknown[], head: FeignHead): Promise<Response> {
     if (users.length > maxUsers)
       return fail(failureCodes.batch, `A message goes to at most ${maxUsers} users.`);
-    const { targetType = "user", data, idempotencyKey } = body;
+    const { targetType = "user", data, ack, idempotencyKey } = body;
     if (targetType !== "user" && targetType !== "temp_user")
       return fail(failureCodes.targetType, "targetType must be one of user, temp_user.");
     const mayActForConsole = callers.mayActForConsole(head);
     if (typeof data !== "string") return fail(failureCodes.data, "data must be given, as a string.");
+    const refusedAck = ackRefusal(ack, true);
+    if (refusedAck) return fail(refusedAck.code, refusedAck.message);
     const refusals: (PublishRefusal | null)[] = [];
     const targets = new Set<string>();
     for (const user of users) {
       const read = readAllowed({ targetType, target: user, data: "" }, mayActForConsole);
-      refusals.push(isRefusal(read) ? read : null);
+      refusals.push(isRefusal(read) ? publisher.refuse({ targetType, target: user }, read) : null);
       if (!isRefusal(read)) targets.add(read.target);
     }
     const key = head.idempotencyKey ?? idempotencyKey;
-    const request = { targetType, target: "", targets: [...targets], data } as const;
+    const request: PublishRequest = { targetType, target: "", targets: [...targets], data };
+    if (ack === true) request.ack = true;
     const entry = targets.size === 0 ? null : await publish(request, key, head);
     if (entry instanceof Fault) return failUnavailable(entry);
     if (entry && "message" in entry) return fail(entry.code, entry.message);
@@ -119,6 +128,8 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     return answer;
   }
 }
+
+const notAnObject = refusal(failureCodes.notJsonObject, "A message must be a JSON object.");
 
 /** The same checks as for a single publish. */
 function readAllowed(body: JsonObject, mayActForConsole: boolean): PublishRequest | PublishRefusal {

@@ -61,6 +61,11 @@ export class Connections {
     return this.#byId.get(id);
   }
 
+  /** Users with a connection of either kind. */
+  userIds(): IterableIterator<string> {
+    return this.#byUser.keys();
+  }
+
   ofUser(userId: string): readonly Socket[] {
     const held = this.#byUser.get(userId);
     if (held === undefined) return [];

@@ -2,6 +2,7 @@ import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient, type Recipients, topicsOf } from "../connection/topics.ts";
 import { messageFrames, type PushedMessage } from "../message/message.ts";
+import type { MessageTrace } from "../trace/message-trace.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 import type { SharedBacklog } from "./shared-backlog.ts";
@@ -10,6 +11,7 @@ export interface CatchUpParts {
   connections: Connections;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
+  trace: Pick<MessageTrace, "sent">;
 }
 
 /**
@@ -103,12 +105,13 @@ export class CatchUp {
   }
 
   #sendIfRoom(socket: Socket, message: PushedMessage): boolean {
-    const { sendBuffers } = this.#parts;
+    const { sendBuffers, trace } = this.#parts;
     // Checked before the encoding as well, to save it: a frame is never shorter than its data.
     if (!sendBuffers.hasRoom(socket, message.data.length)) return false;
     const { isV1, userId } = socket.data;
     const text = isV1 ? messageFrames(message)(message.targets ? userId : message.target) : message.data;
     if (!sendBuffers.hasRoom(socket, Buffer.byteLength(text))) return false;
+    trace.sent(message, socket);
     sendBuffers.send(socket, text);
     return true;
   }

@@ -5,6 +5,7 @@ import type { Connections } from "../connection/connections.ts";
 import { isRecipient, type Recipients, rawTopic, v1TopicOf } from "../connection/topics.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { messageFrames, type PushedMessage, targetsBytes } from "../message/message.ts";
+import type { MessageTrace } from "../trace/message-trace.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
@@ -20,6 +21,7 @@ export interface HubParts {
   ring: ResumeRing;
   sendBuffers: SendBuffers;
   counters: PushCounters;
+  trace: MessageTrace;
   clock: Clock;
   /** Whether clients of other instances or workers may resume here. */
   isShared: boolean;
@@ -172,7 +174,7 @@ export class Hub {
   }
 
   #send(message: PushedMessage | Marker, bytes: number): void {
-    const { sendBuffers, counters } = this.#parts;
+    const { sendBuffers, counters, trace } = this.#parts;
     if (!("data" in message)) {
       this.keep(message);
       return;
@@ -198,6 +200,7 @@ export class Hub {
     if (catchingUp > 0) this.#catchUp.addToBacklog(message);
     message.receivers = raw + v1 + catchingUp;
     counters.deliveries += message.receivers;
+    trace.distributed(message, raw + v1, catchingUp);
     if (raw + v1 === 0) return;
     sendBuffers.noteFrame(frameBytes);
     this.#publishedSinceSweep = turn;

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 import { isChannelName } from "./channel-name.ts";
 import { positionOf } from "./position.ts";
+import type { TracedMessage } from "./traced-message.ts";
 import { isUserId } from "./user-id.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface BroadcastMessage {
   /** Several users, of a message to each of them; `target` is empty then. */
   targets?: readonly string[];
   data: string;
+  /** Whether clients are asked to acknowledge it. */
+  ack?: true;
   idempotencyKey?: string;
   /** Who chose the idempotency key; callers do not share keys. */
   caller?: string;
@@ -49,10 +52,16 @@ export interface PushedMessage
   ageMs: number;
   /** Connections of this process that it was sent to. */
   receivers: number;
+  /** Whether clients are asked to acknowledge it. */
+  ack: boolean;
+  /** What became of it; null: it is not traced. */
+  trace: TracedMessage | null;
 }
 
 /** `<prefix>.control`: an action that every instance applies to its own connections. */
 export type ControlMessage = { v: 1; id: string; node: string } & ControlAction;
+
+export type MessageQuestion = { messageId: string } | { userId: string };
 
 export type ControlAction =
   | {
@@ -67,6 +76,8 @@ export type ControlAction =
     }
   /** Each process answers with its connections. */
   | { type: "askConnections"; userId: string | null }
+  /** Each process answers with what it knows about a message, or about the messages to a user. */
+  | { type: "askMessages"; question: MessageQuestion }
   /** `to`: the id of the question. */
   | { type: "answer"; to: string; process: string; instance: string; answer: unknown }
   /** A frame of a client for its event stream, which the process has; `stream` is a hash of its name. It answers. */
@@ -155,7 +166,8 @@ export function readBroadcast(
     const identifiers = bareIdentifiers(value, record.id);
     if (!identifiers) return null;
     const ts = Math.round(clock.now() - ageMs);
-    return { ...identifiers, caller: "", ts, targetType, target: name, data, offset, ageMs, receivers: 0 };
+    const received = { offset, ageMs, receivers: 0, ack: false, trace: null };
+    return { ...identifiers, caller: "", ts, targetType, target: name, data, ...received };
   }
   if (!isBroadcast(value)) return null;
   const { id, ts, idempotencyKey, caller = "" } = value;
@@ -171,6 +183,8 @@ export function readBroadcast(
     offset,
     ageMs,
     receivers: 0,
+    ack: value.ack === true,
+    trace: null,
   };
 }
 
@@ -224,6 +238,7 @@ function isControlAction(value: JsonObject): boolean {
   if (type === "presence") return true;
   if (type === "use") return typeof value.key === "string";
   if (type === "askConnections") return userId === null || typeof userId === "string";
+  if (type === "askMessages") return isMessageQuestion(value.question);
   if (type === "answer")
     return [value.to, value.process, value.instance].every((field) => typeof field === "string");
   if (type === "frame")
@@ -232,6 +247,11 @@ function isControlAction(value: JsonObject): boolean {
   if (type === "join" || type === "leave") return typeof userId === "string" && typeof channel === "string";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;
   return (typeof userId === "string") !== (typeof value.connectionId === "string");
+}
+
+function isMessageQuestion(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return (typeof value.messageId === "string") !== (typeof value.userId === "string");
 }
 
 export function isTextList(value: unknown): value is string[] {
@@ -245,9 +265,10 @@ export function messageFrames({
   targetType,
   data,
   ts,
+  ack,
 }: PushedMessage): (target: string) => string {
   const head = `{"type":"message","id":${JSON.stringify(id)},"position":"${positionOf(offset, id)}","targetType":"${targetType}","target":`;
-  const tail = `,"data":${JSON.stringify(data)},"ts":${ts}}`;
+  const tail = `,"data":${JSON.stringify(data)},"ts":${ts}${ack ? ',"ack":true' : ""}}`;
   return (target) => head + JSON.stringify(target) + tail;
 }
 

@@ -11,6 +11,8 @@ export interface PublishRequest {
   /** Several users; `target` is empty then. */
   targets?: readonly string[];
   data: string;
+  /** Asks the clients of the user to acknowledge it. */
+  ack?: true;
 }
 
 /** Why a publish is refused; the fields of the failure envelope. */
@@ -32,7 +34,7 @@ export function readPublish(text: string): PublishRequest | PublishRefusal {
 }
 
 export function readPublishObject(body: JsonObject): PublishRequest | PublishRefusal {
-  const { targetType, target = "", data } = body;
+  const { targetType, target = "", data, ack } = body;
   if (!isTargetType(targetType))
     return refusal(failureCodes.targetType, "targetType must be one of all, user, temp_user, channel.");
   const isToAll = targetType === "all";
@@ -50,7 +52,17 @@ export function readPublishObject(body: JsonObject): PublishRequest | PublishRef
   if (isToUser && typeof target === "string" && !isUserId(target))
     return refusal(failureCodes.target, "target must be a user id of 1 to 255 bytes.");
   if (typeof data !== "string") return refusal(failureCodes.data, "data must be given, as a string.");
-  return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
+  const refused = ackRefusal(ack, isToUser);
+  if (refused) return refused;
+  const request = { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
+  return ack === true ? { ...request, ack } : request;
+}
+
+/** Null: `ack` may have this value. */
+export function ackRefusal(ack: unknown, isToUser: boolean): PublishRefusal | null {
+  if (ack === undefined || ack === null || ack === false || (ack === true && isToUser)) return null;
+  const text = ack === true ? "ack is for targetType user and temp_user." : "ack must be true or false.";
+  return refusal(failureCodes.ack, text);
 }
 
 export function refusal(code: FailureCode, message: string): PublishRefusal {

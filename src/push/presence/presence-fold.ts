@@ -4,6 +4,7 @@ import {
   type PresenceRecord,
   type PresenceReport,
   type PresentName,
+  presentName,
   readPresentName,
   type SnapshotPart,
   type SnapshotProcess,
@@ -101,6 +102,14 @@ export class PresenceFold {
     for (const [process, { since }] of this.#processes)
       if (since < (found?.[1] ?? Number.POSITIVE_INFINITY)) found = [process, since];
     return found?.[0] ?? null;
+  }
+
+  /** Instances where a user has a normal connection. */
+  instancesOf(userId: string): string[] {
+    const name = presentName("", userId);
+    if (!this.#counts.has(name)) return [];
+    const found = [...this.#processes.values()].filter(({ names }) => names.has(name));
+    return [...new Set(found.map(({ instance }) => instance))];
   }
 
   /** Users connected to a channel; with an empty name, to the gateway. */

@@ -124,6 +124,11 @@ export class Presence {
     return this.#isReporter ? this.#fold.unwritten(to).length : 0;
   }
 
+  /** Instances where a user has a normal connection. */
+  instancesOf(userId: string): string[] {
+    return this.#fold.instancesOf(userId);
+  }
+
   userCount(channel = ""): number {
     return this.#fold.userCount(channel);
   }

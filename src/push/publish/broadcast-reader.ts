@@ -4,12 +4,14 @@ import type { Connections } from "../connection/connections.ts";
 import type { Hub, Marker } from "../fanout/hub.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { type BroadcastRules, type PushedMessage, readBroadcast } from "../message/message.ts";
-import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
+import type { MessageTrace } from "../trace/message-trace.ts";
+import { type FirstUse, fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
 
 export interface BroadcastReaderParts {
   hub: Hub;
   connections: Pick<Connections, "size">;
   idempotency: Idempotency;
+  trace: MessageTrace;
   counters: PushCounters;
   rules: BroadcastRules;
   steady: Clock;
@@ -35,7 +37,7 @@ export class BroadcastReader implements LogReader {
     const { hub, onAdvanced } = this.#parts;
     const entries = records.map((record) => this.#read(record));
     if (!this.#isCaughtUp) {
-      for (const entry of entries) if (entry) hub.keep(entry);
+      for (const entry of entries) if (entry) this.#keep(entry);
       return undefined;
     }
     const receipts = () => {
@@ -68,20 +70,28 @@ export class BroadcastReader implements LogReader {
       onUnreadable();
       return null;
     }
-    if (!record.isRepeat && !this.#hasUsedKey(message)) return message;
+    const first = record.isRepeat ? null : this.#firstUse(message);
+    if (!record.isRepeat && (first === null || first.offset === offset)) return message;
     counters.repeated++;
+    if (first) this.#parts.trace.repeated(message, first.id);
     // Not null, because another instance may have given the position to a client.
     return { offset, id, ageMs, receivers: 0 };
   }
 
-  /** Whether an earlier record has the same key. */
-  #hasUsedKey(message: PushedMessage): boolean {
+  #keep(entry: PushedMessage | Marker): void {
+    const { hub, trace } = this.#parts;
+    hub.keep(entry);
+    if ("data" in entry) trace.kept(entry);
+  }
+
+  /** The first record with the key of this one; null: it has no key. */
+  #firstUse(message: PushedMessage): FirstUse | null {
     const { offset, id, ageMs, idempotencyKey, caller } = message;
-    if (idempotencyKey === undefined) return false;
+    if (idempotencyKey === undefined) return null;
     const { idempotency, steady } = this.#parts;
     const fingerprint = fingerprintOf(message);
     const key = scopedKey(caller, idempotencyKey);
     const atMs = steady.now() - ageMs;
-    return idempotency.read(key, { offset, id, fingerprint, atMs }).offset !== offset;
+    return idempotency.read(key, { offset, id, fingerprint, atMs });
   }
 }

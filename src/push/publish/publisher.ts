@@ -1,12 +1,20 @@
 import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { isObject } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
 import { failureCodes } from "../message/failure-codes.ts";
-import { type BroadcastMessage, isLongerThan, maxIdLength } from "../message/message.ts";
+import {
+  type BroadcastMessage,
+  isLongerThan,
+  isTargetType,
+  isTextList,
+  maxIdLength,
+} from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
+import type { MessageTrace, UnpublishedMessage } from "../trace/message-trace.ts";
 import { fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
 
 export interface PublisherParts {
@@ -14,6 +22,7 @@ export interface PublisherParts {
   /** Whether other instances read the log too. */
   isCluster: boolean;
   hub: Pick<Hub, "deferredBytes">;
+  trace: Pick<MessageTrace, "refused" | "answeredAsRepeat">;
   idempotency: Idempotency;
   /** The time of messages. */
   clock: Clock;
@@ -71,25 +80,48 @@ export class Publisher {
     { key, caller }: CallerKey,
   ): Promise<Published | PublishRefusal> {
     if (key === "" || key.length > maxIdLength)
-      return refusal(
-        failureCodes.idempotencyKey,
-        `Idempotency-Key must have 1 to ${maxIdLength} characters.`,
+      return this.refuse(
+        request,
+        refusal(failureCodes.idempotencyKey, `Idempotency-Key must have 1 to ${maxIdLength} characters.`),
       );
-    const { idempotency, steady, log } = this.#parts;
+    const { idempotency, steady, log, trace } = this.#parts;
     const fingerprint = fingerprintOf(request);
     const known = idempotency.find(scopedKey(caller, key), steady.now());
     const { first, receivers } = known
       ? { first: known, receivers: null }
       : await this.#appendKeyed(request, { key, caller });
     if (first.fingerprint !== fingerprint)
-      return refusal(
-        failureCodes.idempotencyKeyReused,
-        "This Idempotency-Key was used with another body; use a new key.",
+      return this.refuse(
+        request,
+        refusal(
+          failureCodes.idempotencyKeyReused,
+          "This Idempotency-Key was used with another body; use a new key.",
+        ),
       );
+    if (known) trace.answeredAsRepeat(this.#unpublished(request), known.id);
     const published = { id: first.id, receivers };
     if (this.#isDebug && receivers === null) log.debug(published, "publish repeated");
     else if (this.#isDebug) this.#log(request, published);
     return published;
+  }
+
+  /** Notes in the trace that a publish is refused; `body` may be anything that a caller has sent. */
+  refuse(body: unknown, refused: PublishRefusal): PublishRefusal {
+    this.#parts.trace.refused(this.#unpublished(isObject(body) ? body : {}), refused);
+    return refused;
+  }
+
+  #unpublished(
+    { targetType, target, targets }: Partial<Record<keyof PublishRequest, unknown>>,
+    id = this.#parts.newId(),
+  ): UnpublishedMessage {
+    return {
+      id,
+      ts: this.#parts.clock.now(),
+      targetType: isTargetType(targetType) ? targetType : "",
+      target: typeof target === "string" ? target.slice(0, maxIdLength) : "",
+      targets: isTextList(targets) ? targets : null,
+    };
   }
 
   /** Which of two records with one key counts is known when the record was read back. */
@@ -97,7 +129,7 @@ export class Publisher {
     const message: BroadcastMessage = { ...this.#messageOf(request), idempotencyKey: key, caller };
     const reading = this.#parts.idempotency.whenRead(message.id);
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(notReadBack()), readBackMs);
+    const timer = setTimeout(() => late.reject(this.#noted(message, notReadBack())), readBackMs);
     try {
       const published = await Promise.race([this.#append(message), late.promise]);
       const first = await Promise.race([reading.first, late.promise]);
@@ -110,17 +142,34 @@ export class Publisher {
 
   #append(message: BroadcastMessage): Promise<Published> {
     const { broadcast, hub, maxMessageBytes } = this.#parts;
-    if (isLongerThan(message.data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
-    if (hub.deferredBytes > maxDeferredBytes) return Promise.reject(tooManyDeferred());
-    return broadcast.append(message).then((receivers) => ({ id: message.id, receivers }));
+    if (isLongerThan(message.data, maxMessageBytes)) return this.#fail(message, tooLarge(maxMessageBytes));
+    if (hub.deferredBytes > maxDeferredBytes) return this.#fail(message, tooManyDeferred());
+    return broadcast.append(message).then(
+      (receivers) => ({ id: message.id, receivers }),
+      (error: Error) => this.#fail(message, error),
+    );
   }
 
-  #messageOf({ targetType, target, targets, data }: PublishRequest): BroadcastMessage {
+  #fail(message: BroadcastMessage, error: Error): Promise<never> {
+    return Promise.reject(this.#noted(message, error));
+  }
+
+  #noted(message: BroadcastMessage, error: Error): Error {
+    const isTooLarge = error instanceof Fault && error.code === "too_large";
+    const code = isTooLarge ? failureCodes.tooLarge : failureCodes.unavailable;
+    this.#parts.trace.refused(this.#unpublished(message, message.id), refusal(code, error.message));
+    return error;
+  }
+
+  #messageOf({ targetType, target, targets, data, ack }: PublishRequest): BroadcastMessage {
     const { clock, node, newId } = this.#parts;
     const message = { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node } as const;
-    return targets
-      ? { ...message, targetType, target, targets, data }
-      : { ...message, targetType, target, data };
+    return {
+      ...message,
+      ...{ targetType, target, data },
+      ...(targets && { targets }),
+      ...(ack && { ack }),
+    };
   }
 
   /** Logs everything except the data. */

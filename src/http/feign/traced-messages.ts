@@ -1,0 +1,62 @@
+import type { BunRequest } from "bun";
+import { isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
+import type { Gateway } from "../../push/gateway.ts";
+import { failureCodes } from "../../push/message/failure-codes.ts";
+import { isUserId } from "../../push/message/user-id.ts";
+import { type ReportedMessage, traceReport } from "../../push/trace-report.ts";
+import { renderReason } from "../../reason/reason.ts";
+import type { CallerRules } from "../caller-rules.ts";
+import { addressOf } from "../request-address.ts";
+import { consoleRefusal, fail, succeed } from "./feign-envelope.ts";
+import type { FeignHead } from "./feign-head.ts";
+
+/** `GET /feign/messages/{id}`: what became of one message, on all instances. */
+export async function tracedMessage(
+  gateway: Gateway,
+  callers: CallerRules,
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
+  if (!gateway.trace.isOn) return traceIsOff();
+  const messageId = (request as BunRequest<"/feign/messages/:id">).params.id;
+  const { messages, since, missing } = traceReport(await gateway.control.askMessages({ messageId }));
+  const [message] = messages;
+  const isHidden = message && isConsoleTarget(message.targetType, message.target);
+  if (!message || (isHidden && !callers.mayActForConsole(head)))
+    return fail(failureCodes.noTrace, `No instance knows this message${sinceText(since, missing)}.`);
+  return succeed({ ...shownTo(callers, head, gateway, message), since, missing });
+}
+
+/** `GET /feign/messages?user=`: what became of the last messages to a user, on all instances. */
+export async function tracedMessages(
+  gateway: Gateway,
+  callers: CallerRules,
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
+  const userId = addressOf(request).searchParams.get("user") ?? "";
+  if (!isUserId(userId)) return fail(failureCodes.target, "user must be a user id of 1 to 255 bytes.");
+  if (isConsoleUser(userId) && !callers.mayActForConsole(head))
+    return fail(consoleRefusal.code, consoleRefusal.message);
+  if (!gateway.trace.isOn) return traceIsOff();
+  const { messages, ...report } = traceReport(await gateway.control.askMessages({ userId }));
+  return succeed({
+    messages: messages.map((message) => shownTo(callers, head, gateway, message)),
+    ...report,
+  });
+}
+
+/** Contents are only for the deploy service, which shows them to admins. */
+function shownTo(callers: CallerRules, head: FeignHead, gateway: Gateway, message: ReportedMessage) {
+  const shown = { ...message, why: renderReason(message.cause) };
+  return callers.hasDeployKey(head) ? { ...shown, data: gateway.trace.dataOf(message.id) } : shown;
+}
+
+function traceIsOff(): Response {
+  return fail(failureCodes.noTrace, "Messages are not traced: push.trace-messages is 0.");
+}
+
+function sinceText(since: string | null, missing: readonly string[]): string {
+  const known = since === null ? "" : `; messages since ${since} are known`;
+  return missing.length === 0 ? known : `${known}; without an answer in time from ${missing.join(", ")}`;
+}

@@ -1,0 +1,292 @@
+import type { Clock } from "../../clock.ts";
+import type { Logger } from "../../logger.ts";
+import { oncePerSecond } from "../../once-per-second.ts";
+import { closeCodes, type Socket } from "../connection/connection.ts";
+import type { Connections } from "../connection/connections.ts";
+import { isRecipient } from "../connection/topics.ts";
+import type { PushedMessage } from "../message/message.ts";
+import type { PublishRefusal } from "../message/publish-request.ts";
+import type { TracedDelivery, TracedMessage } from "../message/traced-message.ts";
+import { ConnectionHistory } from "./connection-history.ts";
+import { RecentEntries } from "./recent-entries.ts";
+
+export interface MessageTraceParts {
+  /** 0: nothing is traced. */
+  maxMessages: number;
+  connections: Connections;
+  /** Instances where the user has a normal connection. */
+  instancesOf: (userId: string) => string[];
+  steady: Clock;
+  log: Logger;
+}
+
+/** A publish that was not appended to the log: what is known of its target and content. */
+export type UnpublishedMessage = Pick<TracedMessage, "id" | "ts" | "targetType" | "target"> & {
+  targets: readonly string[] | null;
+};
+
+const maxBytes = 16 * 1024 * 1024;
+/** Longer contents are not kept. */
+const maxDataLength = 4096;
+/** More deliveries of one message are only counted. */
+const maxFollowed = 1_000;
+/** Estimated memory of a message without its text, and of one of its deliveries or users. */
+const entryBytes = 400;
+const deliveryBytes = 200;
+
+/**
+ * What became of the last messages, in memory only. A message to all or to a channel costs one entry with counts; of a
+ * message to users each delivery is followed until it is sent, acknowledged or lost.
+ */
+export class MessageTrace {
+  readonly #parts: MessageTraceParts;
+  /** Messages of the log. */
+  readonly published: RecentEntries<TracedMessage>;
+  /** Publishes that were refused or answered as repeats. Their own limit, so that they do not displace messages. */
+  readonly unpublished: RecentEntries<TracedMessage>;
+  readonly history: ConnectionHistory;
+  /** By connection id and message id: deliveries whose end is not known. */
+  readonly #open = new Map<string, Map<string, TracedMessage>>();
+  /** Connections that may have unsent bytes of a message that is followed. */
+  readonly #unsent = new Set<string>();
+  readonly #noteGap: () => void;
+
+  constructor(parts: MessageTraceParts) {
+    this.#parts = parts;
+    const { maxMessages, steady, log } = parts;
+    const limits = { maxBytes, bytesOf, onDropped: (entry: TracedMessage) => this.#forget(entry) };
+    this.published = new RecentEntries({ ...limits, maxEntries: maxMessages });
+    this.unpublished = new RecentEntries({ ...limits, maxEntries: Math.ceil(maxMessages / 10) });
+    this.history = new ConnectionHistory(maxMessages);
+    this.#noteGap = oncePerSecond(steady, (count) =>
+      log.info({ count }, "clients resumed from positions that are no longer kept"),
+    );
+  }
+
+  get isOn(): boolean {
+    return this.#parts.maxMessages > 0;
+  }
+
+  /** Null: nothing is traced yet. */
+  get sinceMs(): number | null {
+    return this.published.oldest?.atMs ?? null;
+  }
+
+  /** Null: unknown, or too long to be kept. */
+  dataOf(id: string): string | null {
+    for (const entry of this.published.newestFirst()) if (entry.id === id) return entry.data;
+    return null;
+  }
+
+  /** A message was sent to the connections of this process, or added to what they wait for. */
+  distributed(message: PushedMessage, written: number, waiting: number): void {
+    if (!this.isOn) return;
+    const entry = this.#entryOf(message, "distributed");
+    entry.written = written;
+    entry.waiting = waiting;
+    if (message.targetType === "user" || message.targetType === "temp_user") this.#follow(entry, message);
+    this.published.add(entry);
+  }
+
+  /** A message was read during the start, before there were connections. */
+  kept(message: PushedMessage): void {
+    if (!this.isOn) return;
+    const entry = this.#entryOf(message, "kept");
+    if (message.targetType === "user" || message.targetType === "temp_user") entry.deliveries = new Map();
+    this.published.add(entry);
+  }
+
+  /** A message was not delivered, because an earlier one has its idempotency key. */
+  repeated(message: PushedMessage, firstId: string): void {
+    // Another service may write a message twice with one id.
+    if (!this.isOn || message.id === firstId) return;
+    const entry = this.#entryOf(message, "repeated");
+    entry.about = firstId;
+    this.published.add(entry);
+  }
+
+  /** A publish was answered with the id of an earlier one, without a record of the log. */
+  answeredAsRepeat(message: UnpublishedMessage, firstId: string): void {
+    this.#addUnpublished(message, "repeated", 0, firstId);
+  }
+
+  refused(message: UnpublishedMessage, { code, message: text }: PublishRefusal): void {
+    const { id, targetType, target } = message;
+    this.#parts.log.info({ id, targetType, target, code, reason: text }, "publish refused");
+    this.#addUnpublished(message, "refused", code, text);
+  }
+
+  /** A connection that was behind or resumes was sent the message. */
+  sent({ trace: entry }: PushedMessage, socket: Socket): void {
+    if (!entry?.deliveries || entry.isDropped) return;
+    const known = entry.deliveries.get(socket.data.id);
+    if (known) {
+      known.state = "written";
+      known.atMs = this.#parts.steady.now();
+      this.#unsent.add(socket.data.id);
+    } else this.#addDelivery(entry, socket, { isResumed: true });
+  }
+
+  /** False: the connection was not asked for this acknowledgement. */
+  acknowledged({ data }: Socket, id: string): boolean {
+    const entry = this.#open.get(data.id)?.get(id);
+    const delivery = entry?.deliveries?.get(data.id);
+    if (!entry?.asksAck || !delivery) return false;
+    delivery.state = "acknowledged";
+    delivery.atMs = this.#parts.steady.now();
+    this.#close(data.id, id);
+    return true;
+  }
+
+  /** `isGap`: the client wanted to resume, but messages since its position are no longer kept. */
+  opened({ data }: Socket, isGap: boolean): void {
+    if (!this.isOn) return;
+    const { id, userId, kind } = data;
+    const atMs = this.#parts.steady.now();
+    this.history.add({ userId, kind, type: isGap ? "gap" : "opened", closeCode: 0, atMs });
+    if (!isGap) return;
+    this.#noteGap();
+    // Messages that arrived while it waited for its position are not sent to it.
+    for (const [messageId, entry] of this.#open.get(id) ?? []) {
+      entry.deliveries?.delete(id);
+      this.#close(id, messageId);
+    }
+  }
+
+  closed({ data }: Socket, closeCode: number): void {
+    if (!this.isOn) return;
+    const { id: connectionId, userId, kind } = data;
+    const atMs = this.#parts.steady.now();
+    this.history.add({ userId, kind, type: "closed", closeCode, atMs });
+    for (const [id, entry] of this.#open.get(connectionId) ?? []) {
+      const delivery = entry.deliveries?.get(connectionId);
+      if (!delivery) continue;
+      delivery.closeCode = closeCode;
+      // Without an acknowledgement nobody knows whether bytes that were written have arrived.
+      const isUnknown = delivery.state === "written" && !isAwaited(entry, delivery);
+      if (isUnknown && closeCode !== closeCodes.slowConsumer) continue;
+      delivery.state = "closed";
+      delivery.atMs = atMs;
+      this.#parts.log.info({ id, userId, connectionId, closeCode }, "delivery lost");
+    }
+    this.#open.delete(connectionId);
+    this.#unsent.delete(connectionId);
+  }
+
+  /** Stops following what was sent and is not acknowledged by its client. */
+  tick(): void {
+    for (const connectionId of this.#unsent) {
+      if ((this.#parts.connections.byId(connectionId)?.getBufferedAmount() ?? 0) > 0) continue;
+      this.#unsent.delete(connectionId);
+      for (const [id, entry] of this.#open.get(connectionId) ?? []) {
+        const delivery = entry.deliveries?.get(connectionId);
+        if (delivery?.state === "written" && !isAwaited(entry, delivery)) this.#close(connectionId, id);
+      }
+    }
+  }
+
+  #entryOf(message: PushedMessage, state: TracedMessage["state"]): TracedMessage {
+    const { id, offset, ts, targetType, target, targets = null, data, ack: asksAck } = message;
+    const kept = data.length <= maxDataLength ? data : null;
+    const atMs = this.#parts.steady.now() - (state === "kept" ? message.ageMs : 0);
+    const known = { id, offset, ts, targetType, target, targets, data: kept, asksAck };
+    const entry = newEntry(known, state, atMs);
+    message.trace = entry;
+    return entry;
+  }
+
+  #addUnpublished(
+    { targets, ...message }: UnpublishedMessage,
+    state: "repeated" | "refused",
+    failureCode: number,
+    about: string,
+  ): void {
+    if (!this.isOn) return;
+    const known = {
+      ...message,
+      offset: -1,
+      targets: targets && new Set(targets),
+      data: null,
+      asksAck: false,
+    };
+    this.unpublished.add({ ...newEntry(known, state, this.#parts.steady.now()), failureCode, about });
+  }
+
+  #follow(entry: TracedMessage, message: PushedMessage): void {
+    const { connections, instancesOf } = this.#parts;
+    entry.deliveries = new Map();
+    if (!message.targets) entry.presentOn = instancesOf(message.target);
+    for (const userId of message.targets ?? [message.target])
+      for (const socket of connections.ofUser(userId)) {
+        if (isRecipient(socket.data, message)) this.#addDelivery(entry, socket, { isResumed: false });
+        else entry.otherKind++;
+      }
+  }
+
+  #addDelivery(entry: TracedMessage, { data }: Socket, { isResumed }: { isResumed: boolean }): void {
+    if (!entry.deliveries || entry.deliveries.size >= maxFollowed) {
+      entry.isPartial = true;
+      return;
+    }
+    const { id: connectionId, userId, kind, isV1, catchUpPosition } = data;
+    const state = !isResumed && catchUpPosition >= 0 ? "waiting" : "written";
+    const atMs = this.#parts.steady.now();
+    entry.deliveries.set(connectionId, {
+      userId,
+      connectionId,
+      kind,
+      isV1,
+      state,
+      isResumed,
+      closeCode: 0,
+      atMs,
+    });
+    const open = this.#open.get(connectionId);
+    if (open) open.set(entry.id, entry);
+    else this.#open.set(connectionId, new Map([[entry.id, entry]]));
+    this.#unsent.add(connectionId);
+  }
+
+  #forget(entry: TracedMessage): void {
+    entry.isDropped = true;
+    for (const connectionId of entry.deliveries?.keys() ?? []) this.#close(connectionId, entry.id);
+  }
+
+  #close(connectionId: string, id: string): void {
+    const open = this.#open.get(connectionId);
+    open?.delete(id);
+    if (open?.size === 0) this.#open.delete(connectionId);
+  }
+}
+
+type Known = Pick<
+  TracedMessage,
+  "id" | "offset" | "ts" | "targetType" | "target" | "targets" | "data" | "asksAck"
+>;
+
+function newEntry(known: Known, state: TracedMessage["state"], atMs: number): TracedMessage {
+  return {
+    ...known,
+    state,
+    atMs,
+    failureCode: 0,
+    about: "",
+    written: 0,
+    waiting: 0,
+    deliveries: null,
+    isPartial: false,
+    otherKind: 0,
+    presentOn: [],
+    isDropped: false,
+  };
+}
+
+/** Whether the client is expected to acknowledge. */
+function isAwaited(entry: TracedMessage, delivery: TracedDelivery): boolean {
+  return entry.asksAck && delivery.isV1;
+}
+
+function bytesOf({ data, targets, deliveries, written, waiting }: TracedMessage): number {
+  const followed = deliveries === null ? 0 : Math.min(written + waiting, maxFollowed);
+  return entryBytes + 2 * (data?.length ?? 0) + (targets?.size ?? 0) * 96 + followed * deliveryBytes;
+}

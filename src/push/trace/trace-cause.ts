@@ -1,0 +1,118 @@
+import { newReason, type Sentence } from "../../reason/reason.ts";
+import { closeCodes } from "../connection/connection.ts";
+import type { TracedPart } from "./trace-answer.ts";
+
+/** What one instance knows about a message. */
+export type InstancePart = TracedPart & { instance: string };
+
+/** What else was learned from all instances. */
+export interface TraceContext {
+  /** Instances that did not answer in time. */
+  missing: readonly string[];
+  /** Connected users with a similar user id. */
+  connectedLike: readonly string[];
+}
+
+/** Why a message arrived or did not, from what all instances know about it; in the order of what explains most. */
+export function causeOf(parts: readonly InstancePart[], context: TraceContext): Sentence {
+  const read = parts.filter(({ state }) => state === "distributed" || state === "kept");
+  if (read.length === 0) return causeOfUndelivered(parts);
+  const { targetType } = read[0] as InstancePart;
+  if (targetType === "user" || targetType === "temp_user")
+    return causeByDelivery(read) ?? causeOfAbsence(read, context);
+  return causeByCounts(read);
+}
+
+function causeOfUndelivered(parts: readonly InstancePart[]): Sentence {
+  const repeated = parts.find(({ state }) => state === "repeated");
+  if (repeated) return newReason("trace_repeated", { id: repeated.about });
+  const { failureCode = 0, about = "" } = parts[0] ?? {};
+  return newReason("trace_refused", { code: failureCode, text: about });
+}
+
+function causeByCounts(parts: readonly InstancePart[]): Sentence {
+  const [written, waiting] = [sum(parts, "written"), sum(parts, "waiting")];
+  const [{ targetType, target }] = parts as [InstancePart];
+  if (written + waiting === 0)
+    return targetType === "channel"
+      ? newReason("trace_no_members", { channel: target })
+      : newReason("trace_nobody");
+  const reached = parts.filter((part) => part.written + part.waiting > 0);
+  return newReason("trace_counted", { count: written, instances: namesOf(reached), waiting });
+}
+
+/** Null: no connection was to get it. */
+function causeByDelivery(parts: readonly InstancePart[]): Sentence | null {
+  const [written, acknowledged] = [sum(parts, "written"), sum(parts, "acknowledged")];
+  const where = (isMeant: (connection: TracedPart["connections"][number]) => boolean) =>
+    namesOf(parts.filter(({ connections }) => connections.some(isMeant)));
+  if (acknowledged > 0) {
+    const total = written + sum(parts, "waiting") + sum(parts, "closed");
+    const instances = where(({ state }) => state === "acknowledged");
+    return newReason("trace_acknowledged", { count: acknowledged, total, instances });
+  }
+  const resumedOn = where(({ state, isResumed }) => isResumed && state === "written");
+  if (resumedOn !== "") return newReason("trace_resumed", { instances: resumedOn });
+  if (written > 0) {
+    const values = { count: written, instances: namesOf(parts.filter((part) => part.written > 0)) };
+    if (!parts.some(({ ack }) => ack)) return newReason("trace_written", values);
+    const canAcknowledge = where(({ protocol }) => protocol === "slipway.v1") !== "";
+    return newReason(canAcknowledge ? "trace_unacknowledged" : "trace_raw", values);
+  }
+  const waitingOn = where(({ state }) => state === "waiting");
+  if (waitingOn !== "") return newReason("trace_waiting", { instances: waitingOn });
+  const lost = parts.flatMap(({ connections }) => connections).find(({ state }) => state === "closed");
+  if (!lost) return null;
+  const values = { instances: where(({ state }) => state === "closed"), code: lost.closeCode ?? 0 };
+  return newReason(
+    lost.closeCode === closeCodes.slowConsumer ? "trace_slow_consumer" : "trace_closed",
+    values,
+  );
+}
+
+/** Why the user had no connection that could get it. */
+function causeOfAbsence(parts: readonly InstancePart[], { missing, connectedLike }: TraceContext): Sentence {
+  const [{ target: user }] = parts as [InstancePart];
+  const normalOn = namesOf(parts.filter(({ otherKind }) => otherKind > 0));
+  if (normalOn !== "") return newReason("trace_only_normal", { user, instances: normalOn });
+  const living = new Set(parts.filter(({ state }) => state === "distributed").map((part) => part.instance));
+  const gone = new Set(parts.flatMap(({ presentOn }) => presentOn).filter((name) => !living.has(name)));
+  if (gone.size > 0) return newReason("trace_instance_gone", { user, instances: [...gone].join(", ") });
+  const next = earliest(parts.flatMap(({ openedAfter }) => openedAfter ?? []));
+  if (next && !next.recovered) return newReason("trace_gap", { user, at: timeText(next.at) });
+  const last = latest(parts.flatMap(({ closedBefore }) => closedBefore ?? []));
+  if (last) {
+    const isLifetime =
+      last.closeCode === closeCodes.lifetimeReached || last.closeCode === closeCodes.codeExpired;
+    const values = { user, code: last.closeCode, at: timeText(last.at) };
+    return newReason(isLifetime ? "trace_lifetime" : "trace_closed_earlier", values);
+  }
+  if (next) return newReason("trace_connected_later", { user, at: timeText(next.at) });
+  const [similar] = connectedLike;
+  if (similar !== undefined) return newReason("trace_similar", { user, similar });
+  if (missing.length > 0) return newReason("trace_no_answer", { user, instances: missing.join(", ") });
+  return newReason("trace_no_connection", { user });
+}
+
+function sum(
+  parts: readonly InstancePart[],
+  field: "written" | "waiting" | "acknowledged" | "closed",
+): number {
+  return parts.reduce((total, part) => total + part[field], 0);
+}
+
+function namesOf(parts: readonly InstancePart[]): string {
+  return [...new Set(parts.map(({ instance }) => instance))].sort().join(", ");
+}
+
+function earliest<T extends { at: number }>(events: readonly T[]): T | undefined {
+  return events.toSorted((a, b) => a.at - b.at)[0];
+}
+
+function latest<T extends { at: number }>(events: readonly T[]): T | undefined {
+  return events.toSorted((a, b) => b.at - a.at)[0];
+}
+
+export function timeText(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
