@@ -69,7 +69,7 @@ test("of two publishes with one key the first record in the log counts, and both
   ]);
   readAll();
   expect(await Promise.all(both)).toMatchObject([{ id: "id-1" }, { id: "id-1" }]);
-  expect(await other).toMatchObject({ status: 409 });
+  expect(await other).toMatchObject({ code: 40901 });
   expect(await publisher.publishOnce(request, orderSeven)).toEqual({ id: "id-1", receivers: null });
 });
 
