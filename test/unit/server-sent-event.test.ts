@@ -27,6 +27,8 @@ test.each(["plain", 'a "quoted" \\ id', "\u2028"])(
       caller: "",
       ageMs: 0,
       receivers: 0,
+      ack: false,
+      trace: null,
     })("");
     expect(resumePositionOf(frame)).toBe(positionOf(40, id));
     expect(text(eventOf(frame))).toBe(`id: ${positionOf(40, id)}\ndata: ${frame}\n\n`);
