@@ -1,9 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { releasesQuery } from "../release-query.ts";
 import { meQuery } from "../session.ts";
 import type { Delivery } from "../shapes.ts";
 import { t } from "../text/text.ts";
+import { shortCommit } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -43,6 +46,24 @@ export function ReplayOne({ delivery }: { delivery: Delivery }) {
     >
       {t(wasRefusedUnjudged ? "replay.oneTextUnjudged" : "replay.oneText")}
       {hadBadSignature && <p>{t("replay.oneUnverified")}</p>}
+      {delivery.project_id !== 0 && <OlderCommit delivery={delivery} />}
     </ConfirmButton>
+  );
+}
+
+/** In the question before a replay: something was deployed after the delivery arrived. */
+function OlderCommit({ delivery: { project_id, commit, created_at } }: { delivery: Delivery }) {
+  const releases = useQuery(releasesQuery(project_id));
+  const serving = releases.data?.items.find(({ isLive }) => isLive);
+  if (!serving || commit === "" || serving.commit === commit || serving.deployedAt < created_at) return null;
+  return (
+    <p>
+      <b>
+        {t("replay.oneOlder", {
+          commit: visible(shortCommit(commit)),
+          serving: visible(shortCommit(serving.commit)),
+        })}
+      </b>
+    </p>
   );
 }

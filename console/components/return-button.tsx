@@ -4,6 +4,7 @@ import type { Project, Release } from "../shapes.ts";
 import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
+import { ApprovalHint } from "./approval-hint.tsx";
 import { ReturningSettings } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 
@@ -33,6 +34,7 @@ export function ReturnButton({
       onConfirm={() => rollback.mutateAsync(release.taskId)}
     >
       <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>
+      <ApprovalHint project={project} ref={release.ref} />
       <ReturningSettings projectId={project.id} taskId={release.taskId} />
     </ConfirmButton>
   );

@@ -1,12 +1,13 @@
 import { Button } from "@mantine/core";
 import { complainOf } from "../act.ts";
 import { useRollback } from "../release-query.ts";
-import type { Task } from "../shapes.ts";
+import type { Project, Task } from "../shapes.ts";
 import { useCancelTask, useRerunTask } from "../task-query.ts";
 import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { canNotify, stopWatching, useIsWatched, watchTask } from "../watched-tasks.ts";
+import { ApprovalHint } from "./approval-hint.tsx";
 import { ReturningSettings } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
@@ -15,15 +16,15 @@ import { Icon } from "./icon.tsx";
 export function TaskActions({
   task,
   isFinished,
-  liveTaskId,
+  project,
 }: {
   task: Task;
   isFinished: boolean;
-  liveTaskId: number | null;
+  project: Project;
 }) {
   // The panel of the request has its answers.
   if (task.state === "waiting") return null;
-  return isFinished ? <Repeat task={task} liveTaskId={liveTaskId} /> : <Cancel task={task} />;
+  return isFinished ? <Repeat task={task} project={project} /> : <Cancel task={task} />;
 }
 
 function Cancel({ task }: { task: Task }) {
@@ -44,11 +45,13 @@ function Cancel({ task }: { task: Task }) {
   );
 }
 
-function Repeat({ task, liveTaskId }: { task: Task; liveTaskId: number | null }) {
+function Repeat({ task, project }: { task: Task; project: Project }) {
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
   const releaseOf = task.rollbackTo ?? task.id;
+  const { liveTaskId } = project;
   const isEarlier = liveTaskId !== null && liveTaskId !== task.id;
+  const approval = <ApprovalHint project={project} ref={task.ref} />;
   return (
     <>
       <ConfirmButton
@@ -58,7 +61,8 @@ function Repeat({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
         confirm={t("task.rerunSubmit")}
         onConfirm={() => rerun.mutateAsync(undefined)}
       >
-        {t("task.rerunAbout")}
+        <p>{t("task.rerunAbout")}</p>
+        {approval}
       </ConfirmButton>
       {isEarlier && task.commit !== null && task.state === "success" && (
         <ConfirmButton
@@ -69,6 +73,7 @@ function Repeat({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
           onConfirm={() => rollback.mutateAsync(releaseOf)}
         >
           <p>{t("task.redeployAbout")}</p>
+          {approval}
           <ReturningSettings projectId={task.projectId} taskId={releaseOf} />
         </ConfirmButton>
       )}

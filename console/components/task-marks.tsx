@@ -14,7 +14,7 @@ export function TaskMarks({ task }: { task: Pick<Task, "isServing" | "rollbackTo
   );
 }
 
-export function Mark({ kind, text }: { kind: "serving" | "rollback"; text: string }) {
+export function Mark({ kind, text }: { kind: "serving" | "rollback" | "replay"; text: string }) {
   return (
     <span className="mark-word" data-kind={kind}>
       {text}

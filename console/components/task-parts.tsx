@@ -67,8 +67,21 @@ export function Waiting({ task }: { task: Pick<Task, "waiting" | "waitingParts">
 }
 
 /** Who or what started it; where a project always builds its own branch, by a push to which other one. */
-export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy" | "ref" | "causeRef"> }) {
+export function Cause({
+  task,
+}: {
+  task: Pick<Task, "triggerType" | "triggeredBy" | "ref" | "causeRef" | "source">;
+}) {
   const isPush = task.triggerType === "webhook";
+  const sender = task.source?.sentBy?.at(-1);
+  if (sender !== undefined) {
+    const text = t("tasks.sentBy", { name: visible(sender) });
+    return (
+      <span className="foreign cause" title={text}>
+        {text}
+      </span>
+    );
+  }
   const name = visible(task.triggeredBy) || t("tasks.unknownUser");
   const text =
     task.causeRef !== null && task.causeRef !== task.ref

@@ -13,6 +13,7 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { ProjectPicker } from "../components/project-picker.tsx";
 import { ReplayMany } from "../components/replay-many.tsx";
 import { StateLabel } from "../components/state.tsx";
+import { Mark } from "../components/task-marks.tsx";
 import {
   type DeliveryFilters,
   deliveryFilterNames,
@@ -124,6 +125,9 @@ export function DeliveryList({
             cell: (delivery) => (
               <>
                 <Pushed delivery={delivery} />
+                {delivery.replay_of !== null && (
+                  <Mark kind="replay" text={t("deliveries.replayMark", { id: String(delivery.replay_of) })} />
+                )}
                 <div className="reason foreign">{reasonIn(delivery.reason, delivery.reason_parts)}</div>
               </>
             ),

@@ -69,7 +69,7 @@ function TaskView({ task }: { task: Task }) {
       >
         {!isFinished && <WatchButton task={task} projectName={projectName} />}
         {project.data?.permission === "manage" && (
-          <TaskActions task={task} isFinished={isFinished} liveTaskId={project.data.liveTaskId} />
+          <TaskActions task={task} isFinished={isFinished} project={project.data} />
         )}
       </PageHead>
       <div className="stack">

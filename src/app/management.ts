@@ -60,6 +60,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     manualTasks: tasks.manualTasks,
     approvals: tasks.approvals,
     testMessages: tasks.testMessages,
+    allowInternal: config["tasks.allowInternalNotifications"],
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
     webhook,

@@ -55,6 +55,8 @@ test("a request appears on an open page by itself; it is approved, and another o
   await page.getByRole("button", { name: "Reject the deploy" }).click();
   await page.getByText("rejected by admin: wrong branch").first().waitFor();
   expect(deployed().length).toBe(1);
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("dialog").getByText("The deploy waits for an approval").waitFor();
   expect(faults).toEqual([]);
   await close();
 });

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { violations } from "../support/axe.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { makeRepository } from "../support/git-repository.ts";
 import { makeHook, sha } from "../support/hook.ts";
 
 const { browser, server } = await setUpConsole();
@@ -58,5 +59,40 @@ test("a delivery links to its replays, and a replay to its original", async () =
   await page.getByText("Replay of").waitFor();
   await page.getByRole("link", { name: `Delivery ${original}`, exact: true }).click();
   await page.waitForURL(`**/deliveries/${original}`);
+  // Lists mark it, and its task names the person who sent it.
+  await go("/deliveries?status=accepted");
+  await page.getByRole("row").getByText(`replay of ${original}`, { exact: true }).waitFor();
+  await go(`/projects/${hook.projectId}`);
+  await page.getByRole("row").getByText("sent by admin").waitFor();
+  await close();
+});
+
+test("the question before a replay warns if something newer was deployed since", async () => {
+  const repository = await makeRepository();
+  const old = await repository.push({ "readme.md": "old" });
+  const shop = await makeHook(
+    server,
+    { branchFilter: ["main"], debounceSeconds: 0 },
+    { git: { url: repository.url, ref: "main" }, stages: { deploy: { script: "true" } } },
+  );
+  const payload = { event: "push", ref: "refs/heads/main", commit: old, author: "ann" };
+  const { deliveryId, taskId } = (await shop.deliver({ payload })).body;
+  await server.reach(Number(taskId), "success");
+  const { page, go, close } = await openConsole(browser, server.url, wide);
+  const ask = async () => {
+    await go(`/deliveries/${deliveryId}`);
+    await page.getByRole("button", { name: "Replay the delivery" }).click();
+    await page.getByRole("dialog").getByText("The current rules are applied again").waitFor();
+  };
+  await ask();
+  expect(await page.getByRole("dialog").getByText("probably older").count()).toBe(0);
+  const next = await repository.push({ "readme.md": "new" });
+  await server.reach((await server.run(shop.projectId)).id, "success");
+  await ask();
+  await page
+    .getByRole("dialog")
+    .getByText(`${next.slice(0, 7)} was deployed after this delivery arrived and serves now.`)
+    .waitFor();
+  repository.remove();
   await close();
 });

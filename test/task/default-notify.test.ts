@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { standardDigest } from "../../src/standard-webhooks.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 
@@ -32,6 +33,22 @@ test("the default target receives the messages of every project that does not ex
   await admin.expect(204, "DELETE", "/api/default-notify");
   expect(await admin.expect(200, "GET", "/api/default-notify")).toEqual({ target: null });
   expect((await admin.request("POST", "/api/default-notify/test")).status).toBe(404);
+});
+
+test("an internal address is refused when it is saved, unless such addresses are allowed", async () => {
+  const guarded = await startApiServer();
+  try {
+    for (const url of ["http://127.0.0.1:9/hook", "http://[::1]/hook", "http://10.0.0.1/"]) {
+      const { status, body } = await guarded.admin.request("PUT", "/api/default-notify", { url });
+      expect(status).toBe(422);
+      expect(body).toMatchObject({
+        error: { fields: [{ field: "url", messageParts: [{ code: "address_internal" }] }] },
+      });
+    }
+    expect(await guarded.admin.expect(200, "GET", "/api/default-notify")).toEqual({ target: null });
+  } finally {
+    await guarded.stop();
+  }
 });
 
 test("an address that does not fit is refused at its field", async () => {

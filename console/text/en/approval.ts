@@ -27,6 +27,7 @@ export const approval = {
   rejectConfirm: "Reject the deploy",
   rejectText: "The task is canceled. Nothing is deployed.",
   rejected: "Task {id} is rejected.",
+  hint: "The deploy waits for an approval before it changes anything.",
   waiting: { one: "A deploy waits for an approval:", other: "{count} deploys wait for an approval:" },
   waitingTask: "{project} task {id}",
   waitingLabel: "Deploys that wait for an approval",

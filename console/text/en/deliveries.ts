@@ -41,6 +41,7 @@ export const deliveries = {
   pushedBy: "Pushed by",
   hostId: "Host's ID",
   repeats: "Repeats",
+  replayMark: "replay of {id}",
   replayOf: "Replay of",
   replays: "Replayed as",
   counted: "Count",

@@ -9,6 +9,8 @@ export const replay = {
     "The current rules are applied again, without signature, debounce and event list. It may start a deploy.",
   oneTextUnjudged:
     "The current rules are applied again, without signature and debounce. It may start a deploy.",
+  oneOlder:
+    "{serving} was deployed after this delivery arrived and serves now. The replay deploys {commit}, which is probably older.",
   oneUnverified: "Its signature failed: the sender is unknown. Replay it only if you know who sent it.",
   many: "Replay these…",
   manyTitle: "Replay the filtered deliveries",

@@ -29,6 +29,7 @@ export const tasks = {
   number: "No.",
   waits: "queued",
   place: "place {place}",
+  sentBy: "sent by {name}",
   pushedBy: "pushed by {name}",
   pushedByTo: "pushed by {name} to {ref}",
   startedBy: "started by {name}",

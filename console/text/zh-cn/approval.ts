@@ -28,6 +28,7 @@ export const approval: Translated<typeof english> = {
   rejectConfirm: "拒绝部署",
   rejectText: "任务将被取消，不会部署任何内容。",
   rejected: "任务 {id} 已拒绝。",
+  hint: "部署在更改任何内容之前会等待批准。",
   waiting: { other: "{count} 个部署等待批准：" },
   waitingTask: "{project} 任务 {id}",
   waitingLabel: "等待批准的部署",

@@ -42,6 +42,7 @@ export const deliveries: Translated<typeof english> = {
   pushedBy: "推送者",
   hostId: "托管平台 ID",
   repeats: "重复自",
+  replayMark: "重放自 {id}",
   replayOf: "重放自",
   replays: "重放为",
   counted: "计数",

@@ -9,6 +9,7 @@ export const replay: Translated<typeof english> = {
   oneFailed: "无法重放投递 {id}",
   oneText: "将重新应用当前规则，但不检查签名、去抖和事件列表。可能会启动一次部署。",
   oneTextUnjudged: "将重新应用当前规则，但不检查签名和去抖。可能会启动一次部署。",
+  oneOlder: "{serving} 在此次投递到达之后部署，目前正在服务。重放将部署 {commit}，它可能更旧。",
   oneUnverified: "其签名验证失败，发送者未知。只有在您知道发送者时才重放。",
   many: "重放这些…",
   manyTitle: "重放筛选出的投递",

@@ -31,6 +31,7 @@ export const tasks: Translated<typeof english> = {
   number: "编号",
   waits: "排队中",
   place: "第 {place} 位",
+  sentBy: "由 {name} 发送",
   pushedBy: "由 {name} 推送",
   pushedByTo: "由 {name} 推送到 {ref}",
   startedBy: "由 {name} 启动",

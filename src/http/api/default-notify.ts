@@ -44,12 +44,17 @@ const test = route("post", "/default-notify/test", {
 
 const subject = "default notification target";
 
-export function defaultNotifyApi({ store, secrets, testMessages }: ApiDeps) {
+export function defaultNotifyApi({ store, secrets, testMessages, allowInternal }: ApiDeps) {
   const { meta } = store;
   return newApi()
     .openapi(get, async (c) => c.json(shown(await readDefaultTarget(meta)), 200))
     .openapi(put, async (c) => {
-      const changed = changedDefault(secrets, await readDefaultTarget(meta), c.req.valid("json"));
+      const changed = changedDefault(
+        secrets,
+        await readDefaultTarget(meta),
+        c.req.valid("json"),
+        allowInternal,
+      );
       const detail = { target: changed.target.url };
       const audited = auditEntry(c, { action: "notify.default", subject, detail });
       await store.run(changeDefaultNotify, { changed, audited });

@@ -1,7 +1,9 @@
+import { Fault } from "../../errors.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
 import type { NotifyFormat } from "../../model/project.ts";
 import { defaultTargetName } from "../../model/sealed.ts";
 import { operation } from "../../model/store.ts";
+import { newReason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changeTargets, type SentTarget } from "./change-targets.ts";
 import { signedFormats } from "./chat-request.ts";
@@ -11,6 +13,7 @@ import {
   openDefaultAddress,
   sealDefaultAddress,
 } from "./default-target.ts";
+import { addressFault } from "./guarded-request.ts";
 
 /** No project's key signs its webhooks: it has a secret of its own. */
 const ownSecretFormats: readonly NotifyFormat[] = [...signedFormats, "slipway"];
@@ -20,7 +23,13 @@ export function changedDefault(
   secrets: Secrets,
   held: DefaultTarget | null,
   sent: Omit<SentTarget, "id">,
+  allowInternal: boolean,
 ): DefaultTarget {
+  const fault = sent.url === undefined ? null : addressFault(sent.url, allowInternal);
+  if (fault !== null)
+    throw new Fault("invalid", newReason("target_refused", { field: "url", fault }), {
+      fields: [{ field: "url", message: fault }],
+    });
   const before = held === null ? [] : [held.target];
   const addresses = new Map(held === null ? [] : [[defaultTargetId, openDefaultAddress(secrets, held)]]);
   const asked = held === null ? sent : { ...sent, id: defaultTargetId };

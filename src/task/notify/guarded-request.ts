@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import { ReasonError } from "../../errors.ts";
 import { isInternalAddress } from "../../internal-address.ts";
-import { newReason } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 
 export interface GuardedRequest {
   /** Absent: POST. */
@@ -45,12 +45,9 @@ const answerMaxBytes = 64 * 1024;
  */
 export function sendGuarded(request: GuardedRequest, options: GuardOptions): Promise<GuardedAnswer> {
   const url = new URL(request.url);
-  if (url.protocol !== "https:" && url.protocol !== "http:")
-    return Promise.reject(new ForbiddenAddress(newReason("address_not_http", { protocol: url.protocol })));
-  const hostname = url.hostname.replace(/^\[|\]$/g, "");
   const allowInternal = options.allowInternal || options.trusted?.includes(url.origin) === true;
-  if (isIP(hostname) !== 0 && !allowInternal && isInternalAddress(hostname))
-    return Promise.reject(forbidden(hostname));
+  const fault = addressFault(request.url, allowInternal);
+  if (fault !== null) return Promise.reject(new ForbiddenAddress(fault));
 
   const { maxAnswerBytes = answerMaxBytes } = options;
   const hasBody = request.method !== "GET" && request.method !== "DELETE";
@@ -86,6 +83,15 @@ export function sendGuarded(request: GuardedRequest, options: GuardOptions): Pro
   outgoing.on("error", reject);
   outgoing.end(hasBody ? request.body : undefined);
   return promise;
+}
+
+/** Why no call can be made to an address, as far as the address itself tells; a name is resolved for each call. */
+export function addressFault(address: string, allowInternal: boolean): Reason | null {
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== "https:" && protocol !== "http:") return newReason("address_not_http", { protocol });
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (allowInternal || isIP(host) === 0 || !isInternalAddress(host)) return null;
+  return newReason("address_internal", { address: host });
 }
 
 function checkedLookup(allowInternal: boolean): LookupFunction {
