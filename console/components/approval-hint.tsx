@@ -1,9 +1,10 @@
-import { requiresApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { Project } from "../shapes.ts";
 import { t } from "../text/text.ts";
+import { visible } from "../visible.ts";
 
-/** In the question before a deploy: it waits for an approval after its build. */
-export function ApprovalHint({ project: { deploy }, ref }: { project: Project; ref: string }) {
-  if (!requiresApproval(deploy, { ref, source: null })) return null;
-  return <p>{t("approval.hint")}</p>;
+/** In the question before a deploy: it may have to wait for an approval. */
+export function ApprovalHint({ project: { deploy } }: { project: Project }) {
+  if (deploy.approval === "none") return null;
+  const refs = deploy.branches.join(t("words.listSeparator"));
+  return <p>{refs === "" ? t("approval.hint") : t("approval.hintOf", { refs: visible(refs) })}</p>;
 }

@@ -34,7 +34,7 @@ export function ReturnButton({
       onConfirm={() => rollback.mutateAsync(release.taskId)}
     >
       <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>
-      <ApprovalHint project={project} ref={release.ref} />
+      <ApprovalHint project={project} />
       <ReturningSettings projectId={project.id} taskId={release.taskId} />
     </ConfirmButton>
   );

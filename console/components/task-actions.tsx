@@ -51,7 +51,7 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
   const releaseOf = task.rollbackTo ?? task.id;
   const { liveTaskId } = project;
   const isEarlier = liveTaskId !== null && liveTaskId !== task.id;
-  const approval = <ApprovalHint project={project} ref={task.ref} />;
+  const approval = <ApprovalHint project={project} />;
   return (
     <>
       <ConfirmButton

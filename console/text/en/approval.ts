@@ -28,6 +28,7 @@ export const approval = {
   rejectText: "The task is canceled. Nothing is deployed.",
   rejected: "Task {id} is rejected.",
   hint: "The deploy waits for an approval before it changes anything.",
+  hintOf: "A deploy of these refs waits for an approval before it changes anything: {refs}",
   waiting: { one: "A deploy waits for an approval:", other: "{count} deploys wait for an approval:" },
   waitingTask: "{project} task {id}",
   waitingLabel: "Deploys that wait for an approval",

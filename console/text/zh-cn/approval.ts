@@ -29,6 +29,7 @@ export const approval: Translated<typeof english> = {
   rejectText: "任务将被取消，不会部署任何内容。",
   rejected: "任务 {id} 已拒绝。",
   hint: "部署在更改任何内容之前会等待批准。",
+  hintOf: "以下引用的部署在更改任何内容之前会等待批准：{refs}",
   waiting: { other: "{count} 个部署等待批准：" },
   waitingTask: "{project} 任务 {id}",
   waitingLabel: "等待批准的部署",
