@@ -10,7 +10,7 @@ import { addPushCommands } from "./cli/push-commands.ts";
 import { addRunnerCommand, addRunnerHelpers } from "./cli/runner-command.ts";
 import { addServeCommands, addWorkerCommand, isRole } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
-import { version } from "./version.ts";
+import { build, version } from "./version.ts";
 import { visibleText } from "./visible-text.ts";
 
 reachLoopbackDirectly();
@@ -39,12 +39,17 @@ function addAllCommands(): void {
   addDataCommands(program);
   program
     .command("version")
-    .description("print the version")
+    .description("print the version, the commit and the build")
     .option("--json", "print JSON")
     .action((options: { json?: boolean }) => {
-      process.stdout.write(
-        options.json ? `${JSON.stringify({ version, bun: Bun.version })}\n` : `${version}\n`,
-      );
+      const from = build === null ? "from sources" : `commit ${build.commit}, ${build.target}`;
+      const fields = {
+        version,
+        bun: Bun.version,
+        commit: build?.commit ?? null,
+        build: build?.target ?? null,
+      };
+      process.stdout.write(options.json ? `${JSON.stringify(fields)}\n` : `${version} (${from})\n`);
     });
 }
 

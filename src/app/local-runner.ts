@@ -18,6 +18,7 @@ import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
+import { requireProcessGroups } from "../runner/process/process-groups.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
@@ -71,6 +72,7 @@ export function buildLocalRunner(
   { runners }: Pick<Keepers, "runners">,
   secrets: Secrets,
 ) {
+  requireProcessGroups();
   const files = localRunnerFiles(config["data.dir"]);
   const settingsHash = hashToken(settingsOf(config).join("\n"));
   let timer: ReturnType<typeof setTimeout> | undefined;

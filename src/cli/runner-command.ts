@@ -7,6 +7,7 @@ import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { type GuardMessage, guardCommand } from "../runner/process/guard.ts";
+import { requireProcessGroups } from "../runner/process/process-groups.ts";
 import { type ReaperTask, reaperCommand } from "../runner/process/reaper.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
@@ -66,6 +67,7 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
 }
 
 async function run(config: Config, local: string | null): Promise<void> {
+  requireProcessGroups();
   // Before other modules are loaded, as in serve-commands.ts.
   const { fault } = await hideOwnProcess(startSecrets);
   const [{ buildLogger }, { runRunner }, { systemClock }] = await Promise.all([

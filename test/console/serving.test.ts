@@ -136,7 +136,6 @@ test("the compiled executable contains the console and needs no other file", asy
     cwd: join(import.meta.dir, "../.."),
   });
   expect([compiled.exitCode, compiled.stderr.toString()]).toEqual([0, ""]);
-  rmSync(join(out, "console.bundle"));
   const child = Bun.spawn(
     [
       ...[join(out, "slipway"), "deploy", "--server-listen", "127.0.0.1:0"],

@@ -18,7 +18,8 @@ export async function startServerProcess(
   settings: Record<string, string> = {},
   runtimeFlags: string[] = [],
   env: Record<string, string> = {},
-  program = main,
+  /** A file for the runtime, or a whole command. */
+  program: string | readonly string[] = main,
   /** Put before the command, for example to run it as another user. */
   prefix: readonly string[] = [],
 ): Promise<ServerProcess> {
@@ -36,9 +37,7 @@ export async function startServerProcess(
   const child = Bun.spawn(
     [
       ...prefix,
-      process.execPath,
-      ...runtimeFlags,
-      program,
+      ...(typeof program === "string" ? [process.execPath, ...runtimeFlags, program] : program),
       "start",
       ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
     ],

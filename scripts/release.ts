@@ -1,0 +1,112 @@
+/**
+ * Makes everything that a release consists of:
+ *
+ *   npm run release                     dist/release
+ *   npm run release -- --out elsewhere  into another folder
+ *   npm run release -- --only linux-x64 the executable of one system, and what belongs to every release
+ *
+ * Two builds of one commit have the same checksums, in whatever folder and at whatever time. Executables of other systems
+ * are made with the runtime's package of the registry; they are built here, not run.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import manifest from "../package.json" with { type: "json" };
+import { buildClient } from "./build-client.ts";
+import { currentCommit, nativeTarget, root, writeExecutable } from "./executable.ts";
+import { billOfMaterials, licenceTexts } from "./release-contents.ts";
+
+/** The systems with an executable, and the package of their runtime. */
+const systems: Record<string, string> = {
+  "linux-x64": "bun-linux-x64",
+  "linux-x64-musl": "bun-linux-x64-musl",
+  "linux-arm64": "bun-linux-aarch64",
+  "linux-arm64-musl": "bun-linux-aarch64-musl",
+  "darwin-arm64": "bun-darwin-aarch64",
+  "windows-x64": "bun-windows-x64",
+};
+
+const { values } = parseArgs({
+  options: { out: { type: "string" }, only: { type: "string", multiple: true } },
+});
+const folder = resolve(values.out ?? join(root, "dist/release"));
+const wanted = values.only ?? Object.keys(systems);
+const unknown = wanted.filter((name) => systems[name] === undefined);
+if (unknown.length > 0)
+  fail(`There is no system ${unknown.join(", ")}; there are ${Object.keys(systems).join(", ")}.`);
+const commit = currentCommit();
+if (commit.endsWith("-changed")) fail("There are uncommitted changes: a release is made of a commit.");
+
+const { version } = manifest;
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+for (const name of wanted) await writeSystem(name);
+await writeFile(join(folder, "sbom.cdx.json"), billOfMaterials(commitTime()));
+await writeFile(join(folder, "LICENCES.txt"), licenceTexts());
+await writeFile(join(folder, "CHANGELOG.md"), await changesOfVersion());
+await writeClient();
+await writeChecksums();
+for (const name of readdirSync(folder).sort())
+  console.log(`${name}: ${(statSync(join(folder, name)).size / 1024 ** 2).toFixed(1)} MiB`);
+
+async function writeSystem(name: string): Promise<void> {
+  const file = join(folder, `slipway-${version}-${name}${name.startsWith("windows") ? ".exe" : ""}`);
+  const build = { commit, target: name };
+  if (name === nativeTarget) return writeExecutable({ file, build });
+  const runtime = await runtimeOf(systems[name] ?? "", name.startsWith("windows") ? "bun.exe" : "bun");
+  await writeExecutable({ file, build, target: `bun-${name}` as Bun.Build.CompileTarget, runtime });
+}
+
+/** The runtime of another system, of the same version as the one that runs here. */
+async function runtimeOf(name: string, program: string): Promise<string> {
+  const runtimes = join(root, ".cache/runtimes", Bun.version);
+  const file = join(runtimes, "node_modules/@oven", name, "bin", program);
+  if (await Bun.file(file).exists()) return file;
+  await mkdir(runtimes, { recursive: true });
+  const options = ["--no-save", "--force", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+  // The others are named too: npm removes packages that nothing names.
+  const packages = Object.values(systems).map((other) => `@oven/${other}@${Bun.version}`);
+  run(["npm", "install", "--prefix", runtimes, ...options, ...packages]);
+  return file;
+}
+
+/** The npm package of the client. */
+async function writeClient(): Promise<void> {
+  const temporary = await mkdtemp(join(tmpdir(), "slipway-client-"));
+  await buildClient(temporary);
+  run(["npm", "pack", "--silent", "--pack-destination", folder], temporary);
+  await rm(temporary, { recursive: true });
+}
+
+/** The part of the changelog that is about this version. */
+async function changesOfVersion(): Promise<string> {
+  const [, ...sections] = (await readFile(join(root, "CHANGELOG.md"), "utf8")).split(/^(?=## )/m);
+  const isOfVersion = (section: string) => section.startsWith(`## ${version}`);
+  return sections.find(isOfVersion) ?? sections[0] ?? "";
+}
+
+async function writeChecksums(): Promise<void> {
+  const lines = [];
+  for (const name of readdirSync(folder).sort()) {
+    const hash = new Bun.CryptoHasher("sha256").update(await readFile(join(folder, name))).digest("hex");
+    lines.push(`${hash}  ${name}\n`);
+  }
+  await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
+}
+
+function commitTime(): string {
+  return new Date(Number(run(["git", "log", "-1", "--format=%ct"])) * 1000).toISOString();
+}
+
+function run(command: string[], cwd = root): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd });
+  if (exitCode !== 0) fail(`${command.join(" ")} failed: ${stderr.toString()}`);
+  return stdout.toString().trim();
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}

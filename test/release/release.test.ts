@@ -1,0 +1,155 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import { adminPassword } from "../support/api-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeRepository } from "../support/git-repository.ts";
+import { makeHook } from "../support/hook.ts";
+import { PushClient } from "../support/push-client.ts";
+import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const root = join(import.meta.dir, "../..");
+const executable = `slipway-${manifest.version}-linux-x64`;
+
+/** Makes a release of the last commit in a clone of this repository. */
+async function release(folder: string): Promise<string> {
+  await run(["git", "clone", "-q", "--shared", root, folder]);
+  // Links save space, and are not possible between two disks.
+  await run(
+    ["sh", "-c", 'cp -al "$0/node_modules" . 2>/dev/null || cp -a "$0/node_modules" .', root],
+    folder,
+  );
+  const out = join(folder, "dist/release");
+  await run([process.execPath, "scripts/release.ts", "--only", "linux-x64", "--out", out], folder);
+  return out;
+}
+
+async function run(command: string[], cwd = root): Promise<string> {
+  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect([await child.exited, errors]).toEqual([0, ""]);
+  return output;
+}
+
+let out = "";
+beforeAll(async () => {
+  out = await release(join(temporaryFolder("release"), "first"));
+}, 120_000);
+
+test("a release has checksums, an SBOM, licences, changes and the client", async () => {
+  expect(readdirSync(out).sort()).toEqual(
+    [
+      "CHANGELOG.md",
+      "LICENCES.txt",
+      "SHA256SUMS",
+      "sbom.cdx.json",
+      executable,
+      `slipway-push-${manifest.version}.tgz`,
+    ].sort(),
+  );
+  expect(await run(["sha256sum", "--check", "SHA256SUMS"], out)).toContain(`${executable}: OK`);
+  const bill = JSON.parse(readFileSync(join(out, "sbom.cdx.json"), "utf8"));
+  expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "slipway" } } });
+  const licences = readFileSync(join(out, "LICENCES.txt"), "utf8");
+  for (const name of Object.keys(manifest.dependencies)) {
+    expect(bill.components.map((component: { name: string }) => component.name)).toContain(name);
+    expect(licences).toContain(`\n${name} `);
+  }
+  expect(readFileSync(join(out, "CHANGELOG.md"), "utf8")).toStartWith("## ");
+});
+
+test("a second build in another folder has the same checksums", async () => {
+  const second = await release(join(temporaryFolder("release"), "in/another/folder"));
+  expect(readFileSync(join(second, "SHA256SUMS"), "utf8")).toBe(
+    readFileSync(join(out, "SHA256SUMS"), "utf8"),
+  );
+});
+
+test("the executable names its version, commit and system, and no folder of the build", async () => {
+  const commit = (await run(["git", "rev-parse", "--short=12", "HEAD"])).trim();
+  const text = await run([join(out, executable), "version"]);
+  expect(text).toBe(`${manifest.version} (commit ${commit}, linux-x64)\n`);
+  expect(readFileSync(join(out, executable)).includes(dirname(dirname(out)))).toBe(false);
+});
+
+test("uncommitted changes and unknown systems are refused", async () => {
+  const child = Bun.spawn([process.execPath, "scripts/release.ts", "--only", "plan9"], {
+    cwd: root,
+    stderr: "pipe",
+  });
+  expect(await new Response(child.stderr).text()).toStartWith(
+    "There is no system plan9; there are linux-x64,",
+  );
+  expect(await child.exited).toBe(1);
+});
+
+/** A folder that has nothing but the executable, git and a shell, with the libraries that they name. */
+async function emptySystem(): Promise<string> {
+  const folder = temporaryFolder("empty-system");
+  for (const name of ["proc", "dev", "tmp", "data", "bin"]) mkdirSync(join(folder, name));
+  for (const [name, minor] of [
+    ["null", "3"],
+    ["urandom", "9"],
+  ] as const)
+    await run(["mknod", "-m", "666", join(folder, "dev", name), "c", "1", minor]);
+  const programs = { slipway: join(out, executable), git: "git", sh: "sh", cat: "cat", env: "env" };
+  for (const [name, program] of Object.entries(programs)) {
+    const path = Bun.which(program) ?? program;
+    cpSync(path, join(folder, "bin", name), { dereference: true });
+    for (const library of await librariesOf(path))
+      cpSync(library, join(folder, library), { dereference: true });
+  }
+  symlinkSync("git", join(folder, "bin/git-upload-pack"));
+  return folder;
+}
+
+async function librariesOf(program: string): Promise<string[]> {
+  const child = Bun.spawn(["ldd", program], { stdout: "pipe", stderr: "ignore" });
+  return (await new Response(child.stdout).text()).match(/\/[^\s]+\.so[^\s]*/g) ?? [];
+}
+
+describe("the executable in a folder without anything else", () => {
+  // A folder becomes the root of a process only for root.
+  test.skipIf(process.getuid?.() !== 0)(
+    "signs in, publishes, takes a delivery and runs its task",
+    async () => {
+      const folder = await emptySystem();
+      const repository = await makeRepository();
+      const commit = await repository.push({ "hello.txt": "hello" });
+      cpSync(repository.url, join(folder, "shop.git"), { recursive: true });
+      const enter = `mount -t proc proc "$0/proc" && exec chroot "$0" /bin/env -i "$@"`;
+      const environment = ["PATH=/bin", "HOME=/data", `SLIPWAY_ADMIN_PASSWORD=${adminPassword}`];
+      const server = await startServerProcess("/data", {}, [], {}, [
+        ...["unshare", "--mount", "sh", "-c", enter, folder],
+        ...[...environment, "/bin/slipway"],
+      ]);
+      const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+        userId: "42",
+      });
+      const client = await PushClient.open(`${server.url.replace("http", "ws")}/ws?code=${code}`);
+      const published = await fetch(`${server.url}/feign/publish`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ targetType: "user", target: "42", data: "it is live" }),
+      });
+      expect(published.status).toBe(200);
+      await eventually("the message arrives", () => client.frames.includes("it is live"));
+      client.close();
+      const hook = await makeHook(
+        server,
+        { provider: "generic", debounceSeconds: 0 },
+        { git: { url: "/shop.git", ref: "main" }, stages: { build: { script: "cat hello.txt" } } },
+      );
+      const delivered = await hook.deliver({ payload: { ref: "refs/heads/main", after: commit } });
+      expect(delivered.status).toBe(202);
+      const task = await server.reach(Number(delivered.body.taskId), "success");
+      await server.logged(task.id, "hello");
+      expect(await server.end("SIGTERM")).toBe(0);
+    },
+  );
+});
