@@ -32,7 +32,7 @@ export interface PushOpened {
   reconnected: boolean;
   /** True only if no message since the last connection can be missing. If false, load your data again. */
   recovered: boolean;
-  /** `websocket`, or the name of another transport. */
+  /** `websocket`, `sse`, or the name of another transport. */
   transport: string;
 }
 
@@ -68,6 +68,8 @@ export interface PushOptions {
   heartbeatIntervalMs?: number;
   heartbeatTimeoutMs?: number;
   heartbeatContent?: string;
+  /** While WebSockets are refused: the pause until one is tried again. Each further pause is twice as long, up to ten minutes. */
+  upgradeRetryMs?: number;
   random?: () => number;
   /** Keeps position and channels under this name in `sessionStorage`, so that a reloaded page resumes. */
   resumeKey?: string;
@@ -75,6 +77,6 @@ export interface PushOptions {
   sessionStore?: SessionStore;
   /** Instead of the global WebSocket. */
   webSocket?: SocketClass;
-  /** Instead of a WebSocket of any kind. */
+  /** Instead of WebSockets and event streams. */
   transport?: Transport;
 }

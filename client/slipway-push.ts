@@ -4,6 +4,8 @@
  */
 
 import { closeRuleOf } from "./close-rule.ts";
+import { eventStreamTransport } from "./event-stream-transport.ts";
+import { fallbackTransport } from "./fallback-transport.ts";
 import { KeptSession } from "./kept-session.ts";
 import type { PushEvents, PushMessage, PushOptions, PushState, PushStatus } from "./push-events.ts";
 import type { Link, Transport } from "./transport.ts";
@@ -37,6 +39,8 @@ export class SlipwayPush {
   #position: string | null = null;
   #wasOpen = false;
   #openedAt = 0;
+  /** A heartbeat is sent after this long without a frame. */
+  #quietMs: number;
   /** Timer of the handshake, of the pause or of the heartbeat, depending on the state. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #retryNow = () => {
@@ -53,10 +57,12 @@ export class SlipwayPush {
       heartbeatIntervalMs: 25_000,
       heartbeatTimeoutMs: 10_000,
       heartbeatContent: "ping",
+      upgradeRetryMs: 30_000,
       random: Math.random,
       ...rest,
     };
-    this.#transport = transport ?? webSocketTransport(webSocket);
+    this.#transport = transport ?? this.#ownTransport(webSocket);
+    this.#quietMs = this.#options.heartbeatIntervalMs;
     this.#session = new KeptSession(resumeKey, sessionStore);
     const kept = this.#session.read();
     this.#position = kept?.position ?? null;
@@ -110,6 +116,13 @@ export class SlipwayPush {
     this.#keep();
   }
 
+  /** Mini programs have no `fetch`. */
+  #ownTransport(webSocket: PushOptions["webSocket"]): Transport {
+    const first = webSocketTransport(webSocket);
+    if (!globalThis.fetch) return first;
+    return fallbackTransport(first, eventStreamTransport, this.#options.upgradeRetryMs);
+  }
+
   async #connect(): Promise<void> {
     const attempt = ++this.#attempt;
     this.#setStatus("connecting", "connecting");
@@ -129,7 +142,14 @@ export class SlipwayPush {
 
   #startLink(attempt: number, code: string): void {
     const requested = this.#channelsThatFit();
-    const request = { url: this.#options.url, query: this.#queryOf(code, requested) };
+    const request = {
+      url: this.#options.url,
+      query: this.#queryOf(code, requested),
+      renew: async () => {
+        const next = await this.#options.code();
+        return next === null ? null : this.#queryOf(next);
+      },
+    };
     try {
       this.#link = this.#transport.connect(request, {
         frame: (text) => {
@@ -153,11 +173,12 @@ export class SlipwayPush {
     return new Set(this.channels.filter(fits));
   }
 
-  #queryOf(code: string, channels: Set<string>): string {
+  /** Without channels it is the query of a connection that is only tried. */
+  #queryOf(code: string, channels?: Set<string>): string {
     const pairs = [["code", code]];
     if (this.#options.temporary) pairs.push(["temp", "1"]);
-    for (const channel of channels) pairs.push(["channel", channel]);
-    if (this.#position !== null) pairs.push(["resume", this.#position]);
+    for (const channel of channels ?? []) pairs.push(["channel", channel]);
+    if (channels && this.#position !== null) pairs.push(["resume", this.#position]);
     return pairs.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
   }
 
@@ -180,6 +201,9 @@ export class SlipwayPush {
     this.#refusedCodes = 0;
     this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
+    // The heartbeats of an event stream are seen here; those of a WebSocket are not.
+    const pingMs = frame.stream ? 1.5 * Number(frame.pingIntervalMs) : 0;
+    this.#quietMs = Math.max(this.#options.heartbeatIntervalMs, pingMs);
     if (frame.recovered !== true && typeof frame.lastId === "string") this.#keep(frame.lastId);
     this.#setStatus("open", "connected");
     // Channels that were joined or left during the handshake, or did not fit into its query.
@@ -267,11 +291,11 @@ export class SlipwayPush {
 
   /** Browsers hide WebSocket pings, so the client sends its own heartbeat when no frame has arrived for a while. */
   #watchHeartbeat(attempt: number): void {
-    const { heartbeatIntervalMs, heartbeatTimeoutMs, heartbeatContent } = this.#options;
-    this.#restartTimer(heartbeatIntervalMs, () => {
+    const { heartbeatTimeoutMs, heartbeatContent } = this.#options;
+    this.#restartTimer(this.#quietMs, () => {
       this.#link?.send(heartbeatContent);
       this.#restartTimer(heartbeatTimeoutMs, () =>
-        this.#lost(attempt, 4201, `nothing received for ${heartbeatIntervalMs + heartbeatTimeoutMs} ms`),
+        this.#lost(attempt, 4201, `nothing received for ${this.#quietMs + heartbeatTimeoutMs} ms`),
       );
     });
   }

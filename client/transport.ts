@@ -14,6 +14,8 @@ export interface ConnectRequest {
   url: string;
   /** Code, channels and position, encoded; without a question mark. */
   query: string;
+  /** The query of another connection of the same user, with a new code; null: there is none. */
+  renew(): Promise<string | null>;
 }
 
 /** What an attempt reports. The client ignores reports of an attempt that it has given up. */
@@ -26,14 +28,17 @@ export interface LinkEvents {
 
 /** One attempt, and the connection that it becomes. */
 export interface Link {
-  /** `websocket`, or another name that the event `open` passes on. */
+  /** `websocket`, `sse`, or another name that the event `open` passes on. */
   readonly transport: string;
   send(text: string): void;
   close(): void;
 }
 
 /** The address with this query, after one that the address may have already. */
-export function addressOf({ url, query }: ConnectRequest, scheme: "ws" | "http"): string {
+export function addressOf(
+  { url, query }: Pick<ConnectRequest, "url" | "query">,
+  scheme: "ws" | "http",
+): string {
   const address = url.replace(/^(ws|http)/, scheme);
   return `${address}${address.includes("?") ? "&" : "?"}${query}`;
 }

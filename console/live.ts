@@ -31,12 +31,15 @@ export class Live {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #overview: { atMs: number; timer: ReturnType<typeof setTimeout> } | undefined;
   #wasOpen = false;
+  /** Whether the first attempt failed, so that pages have shown what they fetched long before the connection. */
+  #isLate = false;
 
   constructor(code: () => Promise<string | null>) {
     this.#push = new SlipwayPush({ url: `${location.origin}/ws`, temporary: true, code });
     this.#push.on("message", ({ target, data }) => this.#receive(target, data));
     this.#push.on("open", ({ reconnected, recovered }) => {
-      if (reconnected && !recovered) void queryClient.invalidateQueries();
+      const isStale = reconnected ? !recovered : this.#isLate;
+      if (isStale) void queryClient.invalidateQueries();
       else refetchUnreachable();
     });
     this.#push.on("status", (status) => this.#follow(status));
@@ -132,6 +135,7 @@ export class Live {
     const isOver = this.#wasOpen && state === "closed" && closeCode === lifetimeReached;
     if (this.#wasOpen && state !== "open") checkServer();
     this.#wasOpen = state === "open";
+    if (state === "waiting") this.#isLate = true;
     if (isOver) this.open();
   }
 

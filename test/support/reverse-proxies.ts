@@ -100,12 +100,46 @@ export function startPlainNginx(setup: ProxySetup): Promise<RunningService> {
   return startNginx(setup, serviceFolder("nginx"), server);
 }
 
+export interface RefusingProxy extends RunningService {
+  /** From now on upgrades pass; what is open stays open. */
+  allowUpgrades(): Promise<void>;
+}
+
+/** nginx that passes no upgrade on, as in many company networks, until it is told to. */
+export async function startRefusingNginx(setup: ProxySetup): Promise<RefusingProxy> {
+  const folder = serviceFolder("nginx");
+  const server = (rules: string) =>
+    `server { listen ${setup.port}; location / { proxy_pass http://${setup.upstream}; ${rules} } }`;
+  const proxy = await startNginx(setup, folder, server(""));
+  const upgrades =
+    'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
+  return Object.assign(proxy, {
+    async allowUpgrades() {
+      await writeNginxConfiguration(folder, server(upgrades));
+      process.kill(proxy.pid, "SIGHUP");
+    },
+  });
+}
+
 /** nginx with these server blocks; `-p folder -c folder/nginx.conf` names its configuration. */
 export async function startNginx(
   setup: Pick<ProxySetup, "executable" | "port">,
   folder: string,
   servers: string,
 ): Promise<RunningService> {
+  const file = await writeNginxConfiguration(folder, servers);
+  return launch({
+    name: "nginx",
+    url: `https://localhost:${setup.port}`,
+    folder,
+    command: [setup.executable, "-p", folder, "-c", file],
+    // Only SIGTERM ends its workers too.
+    stopSignal: "SIGTERM",
+    isReady: () => answers(setup.port, Buffer.from("GET / HTTP/1.0\r\n\r\n")),
+  });
+}
+
+async function writeNginxConfiguration(folder: string, servers: string): Promise<string> {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,
   );
@@ -121,15 +155,7 @@ export async function startNginx(
       "}",
     ].join("\n"),
   );
-  return launch({
-    name: "nginx",
-    url: `https://localhost:${setup.port}`,
-    folder,
-    command: [setup.executable, "-p", folder, "-c", file],
-    // Only SIGTERM ends its workers too.
-    stopSignal: "SIGTERM",
-    isReady: () => answers(setup.port, Buffer.from("GET / HTTP/1.0\r\n\r\n")),
-  });
+  return file;
 }
 
 /** Caddy with deploy/Caddyfile, on another port and with a certificate of the test. */
