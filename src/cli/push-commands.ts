@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
 import { print, visible } from "./output.ts";
-import { addRemote, feignRemote, linesOf, type RemoteOptions } from "./remote.ts";
+import { feignRemote, linesOf, type RemoteOptions, withApiKey } from "./remote.ts";
 
 const targetTypes = ["all", "user", "temp_user", "channel"];
 
@@ -14,6 +14,10 @@ export function addPushCommands(program: Command): void {
   withApiKey(program.command("publish <targetType> [target]"))
     .description("push a text to all, one user, one user's temporary connections, or a channel")
     .option("--data <text>", "the message; without it, standard input is read")
+    .option(
+      "--ack",
+      "ask the clients of a user to acknowledge it; `slipway push trace` shows whether they did",
+    )
     .option("--idempotency-key <key>", "a repeat with the same key within 5 minutes is a no-op")
     .addHelpText("after", "\nExample: slipway publish user 42 --data 'build finished'")
     .action(async (targetType: string, target: string | undefined, options: PublishOptions) => {
@@ -25,7 +29,8 @@ export function addPushCommands(program: Command): void {
           `"all" takes no target; if "${target}" is the message, give it with --data.`,
         );
       const data = options.data ?? (await Bun.stdin.text());
-      const answer = await publish(options, { targetType, target: target ?? "", data });
+      const ack = options.ack ? { ack: true } : {};
+      const answer = await publish(options, { targetType, target: target ?? "", data, ...ack });
       print(options, answer, () => `${answer.text} (id ${answer.id}${receivers(answer.receivers)})`);
     });
 
@@ -48,14 +53,11 @@ export function addPushCommands(program: Command): void {
 
 interface PublishOptions extends RemoteOptions {
   data?: string;
+  ack?: true;
   idempotencyKey?: string;
 }
 
-function withApiKey(command: Command): Command {
-  return addRemote(command).option("--api-key <key>", "key of push.api-keys (SLIPWAY_API_KEY)");
-}
-
-async function publish(options: PublishOptions, body: { targetType: string; target: string; data: string }) {
+async function publish(options: PublishOptions, body: object) {
   const headers: Record<string, string> = options.idempotencyKey
     ? { "idempotency-key": options.idempotencyKey }
     : {};

@@ -19,6 +19,11 @@ export function addRemote(command: Command): Command {
     .option("--json", "print JSON");
 }
 
+/** For commands that call /feign. */
+export function withApiKey(command: Command): Command {
+  return addRemote(command).option("--api-key <key>", "key of push.api-keys (SLIPWAY_API_KEY)");
+}
+
 /** An id as a segment of a path. */
 export function segment(id: string): string {
   return encodeURIComponent(id);

@@ -8,6 +8,7 @@ import { banner, type Running } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { hideOwnProcess } from "./own-process.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
+import { addTraceCommand } from "./trace-command.ts";
 
 const roles = {
   start: "run everything on one port: push gateway, deploy service, console and a local runner",
@@ -23,11 +24,13 @@ export function isRole(command: string | undefined): command is AppRole {
 export function addServeCommands(program: Command, only?: AppRole): void {
   for (const role of only ? [only] : (Object.keys(roles) as AppRole[])) {
     const command = addSettings(program.command(role)).description(roles[role]);
-    if (role === "push")
+    if (role === "push") {
       command.option(
         "--workers <count>",
         "processes that share the port, or auto: one per core (push.workers)",
       );
+      addTraceCommand(command);
+    }
     command.action(async (options: Record<string, unknown>) => {
       const config = await configFrom(
         options.workers === undefined ? options : { ...options, pushWorkers: options.workers },

@@ -4,8 +4,14 @@ import { deployServiceHeader } from "../model/console-names.ts";
 import { type ConnectionsReport, connectionsReport } from "../push/connections-report.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
+import { type TraceReport, traceReport, withContents } from "../push/trace-report.ts";
 import { newReason } from "../reason/reason.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
+
+/** What became of the last messages to a user; `data` is null or missing if the gateway does not tell it. */
+export interface MessagesReport extends Omit<TraceReport, "messages"> {
+  messages: (TraceReport["messages"][number] & { data?: string | null })[];
+}
 
 /** Calls of the management API to the push gateway, in this process or in another one. */
 export interface GatewayCalls {
@@ -14,6 +20,7 @@ export interface GatewayCalls {
   /** Returns how many connections of the gateway's instance are affected. */
   disconnect(selector: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
+  messages(userId: string): Promise<MessagesReport>;
   online(): Promise<string[]>;
   /** Without the lists of `connections`, which cost more. */
   figures(): Promise<GatewayFigures>;
@@ -27,6 +34,11 @@ export function localGateway(gateway: Gateway, name: string): GatewayCalls {
     publish: async (request) => gateway.publisher.publish(request),
     disconnect: (selector, closeCode) => gateway.control.disconnect(selector, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
+    async messages(userId) {
+      if (!gateway.trace.isOn) throw new Fault("conflict", newReason("trace_off"));
+      const report = traceReport(await gateway.control.askMessages({ userId }));
+      return { ...report, messages: withContents(report.messages, gateway.trace) };
+    },
     online: async () => gateway.connections.onlineUsers(),
     figures: async () => ({
       gateway: gateway.isCluster ? gateway.node : name,
@@ -68,6 +80,7 @@ export function remoteGateway(
     const text = answer.message ?? `it answered ${response.status}`;
     if (response.status === 413) throw new Fault("too_large", text);
     if (response.status === 400) throw new Fault("invalid", text);
+    if (response.status === 404) throw new Fault("conflict", text);
     throw new Fault("unavailable", `The push gateway at deploy.push.url refused: ${text}`);
   }
 
@@ -89,6 +102,8 @@ export function remoteGateway(
       const query = userId === null ? "" : `?userId=${encodeURIComponent(userId)}`;
       return (await call("GET", `connections${query}`)).data as ConnectionsReport;
     },
+    messages: async (userId) =>
+      (await call("GET", `messages?user=${encodeURIComponent(userId)}`)).data as MessagesReport,
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {
       const report = (await call("GET", "connections")).data as ConnectionsReport;
@@ -107,6 +122,7 @@ export const noGateway: GatewayCalls = {
   publish: async () => missing(),
   disconnect: async () => missing(),
   connections: async () => missing(),
+  messages: async () => missing(),
   online: async () => missing(),
   figures: async () => missing(),
   grant: async () => missing(),

@@ -14,5 +14,9 @@ if (program !== null) {
 
 /** Short commands and a server's own child processes never build. */
 function isServer([command = "", ...options]: string[]): boolean {
-  return ["start", "push", "deploy", "runner"].includes(command) && !options.includes("--local");
+  return (
+    ["start", "push", "deploy", "runner"].includes(command) &&
+    !options.includes("--local") &&
+    options[0] !== "trace"
+  );
 }

@@ -102,9 +102,11 @@ export class Control implements LogReader {
     return (answers[0]?.answer as FrameResult | undefined) ?? null;
   }
 
-  /** What every process knows about messages. */
-  askMessages(question: MessageQuestion): Promise<ClusterAnswers> {
-    return this.#ask({ type: "askMessages", question });
+  /** What every process knows about messages. Of a single process nothing is written to the log, which may be a file. */
+  async askMessages(question: MessageQuestion): Promise<ClusterAnswers> {
+    const { isCluster, workers, instance, reportMessages } = this.#parts;
+    if (isCluster || workers) return this.#ask({ type: "askMessages", question });
+    return { answers: [{ instance, answer: reportMessages(question) }], missing: [] };
   }
 
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */

@@ -1,5 +1,6 @@
 import type { Sentence } from "../reason/reason.ts";
 import type { ClusterAnswers } from "./cluster-questions.ts";
+import type { MessageTrace } from "./trace/message-trace.ts";
 import type { TraceAnswer } from "./trace/trace-answer.ts";
 import { causeOf, type InstancePart, timeText } from "./trace/trace-cause.ts";
 
@@ -22,6 +23,12 @@ export function traceReport({ answers, missing }: ClusterAnswers) {
     since: sinces.length === 0 ? null : timeText(Math.max(...sinces)),
     missing,
   };
+}
+
+/** Adds the contents, as far as this process has them: they are not part of what instances tell each other. */
+export function withContents(messages: readonly ReportedMessage[], trace: MessageTrace) {
+  const contents = trace.contents(new Set(messages.map(({ id }) => id)));
+  return messages.map((message) => ({ ...message, data: contents.get(message.id) ?? null }));
 }
 
 function messageOf(parts: readonly InstancePart[], cause: Sentence) {

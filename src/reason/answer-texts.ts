@@ -227,6 +227,7 @@ export const answerTexts = {
   notify_no_token: "the project has no status token",
   notify_moved: "the project's repository is now on another server",
   notify_removed: "the notification target was removed",
+  trace_off: "Messages are not traced: push.trace-messages is 0.",
   trace_refused: "The publish was refused with {code}: {text}",
   trace_repeated: "It repeats message {id}: its Idempotency-Key was used before, so it was not delivered.",
   trace_acknowledged: "Acknowledged by {count} of {total} connections, on {instances}.",

@@ -61,6 +61,7 @@ export const fieldTexts = {
   one_of_two: "must name either userId or connectionId",
   only_dry_run: "is for dry runs: a real test applies the saved configuration",
   channel_name: "must be a channel name of 1 to 255 bytes without control characters",
+  ack_target: "is only for targetType user and temp_user",
   user_id: "must be a user id of 1 to 255 bytes",
   starts_with: "must not start with {beginning}",
   no_such_group: "has no group {ids}",

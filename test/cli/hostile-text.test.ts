@@ -65,6 +65,15 @@ const answers: Record<string, object> = {
   "GET /api/users": list({ id: 1, username: hostile, role: "admin", disabled: false }),
   "GET /api/tokens": list({ id: 1, name: hostile, hint: hostile, scopes: [hostile] }),
   "GET /feign/getOnlineUsers": { data: [hostile] },
+  "GET /feign/messages": {
+    data: {
+      messages: [{ id: hostile, publishedAt: hostile, targetType: hostile, why: hostile, instances: [] }],
+      connectedLike: [hostile],
+      addressedLike: [hostile],
+      since: null,
+      missing: [hostile],
+    },
+  },
 };
 /** Answers like a server with untrusted data. */
 const server = Bun.serve({
@@ -98,6 +107,7 @@ const commands = [
   ["user", "list"],
   ["token", "list"],
   ["online"],
+  ["push", "trace", "42"],
   ["logs", "1"],
   ["logs", "1", "--follow"],
 ];

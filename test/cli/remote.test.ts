@@ -172,3 +172,18 @@ test("publish prints the number of receivers; online lists users", async () => {
     stderr: expect.stringContaining("all, user, temp_user, channel"),
   });
 });
+
+test("push trace says why a user did not get a message", async () => {
+  const { id } = (
+    await slipway(["publish", "user", "absent", "--data", "hello", "--ack", "--json"])
+  ).json() as { id: string };
+  const { stdout } = await slipway(["push", "trace", "absent"]);
+  expect(stdout).toContain(` user ${id}\n  absent had no connection on any instance.\n`);
+  expect(stdout).toContain(": distributed, 0 written, 0 waiting, 0 acknowledged, 0 closed\n");
+  const { messages } = (await slipway(["push", "trace", "absent", "--json"])).json() as {
+    messages: object[];
+  };
+  expect(messages).toMatchObject([{ id, ack: true, cause: { code: "trace_no_connection" } }]);
+  expect((await slipway(["push", "trace", "nobody"])).stdout).toStartWith("No message to nobody is known.\n");
+  expect((await slipway(["push", "trace", "absent", "--url", "http://127.0.0.1:1"])).exitCode).toBe(3);
+});

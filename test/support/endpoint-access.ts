@@ -103,6 +103,7 @@ export const apiAccess: Record<string, string> = {
   "POST /api/push/publish": "admin, publish",
   "POST /api/push/disconnect": "admin",
   "GET /api/push/connections": "admin",
+  "GET /api/push/messages": "admin",
   "GET /api/push/online": "admin",
   "GET /api/tokens": "signed-in",
   "POST /api/tokens": "signed-in, admin",

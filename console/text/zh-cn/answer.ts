@@ -210,6 +210,7 @@ export const answer: Translated<typeof answerTexts> = {
   notify_no_token: "项目没有状态令牌",
   notify_moved: "项目的仓库现在位于另一台服务器",
   notify_removed: "通知目标已被移除",
+  trace_off: "没有跟踪消息：push.trace-messages 为 0。",
   trace_refused: "发布被拒绝，代码 {code}：{text}",
   trace_repeated: "它重复了消息 {id}：其 Idempotency-Key 已被使用，因此没有投递。",
   trace_acknowledged: "{total} 个连接中有 {count} 个已确认，位于 {instances}。",

@@ -62,6 +62,7 @@ export const field: Translated<typeof fieldTexts> = {
   parameter_name: "必须是查询参数的名称：字母、数字和 . _ ~ -",
   target_required: "为必填项：消息要发给的用户或频道",
   channel_name: "必须是 1 至 255 字节、不含控制字符的频道名",
+  ack_target: "仅用于 targetType 为 user 或 temp_user 的消息",
   user_id: "必须是 1 至 255 字节的用户 ID",
   one_of_two: "必须指定 userId 或 connectionId 之一",
   only_dry_run: "仅用于试运行：真实测试使用已保存的配置",

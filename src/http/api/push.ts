@@ -13,11 +13,12 @@ import { isChannelName } from "../../push/message/channel-name.ts";
 import { targetTypes } from "../../push/message/message.ts";
 import { isUserId } from "../../push/message/user-id.ts";
 import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { audit, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { knownCallerLimits } from "./json-body.ts";
-import { connectionsShape } from "./push-shape.ts";
+import { connectionsShape, messagesShape } from "./push-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
 import { json, onlyGiven, strict, z } from "./shape.ts";
@@ -83,7 +84,15 @@ const publish = route("post", "/push/publish", {
     data: text(knownCallerLimits.maxBytes).openapi({
       description: "At most `push.max-message-bytes` bytes.",
     }),
+    ack: z
+      .boolean()
+      .default(false)
+      .openapi({ description: "Asks the clients of a user or temporary user to acknowledge it." }),
   })
+    .refine(({ targetType, ack }) => !ack || targetType.endsWith("user"), {
+      path: ["ack"],
+      error: ruleText("ack_target"),
+    })
     .refine(namesItsTarget, {
       path: ["target"],
       error: ruleText("target_required"),
@@ -132,6 +141,16 @@ const online = route("get", "/push/online", {
   ok: json("Their ids.", z.object({ users: z.array(z.string()) }).openapi("OnlineUsers")),
 });
 
+const messages = route("get", "/push/messages", {
+  summary: "What became of the messages to a user",
+  description:
+    "The last messages to the user, up to 100 of each instance, with what every instance knows about them. In memory only: after a " +
+    "restart of an instance its part is gone.",
+  access: "admin",
+  query: { user: userId },
+  ok: json("The messages, the newest first.", messagesShape),
+});
+
 export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps) {
   return newApi()
     .openapi(makeCode, async (c) => {
@@ -157,9 +176,9 @@ export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps)
       return c.json(await verdictOf(codes, code, temp), 200);
     })
     .openapi(publish, async (c) => {
-      const message = c.req.valid("json");
+      const { ack, ...message } = c.req.valid("json");
       refuseConsoleTarget(message);
-      const published = await operations.publish(message);
+      const published = await operations.publish(ack ? { ...message, ack } : message);
       const { targetType, target } = message;
       await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
       return c.json(published, 200);
@@ -179,6 +198,15 @@ export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps)
     .openapi(connections, async (c) =>
       c.json(await operations.connections(c.req.valid("query").userId ?? null), 200),
     )
+    .openapi(messages, async (c) => {
+      const report = await operations.messages(c.req.valid("query").user);
+      const shown = report.messages.map(({ cause, data = null, ...message }) => ({
+        ...message,
+        ...reasonJson({ cause }),
+        data,
+      }));
+      return c.json({ ...report, messages: shown }, 200);
+    })
     .openapi(online, async (c) => c.json({ users: await operations.online() }, 200));
 }
 

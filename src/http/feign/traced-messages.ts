@@ -3,7 +3,7 @@ import { isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isUserId } from "../../push/message/user-id.ts";
-import { type ReportedMessage, traceReport } from "../../push/trace-report.ts";
+import { type ReportedMessage, traceReport, withContents } from "../../push/trace-report.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { addressOf } from "../request-address.ts";
@@ -24,7 +24,8 @@ export async function tracedMessage(
   const isHidden = message && isConsoleTarget(message.targetType, message.target);
   if (!message || (isHidden && !callers.mayActForConsole(head)))
     return fail(failureCodes.noTrace, `No instance knows this message${sinceText(since, missing)}.`);
-  return succeed({ ...shownTo(callers, head, gateway, message), since, missing });
+  const [shown] = shownTo(callers, head, gateway, [message]);
+  return succeed({ ...shown, since, missing });
 }
 
 /** `GET /feign/messages?user=`: what became of the last messages to a user, on all instances. */
@@ -40,16 +41,13 @@ export async function tracedMessages(
     return fail(consoleRefusal.code, consoleRefusal.message);
   if (!gateway.trace.isOn) return traceIsOff();
   const { messages, ...report } = traceReport(await gateway.control.askMessages({ userId }));
-  return succeed({
-    messages: messages.map((message) => shownTo(callers, head, gateway, message)),
-    ...report,
-  });
+  return succeed({ messages: shownTo(callers, head, gateway, messages), ...report });
 }
 
 /** Contents are only for the deploy service, which shows them to admins. */
-function shownTo(callers: CallerRules, head: FeignHead, gateway: Gateway, message: ReportedMessage) {
-  const shown = { ...message, why: renderReason(message.cause) };
-  return callers.hasDeployKey(head) ? { ...shown, data: gateway.trace.dataOf(message.id) } : shown;
+function shownTo(callers: CallerRules, head: FeignHead, { trace }: Gateway, messages: ReportedMessage[]) {
+  const shown = callers.hasDeployKey(head) ? withContents(messages, trace) : messages;
+  return shown.map((message) => ({ ...message, why: renderReason(message.cause) }));
 }
 
 function traceIsOff(): Response {

@@ -72,10 +72,11 @@ export class MessageTrace {
     return this.published.oldest?.atMs ?? null;
   }
 
-  /** Null: unknown, or too long to be kept. */
-  dataOf(id: string): string | null {
-    for (const entry of this.published.newestFirst()) if (entry.id === id) return entry.data;
-    return null;
+  /** Contents by message id; null: too long to be kept. */
+  contents(ids: ReadonlySet<string>): Map<string, string | null> {
+    const found = new Map<string, string | null>();
+    for (const { id, data } of this.published.newestFirst()) if (ids.has(id)) found.set(id, data);
+    return found;
   }
 
   /** A message was sent to the connections of this process, or added to what they wait for. */

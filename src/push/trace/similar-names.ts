@@ -3,9 +3,7 @@ export function isSimilarName(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 3) return false;
   const [a, b] = [plainForm(one), plainForm(other)];
   if (a === b) return true;
-  // Most numbers differ from another user's number by one digit.
-  const isNumber = /^\d+$/.test(a) && /^\d+$/.test(b);
-  return !isNumber && Math.min(a.length, b.length) >= 4 && differByOneLetter(a, b);
+  return Math.min(a.length, b.length) >= 4 && differByOneLetter(a, b);
 }
 
 function plainForm(name: string): string {
@@ -22,6 +20,8 @@ function differByOneLetter(a: string, b: string): boolean {
   let end = 0;
   while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++;
   const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  // user-1 and user-2 are different users.
+  if (/\d/.test(left + right)) return false;
   if (left.length <= 1 && right.length <= 1) return true;
   return left.length === 2 && left === [...right].reverse().join("");
 }
