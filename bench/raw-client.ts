@@ -16,10 +16,11 @@ export function openSocket(
   code: string,
   counter: Counter,
   onClose: () => void,
+  headers = "",
 ): Promise<{ result: HandshakeResult; socket: Socket<unknown> | undefined }> {
   return new Promise((resolve) => {
     let isOpen = false;
-    const request = `GET /ws?code=${code} HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${handshakeKey}\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+    const request = `GET /ws?code=${code} HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${handshakeKey}\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`;
     Bun.connect({
       hostname: url.hostname,
       port: Number(url.port),

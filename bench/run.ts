@@ -15,6 +15,7 @@ import { admissions } from "./admissions.ts";
 import { batches } from "./batch.ts";
 import { type Benchmark, digits } from "./benchmark.ts";
 import { queueThroughBroker } from "./bus.ts";
+import { compression } from "./compression.ts";
 import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
@@ -38,6 +39,7 @@ const benchmarks: Benchmark[] = [
   workerProcesses,
   admissions,
   connectionCost,
+  compression,
   quietNeighbours,
   queueThroughBroker,
   taskOverhead,

@@ -142,6 +142,7 @@ function gatewayOptions(
       heartbeatContent: config["push.heartbeat-content"],
     },
     sendBuffer: {
+      compresses: config["push.compression"],
       maxMessageBytes: config["push.max-message-bytes"],
       sendBufferBytes: config["push.send-buffer-bytes"],
       sendBufferTotalBytes: config["push.send-buffer-total"],
@@ -197,6 +198,7 @@ function routeOptionsOf(
       log,
     },
     clientMaxMessageBytes: config["push.client-max-message-bytes"],
+    compresses: config["push.compression"],
   };
 }
 

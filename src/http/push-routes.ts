@@ -11,7 +11,12 @@ export interface PushRouteOptions {
   handshake: HandshakeOptions;
   feign: FeignOptions;
   clientMaxMessageBytes: number;
+  /** Whether permessage-deflate is negotiated. */
+  compresses: boolean;
 }
+
+/** One compressor for all connections: none keeps memory for it, and a message does not refer to earlier ones. */
+const sharedDeflate = { compress: "shared", decompress: "shared" } as const;
 
 export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes {
   const { handshake, clientMaxMessageBytes } = options;
@@ -30,7 +35,7 @@ export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): 
     backpressureLimit: gateway.sendBuffers.runtimeLimitBytes,
     idleTimeout: 0,
     sendPings: false,
-    perMessageDeflate: false,
+    perMessageDeflate: options.compresses && sharedDeflate,
     open: (socket) => sockets.opened(socket),
     message: (socket, frame) => sockets.received(socket, frame),
     ping: (socket) => sockets.heartbeat(socket),

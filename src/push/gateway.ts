@@ -17,7 +17,8 @@ import { answeredReport } from "./connections-report.ts";
 import { Control } from "./control.ts";
 import { Drain } from "./drain.ts";
 import { EventStreams } from "./event-streams.ts";
-import { type Fanout, Hub } from "./fanout/hub.ts";
+import { type CompressingFanout, compressed } from "./fanout/compression.ts";
+import { Hub } from "./fanout/hub.ts";
 import { ResumeRing } from "./fanout/resume-ring.ts";
 import { SendBuffers } from "./fanout/send-buffer.ts";
 import { StreamTopics } from "./fanout/stream-topics.ts";
@@ -149,9 +150,6 @@ export class Gateway {
       connections,
       counters,
     });
-    const onQueueFailed = oncePerSecond(steady, (count) =>
-      log.warn({ count }, "presence events could not be written to the queue"),
-    );
     this.presence = new Presence({
       control: bus.control,
       isReady: () => bus.state().ready && toCatchUp === 0,
@@ -160,15 +158,11 @@ export class Gateway {
       node,
       newId,
       steady,
-      sinks: eventSinks({ outbound, sender: events?.presence ?? null, node, onQueueFailed }),
+      sinks: eventSinks({ outbound, events, node, steady, log }),
       reservesConsoleNames,
       onNotices(notices) {
         for (const { type, channel, userId } of notices)
           hub.notifyChannel(channel, memberFrame(type, channel, userId));
-      },
-      onLeftOut(to, count) {
-        log.warn({ to, count }, "too many presence events wait; some were left out");
-        if (to === "uri") events?.notePresenceDropped(count);
       },
     });
     events?.registerMetrics(parts.metrics, () => this.presence.waitingEvents("uri"));
@@ -308,8 +302,8 @@ export class Gateway {
     return Object.values(messages).reduce((sum, count) => sum + count, -consoleMessages);
   }
 
-  start(fanout: Fanout): void {
-    this.hub.attach(this.#streamTopics.with(fanout));
+  start(fanout: CompressingFanout): void {
+    this.hub.attach(this.#streamTopics.with(this.sendBuffers.compresses ? compressed(fanout) : fanout));
     this.#tickedAtMs = this.#steady.now();
     this.#timer = setInterval(() => this.tick(), this.#tickMs);
   }

@@ -1,8 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
+import { isWorthCompressing } from "./compression.ts";
 import { SharedBacklog } from "./shared-backlog.ts";
 
 export interface SendBufferOptions {
+  /** Whether WebSockets that negotiated it get compressed messages. */
+  compresses: boolean;
   maxMessageBytes: number;
   sendBufferBytes: number;
   sendBufferTotalBytes: number;
@@ -58,6 +61,10 @@ export class SendBuffers {
     return 2 * this.#limitWith(this.#maxFrameBytes);
   }
 
+  get compresses(): boolean {
+    return this.#options.compresses;
+  }
+
   /** As of the last sweep. */
   get bufferedBytes(): number {
     return this.#bufferedBytes;
@@ -79,7 +86,7 @@ export class SendBuffers {
 
   /** Sends to one connection: replies and missed messages. */
   send(socket: Socket, text: string): void {
-    const sent = socket.send(text);
+    const sent = socket.send(text, this.compresses && isWorthCompressing(text));
     if (sent > 0 || text === "") return;
     if (sent === 0) {
       this.closeSlowConsumer(socket);

@@ -9,6 +9,8 @@ export interface EventSink {
   /** Rejects if one may not have arrived. */
   write(reports: readonly PresenceReport[]): Promise<void>;
   onFailed(): void;
+  /** Called on the process that writes events: too many wait, and some were left out. */
+  onLeftOut(count: number): void;
 }
 
 export interface EventWriterParts {

@@ -1,21 +1,26 @@
 import type { Bus } from "../../bus/bus.ts";
-import type { EventSender } from "../events/event-sender.ts";
+import type { Clock } from "../../clock.ts";
+import type { Logger } from "../../logger.ts";
+import { oncePerSecond } from "../../once-per-second.ts";
+import type { EventStreams } from "../events/event-streams.ts";
 import { type PresenceEvent, presenceEventId } from "../message/message.ts";
 import type { EventSink } from "./event-writer.ts";
-import { type PresenceReport, presentName } from "./presence-record.ts";
+import { type EventDestination, type PresenceReport, presentName } from "./presence-record.ts";
 
 export interface EventSinkParts {
   /** Carries events to other services; null: there is no queue. */
   outbound: Bus | null;
   /** Null: push.events-uri is not set. */
-  sender: Pick<EventSender, "send"> | null;
+  events: Pick<EventStreams, "presence" | "notePresenceDropped"> | null;
   node: string;
-  /** Called when events could not be written to the queue. */
-  onQueueFailed: () => void;
+  steady: Clock;
+  log: Logger;
 }
 
 /** Everything that takes presence events. */
-export function eventSinks({ outbound, sender, node, onQueueFailed }: EventSinkParts): EventSink[] {
+export function eventSinks({ outbound, events, node, steady, log }: EventSinkParts): EventSink[] {
+  const warnLeftOut = (to: EventDestination, count: number) =>
+    log.warn({ to, count }, "too many presence events wait; some were left out");
   const queue: EventSink | null = outbound && {
     to: "queue",
     async write(reports) {
@@ -23,13 +28,20 @@ export function eventSinks({ outbound, sender, node, onQueueFailed }: EventSinkP
         reports.map((report) => outbound.publish("events", report.userId, eventOf(report, node))),
       );
     },
-    onFailed: onQueueFailed,
+    onFailed: oncePerSecond(steady, (count) =>
+      log.warn({ count }, "presence events could not be written to the queue"),
+    ),
+    onLeftOut: (count) => warnLeftOut("queue", count),
   };
-  const uri: EventSink | null = sender && {
+  const uri: EventSink | null = events && {
     to: "uri",
-    write: (reports) => sender.send(reports.map((report) => eventOf(report, node))),
+    write: (reports) => events.presence.send(reports.map((report) => eventOf(report, node))),
     // The sender logs it.
     onFailed() {},
+    onLeftOut(count) {
+      warnLeftOut("uri", count);
+      events.notePresenceDropped(count);
+    },
   };
   return [queue, uri].filter((sink) => sink !== null);
 }

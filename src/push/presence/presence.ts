@@ -36,8 +36,6 @@ export interface PresenceParts {
   /** Whether users of the console are not reported. */
   reservesConsoleNames: boolean;
   onNotices: (notices: ChannelNotice[]) => void;
-  /** Called on the process that writes events: too many wait, and some were left out. */
-  onLeftOut: (to: EventDestination, count: number) => void;
 }
 
 /** How much of the log a starting process reads. A snapshot is written more often than that. */
@@ -230,7 +228,7 @@ export class Presence {
       .filter(({ channel }) => this.#fold.userCount(channel) <= maxNotifiedMembers);
     if (notices.length > 0) this.#parts.onNotices(notices);
     for (const [to, count] of this.#fold.takeLeftOut())
-      if (this.#isReporter) this.#parts.onLeftOut(to, count);
+      if (this.#isReporter) this.#parts.sinks.find((sink) => sink.to === to)?.onLeftOut(count);
     // Evicted by mistake, for example while this process was suspended.
     if (this.#hasStarted && !this.#isEnding && !this.#fold.has(this.#parts.process))
       this.#mustAppendList = true;

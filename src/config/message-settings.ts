@@ -1,0 +1,40 @@
+import { setting } from "./declare-setting.ts";
+import { boolean, bytes, duration, integer, positiveBytes, positiveDuration } from "./setting-kinds.ts";
+
+/** Sizes of messages, and what is kept of them. */
+export const messageSettings = {
+  "push.compression": setting(
+    boolean,
+    false,
+    "Whether messages from 1 KiB are compressed for clients that offer permessage-deflate. Costs processor time for each recipient.",
+  ),
+  "push.max-message-bytes": setting(positiveBytes, "1 MiB", "Largest published message."),
+  "push.client-max-message-bytes": setting(
+    positiveBytes,
+    "64 KiB",
+    "Largest client message; above it: close 1009.",
+  ),
+  "push.send-buffer-bytes": setting(
+    positiveBytes,
+    "1 MiB",
+    "Unsent bytes of one connection; above it: close 4102.",
+  ),
+  "push.send-buffer-total": setting(
+    positiveBytes,
+    "256 MiB",
+    "Unsent bytes of all connections; above it, the connections with the most are closed.",
+  ),
+  "push.slow-consumer-timeout": setting(
+    positiveDuration,
+    "30s",
+    "A connection with unsent bytes and no progress for this long is closed with 4102.",
+  ),
+  "push.resume.messages": setting(integer(0), 10_000, "Messages kept for clients that resume."),
+  "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
+  "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
+  "push.trace-messages": setting(
+    integer(0, 1_000_000),
+    10_000,
+    "Messages of which each instance remembers what became of them, in memory and within 16 MiB; 0: none.",
+  ),
+};
