@@ -67,7 +67,7 @@ echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
 export function buildSamples(options: SamplesOptions) {
   const { store, management, clock, samplesDir, ownUrl } = options;
 
-  async function push(project: Project, key: string, secret: string, commit: string, message: string) {
+  async function send(project: Project, key: string, secret: string, commit: string, message: string) {
     const body = JSON.stringify(githubPush(project, commit, message, new Date(clock.now())));
     const signature = hmacOf(secret, Buffer.from(body)).toString("hex");
     const response = await options.fetch(`${ownUrl()}/api/hooks/git/${key}`, {
@@ -114,17 +114,17 @@ export function buildSamples(options: SamplesOptions) {
       const rules = { branchFilter: [project.git.ref], debounceSeconds: 0 };
       const webhook = { enabled: true, provider: "github", secret, ...rules } as const;
       const { key } = await management.save(project.id, webhook, () => null);
-      return { project, ...(await push(project, key ?? "", secret, commit, message)) };
+      return { project, ...(await send(project, key ?? "", secret, commit, message)) };
     },
-    /** Pushes a commit whose health check fails, so that the release before it comes back. */
-    async pushBroken(project: Project): Promise<Omit<MadeSample, "project">> {
+    /** Pushes the next version. The health check of a broken one fails, so that the release before it comes back. */
+    async push(project: Project, version: { isBroken: boolean }): Promise<Omit<MadeSample, "project">> {
       const folder = sampleFolderOf(project.git.url, samplesDir);
       const { key, secret } = await management.read(project.id);
       if (folder === null || key === null || secret === null)
         throw new Fault("conflict", newReason("sample_not_pushable", { name: project.name }));
-      const { commit, message } = await openSampleRepository(project.git.url).commit({ isBroken: true });
+      const { commit, message } = await openSampleRepository(project.git.url).commit(version);
       const plain = options.secrets.open(sealedPurpose.webhookSecret(project.id), secret);
-      return push(project, key, plain, commit, message);
+      return send(project, key, plain, commit, message);
     },
     /** Removes the project with its repository, deliveries, clones and workspaces. */
     async remove(project: Project): Promise<void> {

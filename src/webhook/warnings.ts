@@ -1,5 +1,6 @@
 import type { ScannedDelivery } from "../model/delivery.ts";
 import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
+import { gitAddressOf } from "../model/git/git-url.ts";
 import type { Project } from "../model/project.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
@@ -17,7 +18,8 @@ export function warningsOf(
 ): Reason[] {
   return [
     ...secretWarnings(config),
-    ...(hasBaseUrl ? [] : [newReason("warn_no_base_url")]),
+    // The hook of a repository on this machine reaches the server there.
+    ...(hasBaseUrl || gitAddressOf(project.git.url) === null ? [] : [newReason("warn_no_base_url")]),
     ...filterWarnings(config),
     ...(config.enabled ? deployWarnings(config, project, debounceSeconds) : []),
     ...(config.enabled ? deliveryWarnings(config, project, recent) : []),

@@ -143,7 +143,12 @@ test("after the sample: why it deployed, break it and watch the rollback, add yo
     .getByRole("region", { name: "Service" })
     .getByText(/is serving again/)
     .waitFor();
-  await steps.waitFor();
+  await steps.getByRole("button", { name: "Push a fixed commit" }).click();
+  await page.waitForURL("**/tasks/*");
+  await page.locator('.task-facts .state[data-state="success"]').waitFor();
+  await steps.getByText("Broken, rolled back and fixed").waitFor();
+  expect(await steps.getByRole("button").count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
   expect(faults).toEqual([]);
   await close();
 }, 90_000);

@@ -67,6 +67,9 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
   const [url = "", secret = ""] = await page.locator(".copy-text code").allTextContents();
   expect(url).toStartWith(`${server.url}/api/hooks/git/`);
   await page.getByText("Waiting for the first delivery").waitFor();
+  // What is pasted needs no other change.
+  const pasted = await page.locator("pre").filter({ hasText: "SECRET=" }).allTextContents();
+  expect(pasted.map((text) => text.includes(`SECRET='${secret}'`))).toEqual([true, true]);
   await deliverTo(url, {
     payload: { event: "push", ref: "main", message: "First" },
     headers: { "x-cicd-token": secret },
@@ -103,6 +106,19 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
   await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
+});
+
+test("a repository of this machine needs no public address of the server", async () => {
+  const { page, go } = view;
+  for (const [url, isTold] of [
+    [repository.url, false],
+    ["https://git.example.com/shop.git", true],
+  ] as const) {
+    const id = await server.project(url, {});
+    await go(`/projects/${id}/set-up`);
+    await page.getByText("The secret is shown only now.").waitFor();
+    expect((await page.getByText("server.baseUrl").count()) > 0).toBe(isTold);
+  }
 });
 
 test("a Git host is connected, a repository chosen out of many, and webhook and deploy key are created without another visit", async () => {

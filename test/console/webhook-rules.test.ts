@@ -43,6 +43,20 @@ test("of the events and of the stages one stays ticked, and the form says why", 
   });
 });
 
+test("rules of merge requests are shown while merge requests are among the events", async () => {
+  const { page } = view;
+  await webhookPage({ events: ["push"] });
+  const forks = page.getByRole("checkbox", { name: /^Also merge requests from forks/ });
+  const choice = page.getByRole("combobox", { name: "Merge requests", exact: true });
+  await page.getByRole("combobox", { name: "Build", exact: true }).waitFor();
+  expect([await forks.count(), await choice.count()]).toEqual([0, 0]);
+  await events.getByLabel("merge requests").check();
+  await forks.waitFor();
+  await choice.waitFor();
+  await events.getByLabel("merge requests").uncheck();
+  await forks.waitFor({ state: "detached" });
+});
+
 test("Enter saves from a text field only", async () => {
   const { page } = view;
   const { stored } = await webhookPage({ events: ["push"] });

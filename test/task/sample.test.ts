@@ -71,6 +71,16 @@ test("a broken push to a sample fails its health check, and the release before i
   );
   expect(project.liveTaskId).toBe(made.taskId);
   expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
+  const fixed = await server.admin.expect<{ taskId: number }>(
+    201,
+    "POST",
+    `/api/samples/${made.projectId}/push`,
+    { broken: false },
+  );
+  expect(await server.reach(fixed.taskId, "success", "failed")).toMatchObject({
+    message: "Say hello from version 4",
+    state: "success",
+  });
   await server.admin.expect(200, "PUT", `${path}/webhook`, { clearSecret: true });
   const refused = await server.admin.request("POST", `/api/samples/${made.projectId}/push`);
   expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("no secret")]);

@@ -25,7 +25,7 @@ test.each([
     path,
     body,
   );
-  const command = sendCommand(webhook.url, webhook).replace("SECRET='…'", `SECRET='${secret}'`);
+  const command = sendCommand(webhook.url, webhook, secret);
   const shell = Bun.spawn(["sh", "-c", command], { stdout: "pipe", stderr: "ignore" });
   expect(await new Response(shell.stdout).json()).toMatchObject({ status: "accepted" });
 });

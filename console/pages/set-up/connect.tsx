@@ -24,7 +24,7 @@ import { formatFor } from "../webhook/secret-format.ts";
 import { sendCommand } from "../webhook/send-command.ts";
 import { FirstPush } from "./first-push.tsx";
 import { HostHook } from "./host-hook.tsx";
-import { webhookPageOf } from "./host-pages.ts";
+import { isLocalUrl, webhookPageOf } from "./host-pages.ts";
 
 /** The second page of the guided set-up: connects the Git host and waits for the first push. */
 export default function Connect({ id }: { id: number }) {
@@ -158,7 +158,7 @@ function ByHand({
             {t("setUp.address")}
           </Text>
           <CopyText value={webhook.url} label={t("webhook.addressLabel")} />
-          {!webhook.baseUrlConfigured && (
+          {!webhook.baseUrlConfigured && !isLocalUrl(project.git.url) && (
             <Text size="sm" className="note" mt="sm">
               {rich("webhook.localOnlyHint", { setting: <code>server.baseUrl</code> })}
             </Text>
@@ -205,7 +205,7 @@ function ByHand({
           />
           <CopyBlock
             title={t("webhook.fromShell")}
-            value={sendCommand(webhook.url, webhook)}
+            value={sendCommand(webhook.url, webhook, secret)}
             label={t("webhook.theCommand")}
           />
         </>

@@ -12,6 +12,11 @@ export function isSshUrl(url: string): boolean {
   return /^ssh:|^[\w.-]+@[\w.-]+:/i.test(url);
 }
 
+/** A repository on the machine of the server: its hook reaches the server there. */
+export function isLocalUrl(url: string): boolean {
+  return /^(?:\/|file:)/i.test(url.trim());
+}
+
 /** The host and the repository in a clone URL. Null: a local repository. */
 function placeOf(cloneUrl: string): Place | null {
   const url = cloneUrl.trim();

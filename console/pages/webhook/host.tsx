@@ -45,7 +45,7 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
                 />
                 <CopyBlock
                   title={t("webhook.fromShell")}
-                  value={sendCommand(webhook.url, { ...webhook, ...draft.value })}
+                  value={sendCommand(webhook.url, { ...webhook, ...draft.value }, null)}
                   label={t("webhook.theCommand")}
                 />
               </>

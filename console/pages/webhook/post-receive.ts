@@ -1,4 +1,4 @@
-import { type Proof, proofLines } from "./send-command.ts";
+import { type Proof, proofLines, secretLines } from "./send-command.ts";
 
 /**
  * The whole post-receive hook of a bare repository, ready to paste: it reports each pushed branch and tag with the changed
@@ -10,7 +10,9 @@ export function postReceiveHook(url: string, proof: Proof, secret: string | null
   const script = `#!/bin/sh
 # Save it as hooks/post-receive of the bare repository and make it executable. It needs curl, jq${before.length > 0 ? " and openssl" : ""}.
 HOOK_URL='${url}'
-${proof.secretSet ? `SECRET='${secret ?? "…"}'\n` : ""}while read -r old new ref; do
+${secretLines(proof, secret)
+  .map((line) => `${line}\n`)
+  .join("")}while read -r old new ref; do
   message= known=false
   case "$new" in *[!0]*) message=$(git log -1 --format=%B "$new") ;; esac
   # Of a ref that is new or gone the changed files are unknown.

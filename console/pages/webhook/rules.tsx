@@ -56,7 +56,6 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
             error={refused?.fields.find((fault) => fault.field.startsWith("moreSkipKeywords"))?.message}
             onChange={(moreSkipKeywords) => set({ moreSkipKeywords })}
           />
-          <Checkbox label={t("webhook.allowForks")} {...draft.flag("allowForks")} />
           <Select
             label={t("webhook.refSource")}
             data={[
@@ -68,23 +67,7 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
             onChange={(source) => set({ refSource: source === "project" ? "project" : "webhook" })}
           />
           <ActionFields value={value.actions} onChange={(actions) => set({ actions })} />
-          <Select
-            label={t("webhook.mergeRequests")}
-            data={[
-              { value: "same", label: t("webhook.mergeRequestsSame") },
-              { value: "own", label: t("webhook.mergeRequestsOwn") },
-            ]}
-            allowDeselect={false}
-            value={value.mergeRequestActions === null ? "same" : "own"}
-            onChange={(choice) => set({ mergeRequestActions: choice === "own" ? buildOnly : null })}
-          />
-          {value.mergeRequestActions !== null && (
-            <ActionFields
-              label={t("webhook.mergeRequestActions")}
-              value={value.mergeRequestActions}
-              onChange={(actions) => set({ mergeRequestActions: actions ?? everyStage })}
-            />
-          )}
+          {value.events.includes("merge_request") && <MergeRequestFields draft={draft} />}
           <Select
             label={t("webhook.otherRepository")}
             data={[
@@ -136,6 +119,32 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
         </ForManagers>
       </div>
     </Panel>
+  );
+}
+
+/** Rules for merge requests only. */
+function MergeRequestFields({ draft: { value, set, flag } }: { draft: RulesDraft }) {
+  return (
+    <>
+      <Select
+        label={t("webhook.mergeRequests")}
+        data={[
+          { value: "same", label: t("webhook.mergeRequestsSame") },
+          { value: "own", label: t("webhook.mergeRequestsOwn") },
+        ]}
+        allowDeselect={false}
+        value={value.mergeRequestActions === null ? "same" : "own"}
+        onChange={(choice) => set({ mergeRequestActions: choice === "own" ? buildOnly : null })}
+      />
+      {value.mergeRequestActions !== null && (
+        <ActionFields
+          label={t("webhook.mergeRequestActions")}
+          value={value.mergeRequestActions}
+          onChange={(actions) => set({ mergeRequestActions: actions ?? everyStage })}
+        />
+      )}
+      <Checkbox label={t("webhook.allowForks")} {...flag("allowForks")} />
+    </>
   );
 }
 

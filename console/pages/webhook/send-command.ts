@@ -29,13 +29,18 @@ export function proofLines(proof: Proof): { before: string[]; headers: string[] 
   };
 }
 
-/** What a shell sends as a push of the provider `generic`; the secret is for the reader to fill in. */
-export function sendCommand(url: string, proof: Proof): string {
+/** The line that a shell reads the secret from; none, if there is no secret. */
+export function secretLines({ secretSet }: Proof, secret: string | null): string[] {
+  return secretSet ? [`SECRET='${secret ?? "…"}'`] : [];
+}
+
+/** What a shell sends as a push of the provider `generic`. Without a secret, it is for the reader to fill in. */
+export function sendCommand(url: string, proof: Proof, secret: string | null): string {
   const { before, headers } = proofLines(proof);
   const sent = [
     `curl -X POST '${url}'`,
     ...["'Content-Type: application/json'", ...headers].map((header) => `-H ${header}`),
     '--data-binary "$body"',
   ].join(" \\\n  ");
-  return [...(proof.secretSet ? ["SECRET='…'"] : []), body, ...before, sent].join("\n");
+  return [...secretLines(proof, secret), body, ...before, sent].join("\n");
 }

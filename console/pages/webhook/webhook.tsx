@@ -16,6 +16,7 @@ import { t } from "../../text/text.ts";
 import { warningPlace } from "../../warning-place.ts";
 import { useRulesDraft, useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostHookPanel } from "../set-up/host-hook.tsx";
+import { isLocalUrl } from "../set-up/host-pages.ts";
 import { Arrival } from "./arrival.tsx";
 import { HostPanel } from "./host.tsx";
 import { RulesPanel } from "./rules.tsx";
@@ -137,7 +138,7 @@ function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook
           </ForManagers>
         </div>
       )}
-      {webhook.url !== null && !webhook.baseUrlConfigured && (
+      {webhook.url !== null && !webhook.baseUrlConfigured && !isLocalUrl(project.git.url) && (
         <Alert color="lamp" variant="light" mt="md" title={t("webhook.localOnly")}>
           {rich("webhook.localOnlyHint", { setting: <code>server.baseUrl</code> })}
         </Alert>

@@ -19,6 +19,12 @@ export const tryIt = {
   breakHint:
     "A push without the heading of the page fails the health check, and the release before it comes back.",
   breakSubmit: "Push a broken commit",
+  fix: "Fix it and deploy again",
+  fixHint:
+    "The health check found no heading, and the earlier release serves. A push with the heading passes.",
+  fixSubmit: "Push a fixed commit",
+  fixed: "Broken, rolled back and fixed",
+  fixedHint: "The list of tasks has all of it: the push that failed, and the one that serves now.",
   breakFailed: "Couldn't push to the sample project",
   own: "Deploy a repository of yours",
   ownHint:

@@ -5,7 +5,7 @@ import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id } from "./scalars.ts";
-import { json, z } from "./shape.ts";
+import { json, strict, z } from "./shape.ts";
 
 const route = routesOf("samples");
 
@@ -21,10 +21,11 @@ const createSample = route("post", "/samples", {
 });
 
 const pushSample = route("post", "/samples/{id}/push", {
-  summary: "Push a broken commit to a sample project",
+  summary: "Push a commit to a sample project",
   description:
-    "Commits a page without its heading and sends a signed push: its health check fails, and the release before it comes back. `id` is the id of the project.",
+    "Commits a page without its heading and sends a signed push: its health check fails, and the release before it comes back. With `broken: false` the page has its heading again. `id` is the id of the project.",
   access: { project: "manage" },
+  body: strict({ broken: z.boolean().default(true) }),
   faults: { 409: "It is no sample, or its webhook has no secret." },
   created: json(
     "What was pushed.",
@@ -47,7 +48,7 @@ export function samplesApi({ webhook: { samples } }: ApiDeps) {
     })
     .openapi(pushSample, async (c) => {
       const project = sampleOf(c);
-      const pushed = await samples.pushBroken(project);
+      const pushed = await samples.push(project, { isBroken: c.req.valid("json").broken });
       await auditProject(c, "sample.push", project);
       return c.json(pushed, 201);
     })
