@@ -2,21 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Certificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
-import { installPackages, ServiceUnavailable } from "./service-install.ts";
+import { findExecutable } from "./service-install.ts";
 import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 /** The path of a reverse proxy; each test starts it itself. */
-export const findNginx = () => findProxy("nginx", "nginx-light", "SLIPWAY_TEST_NGINX");
-export const findCaddy = () => findProxy("caddy", "caddy", "SLIPWAY_TEST_CADDY");
-
-async function findProxy(name: string, packageName: string, variable: string): Promise<string> {
-  const find = () => Bun.which(name) ?? [`/usr/sbin/${name}`].find((path) => existsSync(path));
-  const found = find() ?? ((await installPackages(packageName)) ? find() : undefined);
-  if (found) return found;
-  throw new ServiceUnavailable(
-    `${name} is not installed: install the package \`${packageName}\`, or set ${variable} to an executable.`,
-  );
-}
+export const findNginx = () => findExecutable("nginx", "nginx-light", "SLIPWAY_TEST_NGINX");
+export const findCaddy = () => findExecutable("caddy", "caddy", "SLIPWAY_TEST_CADDY");
 
 export interface ProxySetup {
   executable: string;

@@ -70,3 +70,13 @@ export function installPackages(...packages: string[]): Promise<boolean> {
   aptQueue = result.catch(() => false);
   return result;
 }
+
+/** The path of a program, which is installed if it is missing. */
+export async function findExecutable(name: string, packageName: string, variable: string): Promise<string> {
+  const find = () => Bun.which(name) ?? [`/usr/sbin/${name}`].find((path) => existsSync(path));
+  const found = find() ?? ((await installPackages(packageName)) ? find() : undefined);
+  if (found) return found;
+  throw new ServiceUnavailable(
+    `${name} is not installed: install the package \`${packageName}\`, or set ${variable} to an executable.`,
+  );
+}

@@ -5,12 +5,12 @@ import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
 import { findCaddy, findNginx } from "./reverse-proxies.ts";
-import { ServiceUnavailable } from "./service-install.ts";
+import { findExecutable, ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
 /**
- * The services that tests need. A value is a URL; for the browsers, sshd and the proxies it is the path of the executable,
- * for podman the arguments of `podman run`.
+ * The services that tests need. A value is a URL; for the browsers, sshd, the proxies and the compilers it is the path of
+ * the executable, for podman the arguments of `podman run`.
  */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
@@ -21,6 +21,14 @@ const services = {
   sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
   nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
+  python: {
+    variable: "SLIPWAY_TEST_PYTHON",
+    start: () => findExecutable("python3", "python3", "SLIPWAY_TEST_PYTHON"),
+  },
+  javac: {
+    variable: "SLIPWAY_TEST_JAVAC",
+    start: () => findExecutable("javac", "default-jdk-headless", "SLIPWAY_TEST_JAVAC"),
+  },
   podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 

@@ -1,0 +1,309 @@
+"""The client: attempts, resume, heartbeats and codes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import random
+import ssl
+import time
+from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Optional, Union
+from urllib.parse import urlencode
+
+from .events import Event, Joined, Left, Member, Message, Opened, Problem, Status
+from .rules import close_code_of_status, close_rule
+from .websocket import Closed, HandshakeRefused, WebSocket
+
+CodeProvider = Callable[[], Union[Optional[str], Awaitable[Optional[str]]]]
+
+_PROTOCOL = "slipway.v1"
+# Channels that do not fit into the query of a handshake are joined after the welcome.
+_MAX_CHANNEL_QUERY = 8000
+# After a connection of this many seconds the pauses start with the shortest again.
+_STABLE = 10.0
+_MAX_REFUSED_CODES = 3
+# Events that the application has not read yet. When it is full, the client stops reading from the connection.
+_MAX_WAITING_EVENTS = 1000
+
+
+class SlipwayPush:
+    """A connection to the gateway that is opened again until it is closed.
+
+    >>> async with SlipwayPush("wss://push.example.com/ws", code=fetch_code, channels=["news"]) as push:
+    ...     async for event in push:
+    ...         if isinstance(event, Message):
+    ...             print(event.data)
+
+    Iteration ends after the status ``closed``. All methods belong to the event loop that opened the client.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        code: CodeProvider,
+        *,
+        channels: Iterable[str] = (),
+        temporary: bool = False,
+        min_delay: float = 1.0,
+        max_delay: float = 30.0,
+        connect_timeout: float = 15.0,
+        heartbeat_interval: float = 25.0,
+        heartbeat_timeout: float = 10.0,
+        heartbeat_content: str = "ping",
+        ssl_context: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        self._url = url
+        self._code = code
+        self._channels = dict.fromkeys(channels)
+        self._temporary = temporary
+        self._delays = (min_delay, max_delay)
+        self._connect_timeout = connect_timeout
+        self._heartbeat = (heartbeat_interval, heartbeat_timeout, heartbeat_content)
+        self._ssl_context = ssl_context
+        self._status = Status("closed", "not opened yet")
+        self._events: asyncio.Queue[Event] = asyncio.Queue(_MAX_WAITING_EVENTS)
+        self._task: Optional[asyncio.Task[None]] = None
+        self._refreshes: set[asyncio.Task[None]] = set()
+        self._socket: Optional[WebSocket] = None
+        self._position: Optional[str] = None
+        self._was_open = False
+        self._accepts_messages = True
+        self._failures = 0
+        self._refused_codes = 0
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    @property
+    def channels(self) -> list[str]:
+        return list(self._channels)
+
+    def open(self) -> None:
+        """Connects, and reconnects until `close` or a close code that forbids it."""
+        if self._task is None or self._task.done():
+            self._failures = self._refused_codes = 0
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Ends the connection and every further attempt. `open` may be called again."""
+        if self._task is None or self._task.done():
+            return
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        self._end("closed by the application", None)
+
+    def send(self, data: str) -> bool:
+        """False: the connection is not open, or the gateway accepts no client messages. Messages are not queued."""
+        return self._accepts_messages and self._write({"type": "message", "data": data})
+
+    def join(self, channel: str) -> None:
+        """The channel is joined again after each reconnect. A refusal is reported as `Problem`."""
+        if channel not in self._channels:
+            self._channels[channel] = None
+            self._write({"type": "join", "channel": channel})
+
+    def leave(self, channel: str) -> None:
+        if channel in self._channels:
+            del self._channels[channel]
+            self._write({"type": "leave", "channel": channel})
+
+    async def __aenter__(self) -> SlipwayPush:
+        self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, Status) and event.state == "closed":
+                return
+
+    async def _run(self) -> None:
+        while True:
+            await self._set_status(Status("connecting", "connecting", self._status.close_code))
+            opened_at: Optional[float] = None
+            try:
+                requested = self._channels_that_fit()
+                welcomed = await asyncio.wait_for(self._attempt(requested), self._connect_timeout)
+                if welcomed is None:
+                    return self._end("no code to connect with", None)
+                opened_at = time.monotonic()
+                await self._welcome(welcomed[1], requested)
+                ended = await self._receive_all(welcomed[0])
+            except asyncio.TimeoutError:
+                ended = Closed(1006, f"no answer within {self._connect_timeout:g} s")
+            except HandshakeRefused as refused:
+                ended = Closed(close_code_of_status(refused.status), str(refused))
+            except Closed as closed:
+                ended = closed
+            except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+                ended = Closed(1006, str(error) or type(error).__name__)
+            finally:
+                self._drop()
+            delay = self._delay_after(ended, opened_at)
+            if delay is None:
+                return self._end(str(ended), ended.code)
+            await self._set_status(Status("waiting", str(ended), ended.code, delay))
+            await asyncio.sleep(delay)
+
+    def _delay_after(self, ended: Closed, opened_at: Optional[float]) -> Optional[float]:
+        """Seconds to wait; None: no further attempt."""
+        rule = close_rule(ended.code)
+        if rule == "new_code":
+            self._refused_codes += 1
+        if rule == "stop" or self._refused_codes >= _MAX_REFUSED_CODES:
+            return None
+        if rule == "soon":
+            # A random moment, so that the clients of a drained server do not all reconnect at once.
+            return random.random()
+        if opened_at is not None and time.monotonic() - opened_at >= _STABLE:
+            self._failures = 0
+        low, high = self._delays
+        pause = min(high, low * 2.0 ** min(self._failures, 30))
+        self._failures += 1
+        return pause * (0.5 + random.random() / 2)
+
+    async def _attempt(self, requested: list[str]) -> Optional[tuple[WebSocket, dict[str, Any]]]:
+        """A connection and its welcome; None: there is no code."""
+        try:
+            code = await self._next_code()
+        except Exception as error:
+            raise Closed(1006, f"no code: {error}") from error
+        if code is None:
+            return None
+        query = urlencode(
+            [("code", code)]
+            + ([("temp", "1")] if self._temporary else [])
+            + [("channel", channel) for channel in requested]
+            + ([("resume", self._position)] if self._position is not None else [])
+        )
+        address = f"{self._url}{'&' if '?' in self._url else '?'}{query}"
+        self._socket = socket = await WebSocket.connect(address, _PROTOCOL, self._ssl_context)
+        while True:
+            frame = _parse(await socket.receive())
+            if frame.get("type") == "welcome":
+                return socket, frame
+
+    async def _next_code(self) -> Optional[str]:
+        code = self._code()
+        return await code if inspect.isawaitable(code) else code
+
+    def _channels_that_fit(self) -> list[str]:
+        room = _MAX_CHANNEL_QUERY
+        fitting = []
+        for channel in self._channels:
+            room -= len(urlencode({"channel": channel})) + 1
+            if room >= 0:
+                fitting.append(channel)
+        return fitting
+
+    async def _welcome(self, frame: dict[str, Any], requested: list[str]) -> None:
+        reconnected = self._was_open
+        recovered = frame.get("recovered") is True
+        unrequested = [channel for channel in self._channels if channel not in requested]
+        self._was_open = True
+        self._refused_codes = 0
+        self._accepts_messages = frame.get("acceptsMessages") is not False
+        if not recovered and isinstance(frame.get("lastId"), str):
+            self._position = frame["lastId"]
+        await self._set_status(Status("open", "connected", self._status.close_code))
+        # Channels that were joined or left during the handshake, or did not fit into its query.
+        for channel in unrequested:
+            self._write({"type": "join", "channel": channel})
+        for channel in requested:
+            if channel not in self._channels:
+                self._write({"type": "leave", "channel": channel})
+        is_complete = not reconnected or (recovered and not unrequested)
+        ids = (_text(frame.get("connectionId")), _text(frame.get("userId")))
+        await self._events.put(Opened(*ids, reconnected, is_complete))
+
+    async def _receive_all(self, socket: WebSocket) -> Closed:
+        interval, timeout, content = self._heartbeat
+        # A task of its own: a receive that is canceled could lose a part of a frame.
+        receiving = asyncio.ensure_future(socket.receive())
+        try:
+            while True:
+                if not (await asyncio.wait([receiving], timeout=interval))[0]:
+                    socket.send(content)
+                    if not (await asyncio.wait([receiving], timeout=timeout))[0]:
+                        return Closed(4201, f"nothing received for {interval + timeout:g} s")
+                text = receiving.result()
+                if text != content:
+                    await self._handle(_parse(text))
+                receiving = asyncio.ensure_future(socket.receive())
+        finally:
+            receiving.cancel()
+
+    async def _handle(self, frame: dict[str, Any]) -> None:
+        kind = frame.get("type")
+        if kind == "message":
+            self._position = _text(frame.get("position"))
+            id, target_type, target, data = (_text(frame.get(f)) for f in ("id", "targetType", "target", "data"))
+            await self._events.put(Message(id, target_type, target, data, int(frame.get("ts") or 0)))
+        elif kind == "position":
+            self._position = _text(frame.get("lastId"))
+        elif kind == "joined":
+            await self._events.put(Joined(_text(frame.get("channel"))))
+        elif kind == "left":
+            await self._events.put(Left(_text(frame.get("channel"))))
+        elif kind in ("memberJoined", "memberLeft"):
+            names = (_text(frame.get("channel")), _text(frame.get("userId")))
+            await self._events.put(Member("joined" if kind == "memberJoined" else "left", *names))
+        elif kind == "refresh":
+            task = asyncio.ensure_future(self._refresh(self._socket))
+            self._refreshes.add(task)
+            task.add_done_callback(self._refreshes.discard)
+        elif kind == "error":
+            channel = frame.get("channel") if isinstance(frame.get("channel"), str) else None
+            # Otherwise each reconnect would request it again.
+            self._channels.pop(channel or "", None)
+            await self._events.put(Problem(_text(frame.get("code")), _text(frame.get("message")), channel))
+
+    async def _refresh(self, socket: Optional[WebSocket]) -> None:
+        """The gateway needs a new code for this connection. Without one it ends, and the client connects again."""
+        try:
+            code = await self._next_code()
+        except Exception:
+            return  # The next attempt reports it.
+        if code is not None and socket is self._socket:
+            self._write({"type": "refresh", "code": code})
+
+    def _write(self, frame: dict[str, str]) -> bool:
+        if self._socket is None or self._status.state != "open":
+            return False
+        self._socket.send(json.dumps(frame, ensure_ascii=False))
+        return True
+
+    def _drop(self) -> None:
+        for task in self._refreshes:
+            task.cancel()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    async def _set_status(self, status: Status) -> None:
+        self._status = status
+        await self._events.put(status)
+
+    def _end(self, reason: str, code: Optional[int]) -> None:
+        self._status = Status("closed", reason, self._status.close_code if code is None else code)
+        if self._events.full():
+            self._events.get_nowait()  # The application has stopped reading; the end is what it must see.
+        self._events.put_nowait(self._status)
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
