@@ -34,18 +34,28 @@ type StepValue = Step[string];
 
 const steps: Record<string, (scene: Scene, value: StepValue) => Promise<void>> = {
   async accepts({ server }, value) {
-    const { query, protocol } = await server.accept();
+    const { transport, query, protocol } = await server.accept();
     const [code, temp, resume] = ["code", "temp", "resume"].map((name) => query.get(name));
-    const asked = { code, temp, resume, channels: query.getAll("channel") };
+    const asked = { transport, code, temp, resume, channels: query.getAll("channel") };
     check(asked, value);
-    if (protocol !== "slipway.v1") throw new Error(`the client asked for the subprotocol ${protocol}`);
+    if (transport === "websocket" && protocol !== "slipway.v1")
+      throw new Error(`the client asked for the subprotocol ${protocol}`);
   },
   async refuses({ server }, value) {
-    await server.refuse(Number(fieldsOf(value).status));
+    const { status, ...expected } = fieldsOf(value);
+    const { transport } = await server.refuse(Number(status));
+    check({ transport }, expected);
   },
   async welcomes({ server }, value) {
-    const usual = { type: "welcome", connectionId: "1", userId: "ann", kind: "normal", channels: [] };
-    await server.send(JSON.stringify({ ...usual, recovered: false, ...fieldsOf(value) }));
+    const usual = {
+      type: "welcome",
+      connectionId: "1",
+      userId: "ann",
+      kind: "normal",
+      pingIntervalMs: 25_000,
+    };
+    const stream = server.transport === "sse" ? { stream: "s" } : {};
+    await server.send(JSON.stringify({ ...usual, ...stream, recovered: false, ...fieldsOf(value) }));
   },
   async sends({ server }, value) {
     await server.send(textOf(value));

@@ -1,11 +1,20 @@
-import type { ServerWebSocket } from "bun";
+import { EventStream } from "./event-stream.ts";
 import { Inbox } from "./inbox.ts";
 
 interface Attempt {
+  transport: "websocket" | "sse";
   query: URLSearchParams;
   protocol: string | null;
   /** An HTTP status refuses the handshake. */
   answer: (status: number | "accept") => void;
+}
+
+/** The open connection of either kind. */
+interface Connection {
+  send(text: string): unknown;
+  close(code: number, reason: string): unknown;
+  /** Cuts it without a word. */
+  terminate(): unknown;
 }
 
 /** A gateway that does only what the steps of a case say. It also issues the codes. */
@@ -16,11 +25,13 @@ export class ScriptedServer {
   readonly ends = new Inbox<true>();
   /** One entry for each request for a code. */
   readonly codeRequests = new Inbox<number>();
+  /** Of the connection that was accepted last. */
+  transport: Attempt["transport"] = "websocket";
   readonly #codes: (string | number | null)[];
   readonly #server: Bun.Server<undefined>;
   #issued = 0;
   #asked = 0;
-  #socket = Promise.withResolvers<ServerWebSocket<undefined>>();
+  #connection = Promise.withResolvers<Connection>();
 
   constructor(codes: (string | number | null)[]) {
     this.#codes = [...codes];
@@ -29,7 +40,7 @@ export class ScriptedServer {
       port: 0,
       fetch: (request, server) => this.#answer(request, server),
       websocket: {
-        open: (socket) => this.#socket.resolve(socket),
+        open: (socket) => this.#connection.resolve(socket),
         message: (_socket, text) => this.texts.put(String(text)),
         close: () => this.ends.put(true),
       },
@@ -45,25 +56,28 @@ export class ScriptedServer {
   /** Accepts the next handshake, and returns what it asked for. */
   async accept(): Promise<Attempt> {
     const attempt = await this.attempts.take();
-    this.#socket = Promise.withResolvers();
+    this.#connection = Promise.withResolvers();
+    this.transport = attempt.transport;
     attempt.answer("accept");
-    await this.#socket.promise;
+    await this.#connection.promise;
     return attempt;
   }
 
-  async refuse(status: number): Promise<void> {
-    (await this.attempts.take()).answer(status);
+  async refuse(status: number): Promise<Attempt> {
+    const attempt = await this.attempts.take();
+    attempt.answer(status);
+    return attempt;
   }
 
   async send(text: string): Promise<void> {
-    (await this.#socket.promise).send(text);
+    (await this.#connection.promise).send(text);
   }
 
   /** 1006 is no code that can be sent: the connection is cut. */
   async close(code: number, reason: string): Promise<void> {
-    const socket = await this.#socket.promise;
-    if (code === 1006) socket.terminate();
-    else socket.close(code, reason);
+    const connection = await this.#connection.promise;
+    if (code === 1006) connection.terminate();
+    else connection.close(code, reason);
     await this.ends.take();
   }
 
@@ -74,12 +88,30 @@ export class ScriptedServer {
   async #answer(request: Request, server: Bun.Server<undefined>): Promise<Response | undefined> {
     const { pathname, searchParams: query } = new URL(request.url);
     if (pathname === "/code") return this.#issueCode();
-    if (request.method !== "GET") return new Response("not an upgrade", { status: 426 });
+    const transport = pathname === "/sse" ? "sse" : "websocket";
+    if (request.method !== "GET") return this.#answerPost(request, transport);
+    server.timeout(request, 0);
     const { promise, resolve } = Promise.withResolvers<number | "accept">();
-    this.attempts.put({ query, protocol: request.headers.get("sec-websocket-protocol"), answer: resolve });
+    const protocol = request.headers.get("sec-websocket-protocol");
+    this.attempts.put({ transport, query, protocol, answer: resolve });
     const answer = await promise;
     if (answer !== "accept") return new Response("refused", { status: answer });
-    server.upgrade(request, { headers: { "Sec-WebSocket-Protocol": "slipway.v1" } });
+    if (transport === "sse") return this.#openStream();
+    if (server.upgrade(request, { headers: { "Sec-WebSocket-Protocol": "slipway.v1" } })) return undefined;
+    return new Response("not an upgrade", { status: 426 });
+  }
+
+  /** A frame of an event stream, or the question of a browser whether its origin is refused. */
+  async #answerPost(request: Request, transport: string): Promise<Response> {
+    if (transport === "websocket") return new Response("not an upgrade", { status: 426 });
+    this.texts.put(await request.text());
+    return new Response(null, { status: 204 });
+  }
+
+  #openStream(): Response {
+    const stream = new EventStream(() => this.ends.put(true));
+    this.#connection.resolve(stream);
+    return new Response(stream.body, { headers: { "content-type": "text/event-stream" } });
   }
 
   #issueCode(): Response {

@@ -21,7 +21,7 @@ export async function pushClients(): Promise<PushClient[]> {
     {
       name: "slipway-push on Bun",
       adapter: [process.execPath, join(clients, "conformance/js-adapter.ts")],
-      abilities: [],
+      abilities: ["eventStream"],
     },
     {
       name: "Python",
