@@ -1,5 +1,5 @@
 /** The parts of the push pages, each with its address: `/push`, `/push/connect` … */
-export const pushTabs = ["overview", "connect", "publish", "channels"] as const;
+export const pushTabs = ["overview", "connect", "publish", "channels", "trace"] as const;
 
 export type PushTab = (typeof pushTabs)[number];
 

@@ -2,7 +2,7 @@ import type { Sentence } from "../reason/reason.ts";
 import type { ClusterAnswers } from "./cluster-questions.ts";
 import type { MessageTrace } from "./trace/message-trace.ts";
 import type { TraceAnswer } from "./trace/trace-answer.ts";
-import { causeOf, type InstancePart, timeText } from "./trace/trace-cause.ts";
+import { causeOf, type InstancePart } from "./trace/trace-cause.ts";
 
 export type TraceReport = ReturnType<typeof traceReport>;
 export type ReportedMessage = ReturnType<typeof messageOf>;
@@ -65,4 +65,8 @@ function instanceOf(instance: string, parts: readonly InstancePart[]) {
 
 function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
+}
+
+function timeText(atMs: number): string {
+  return new Date(atMs).toISOString();
 }

@@ -246,10 +246,11 @@ export const answerTexts = {
   trace_instance_gone:
     "{user} was connected to {instances}, which has ended or does not answer: the message is lost there.",
   trace_gap:
-    "{user} had no connection. The client came back at {at}, but messages since its position were no longer kept (recovered: false).",
-  trace_lifetime: "{user} had no connection: the lifetime of the last one ended at {at} (close code {code}).",
-  trace_closed_earlier: "{user} had no connection: the last one was closed with {code} at {at}.",
-  trace_connected_later: "{user} had no connection. The next one was opened at {at}, without resume.",
+    "{user} had no connection. The client came back at {at} UTC, but messages since its position were no longer kept (recovered: false).",
+  trace_lifetime:
+    "{user} had no connection: the lifetime of the last one ended at {at} UTC (close code {code}).",
+  trace_closed_earlier: "{user} had no connection: the last one was closed with {code} at {at} UTC.",
+  trace_connected_later: "{user} had no connection. The next one was opened at {at} UTC, without resume.",
   trace_similar: "{user} had no connection; {similar}, a similar user id, is connected.",
   trace_no_connection: "{user} had no connection on any instance.",
   trace_no_answer: "{user} had no connection on the instances that answered; {instances} did not answer.",

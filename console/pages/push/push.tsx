@@ -8,6 +8,7 @@ import { Channels } from "./channels.tsx";
 import { ConnectCode, PublishCode } from "./code-examples.tsx";
 import { Figures } from "./figures.tsx";
 import { MakeCode } from "./make-code.tsx";
+import { MessageTrace } from "./message-trace.tsx";
 import { OnlineUsers } from "./online-users.tsx";
 import { PublishForm } from "./publish-form.tsx";
 import { TestConnection } from "./test-connection.tsx";
@@ -57,6 +58,9 @@ export default function PushPage({ tab }: { tab: PushTab }) {
             <PublishCode />
             <OnlineUsers />
           </div>
+        </Tabs.Panel>
+        <Tabs.Panel value="trace">
+          <MessageTrace />
         </Tabs.Panel>
         <Tabs.Panel value="channels">
           <Channels channels={stats.query.data?.channels ?? []} />

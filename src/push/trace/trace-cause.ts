@@ -79,15 +79,15 @@ function causeOfAbsence(parts: readonly InstancePart[], { missing, connectedLike
   const gone = new Set(parts.flatMap(({ presentOn }) => presentOn).filter((name) => !living.has(name)));
   if (gone.size > 0) return newReason("trace_instance_gone", { user, instances: [...gone].join(", ") });
   const next = earliest(parts.flatMap(({ openedAfter }) => openedAfter ?? []));
-  if (next && !next.recovered) return newReason("trace_gap", { user, at: timeText(next.at) });
+  if (next && !next.recovered) return newReason("trace_gap", { user, at: minuteText(next.at) });
   const last = latest(parts.flatMap(({ closedBefore }) => closedBefore ?? []));
   if (last) {
     const isLifetime =
       last.closeCode === closeCodes.lifetimeReached || last.closeCode === closeCodes.codeExpired;
-    const values = { user, code: last.closeCode, at: timeText(last.at) };
+    const values = { user, code: last.closeCode, at: minuteText(last.at) };
     return newReason(isLifetime ? "trace_lifetime" : "trace_closed_earlier", values);
   }
-  if (next) return newReason("trace_connected_later", { user, at: timeText(next.at) });
+  if (next) return newReason("trace_connected_later", { user, at: minuteText(next.at) });
   const [similar] = connectedLike;
   if (similar !== undefined) return newReason("trace_similar", { user, similar });
   if (missing.length > 0) return newReason("trace_no_answer", { user, instances: missing.join(", ") });
@@ -113,6 +113,6 @@ function latest<T extends { at: number }>(events: readonly T[]): T | undefined {
   return events.toSorted((a, b) => b.at - a.at)[0];
 }
 
-export function timeText(atMs: number): string {
-  return new Date(atMs).toISOString();
+function minuteText(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 16).replace("T", " ");
 }
