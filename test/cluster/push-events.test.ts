@@ -6,6 +6,7 @@ import { PushClient } from "../support/push-client.ts";
 import { type PushProcess, startPushProcess } from "../support/push-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { startVerifyService, type VerifyService } from "../support/verify-service.ts";
+import { startWorkers } from "../support/worker-instance.ts";
 
 const amqpUrl = await serviceUrl("amqp");
 const users = Array.from({ length: 1_000 }, (_, index) => `user-${index}`);
@@ -77,12 +78,13 @@ const isComing = ({ type }: ReceivedEvent) => ["online", "joined", "occupied"].i
 
 /** The last event of each subject is true. */
 async function becomesTrue(receiver: EventReceiver, crowd: Crowd): Promise<void> {
-  const { online } = crowd;
-  const expected = new Set([
-    ...[...online].flatMap((userId) => [` ${userId}`, `${hallOf(userId)} ${userId}`]),
-    ...[...online].map((userId) => `${hallOf(userId)} `),
-  ]);
-  await eventually(`the last event of each user is true (${online.size} online)`, () => {
+  await eventually("the last event of each user is true", () => {
+    const expected = new Set(
+      [...crowd.online].flatMap((userId) => {
+        const hall = hallOf(userId);
+        return [` ${userId}`, `${hall} ${userId}`, `${hall} `];
+      }),
+    );
     const last = new Map(receiver.distinct().map((event) => [subjectOf(event), isComing(event)]));
     const present = [...last].filter(([, isPresent]) => isPresent);
     return present.length === expected.size && present.every(([subject]) => expected.has(subject));
@@ -90,9 +92,9 @@ async function becomesTrue(receiver: EventReceiver, crowd: Crowd): Promise<void>
 }
 
 /** Events of each subject alternate, and repeats say the same. */
-function expectOrder(receiver: EventReceiver): void {
+function expectOrder(receiver: EventReceiver, userCount = users.length): void {
   const bySubject = Map.groupBy(receiver.distinct(), subjectOf);
-  expect([...bySubject.keys()].filter((subject) => subject.startsWith(" ")).length).toBe(users.length);
+  expect([...bySubject.keys()].filter((subject) => subject.startsWith(" ")).length).toBe(userCount);
   for (const [subject, events] of bySubject)
     for (const [index, event] of events.entries())
       expect([subject, index, isComing(event)]).toEqual([subject, index, index % 2 === 0]);
@@ -102,7 +104,8 @@ function expectOrder(receiver: EventReceiver): void {
     expect([id, new Set(events.map(contentOf)).size]).toEqual([id, 1]);
 }
 
-test.skipIf(!amqpUrl)(
+// At the same time, because they mostly wait for evictions and grace periods.
+(amqpUrl ? test.concurrent : test.skip)(
   "two instances: 1,000 users come and go through kill -9 of gateway and receiver; the last event of each is true, in order",
   async () => {
     const receiver = await startReceiver();
@@ -135,7 +138,7 @@ test.skipIf(!amqpUrl)(
   },
 );
 
-test("one instance: events that nobody has accepted survive kill -9 of gateway and receiver in the log file", async () => {
+test.concurrent("one instance: events that nobody has accepted survive kill -9 of gateway and receiver in the log file", async () => {
   const receiver = await startReceiver();
   const gateway = await startGateway("alone", receiver.settings);
   const crowd = new Crowd();
@@ -151,4 +154,19 @@ test("one instance: events that nobody has accepted survive kill -9 of gateway a
   await receiver.start();
   await becomesTrue(receiver, crowd);
   expectOrder(receiver);
+});
+
+test.concurrent("three workers: one of them reports the users of all, and another one after kill -9", async () => {
+  const receiver = await startReceiver();
+  const push = await startWorkers(3, { "push-verify-uri": verify.url, ...receiver.settings });
+  processes.push(push);
+  const crowd = new Crowd();
+  await crowd.come(users.slice(0, 200), push);
+  await becomesTrue(receiver, crowd);
+  // The first one reports. Those whose worker was killed do not come back.
+  process.kill(push.workerPids()[0] ?? 0, "SIGKILL");
+  await eventually("its connections close", () => crowd.online.size < 200);
+  await crowd.come(users.slice(200, 250), push);
+  await becomesTrue(receiver, crowd);
+  expectOrder(receiver, 250);
 });

@@ -6,6 +6,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
+import { StreamClient } from "../support/stream-client.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const secret = "whsec_dGhlIGtleSBvZiB0aGUgcmVjZWl2ZXI=";
@@ -121,6 +122,18 @@ describe("events for push.events-uri", () => {
     expect(await metric('accepted_total{kind="presence"}')).toBe(7);
     expect(await metric('accepted_total{kind="message"}')).toBe(1);
     temporary.close();
+  });
+
+  test("the user of an event stream is reported as that of a WebSocket", async () => {
+    await startWith();
+    const client = await StreamClient.open(`${push.url}/sse?code=ann&channel=news`);
+    await client.receivedType("welcome");
+    expect((await client.post(JSON.stringify({ type: "message", data: "hello" }))).status).toBe(200);
+    await eventually("all are reported", () => receiver.accepted.length === 3);
+    expect(receiver.accepted.map(({ type }) => type).sort()).toEqual(["message", "occupied", "online"]);
+    client.close();
+    await eventually("the end is reported", () => receiver.ofType("vacated").length === 1);
+    expect(receiver.ofType("offline")).toMatchObject([{ userId: "ann" }]);
   });
 
   test("anything but 2xx is sent again, with the same ids, and later messages wait", async () => {
