@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SlipwayPush } from "../client/slipway-push.ts";
-import type { LiveMessage } from "../src/task/events/live.ts";
+import type { LiveMessage } from "../src/task/events/console-messages.ts";
 import { eventually } from "../test/support/eventually.ts";
 import { makeRepository } from "../test/support/git-repository.ts";
 import { type ServerProcess, startServerProcess } from "../test/support/server-process.ts";

@@ -1,12 +1,12 @@
+import type { AppContext, AppRole, Part, WorkerContext } from "./app/app-context.ts";
 import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
-import type { AppContext, AppRole, Part, WorkerContext } from "./app/part.ts";
 import { buildPushPart } from "./app/push-part.ts";
 import { workerHealth } from "./app/worker-health.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
 import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
-import { operationRoutes } from "./http/operations.ts";
+import { operationRoutes } from "./http/operator-routes.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Logger } from "./logger.ts";
 import { buildMetrics } from "./metrics.ts";

@@ -1,5 +1,5 @@
 import { randomToken } from "../secrets.ts";
-import { buildGate } from "./gate.ts";
+import { buildGate } from "./costly-work-limit.ts";
 
 /** OWASP's parameters for argon2id: 19 MiB, two passes. */
 const argon2id = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;

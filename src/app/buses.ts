@@ -16,8 +16,8 @@ import { presenceWindowMs } from "../push/presence/presence.ts";
 import { idempotencyDefaults } from "../push/publish/idempotency.ts";
 import { randomToken } from "../secrets.ts";
 import { WorkerBus } from "../workers/worker/worker-bus.ts";
+import type { AppContext } from "./app-context.ts";
 import { stableInstanceId } from "./instance-id.ts";
-import type { AppContext } from "./part.ts";
 
 export interface Buses {
   /** The logs `broadcast` and `control`. */

@@ -23,7 +23,7 @@ import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import { replaceFile } from "../whole-file.ts";
-import type { AppContext } from "./part.ts";
+import type { AppContext } from "./app-context.ts";
 import { hasScriptUser, runnerFolders } from "./runner-folder.ts";
 
 /** Files that server and local runner share, in `<data.dir>/runner`. */

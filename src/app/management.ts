@@ -9,7 +9,7 @@ import { withAddress } from "../http/request-address.ts";
 import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
-import type { AppContext } from "./part.ts";
+import type { AppContext } from "./app-context.ts";
 import type { SetUpPart } from "./set-up/set-up-part.ts";
 import { buildBackupNow } from "./system/backup-now.ts";
 import { buildSystemState, type SystemGateway } from "./system/system-state.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { buildKeylessCalls, type KeylessOptions } from "../http/keyless-calls.ts";
 import { isLoopbackHost } from "../listen-address.ts";
-import type { AppRole } from "./part.ts";
+import type { AppRole } from "./app-context.ts";
 
 export function keylessOptionsOf(config: Config): KeylessOptions {
   return {

@@ -2,9 +2,8 @@ import type { Bus } from "../bus/bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
-import { feignCredentials } from "../http/feign/feign-credentials.ts";
+import { type ConsoleRules, callerRules, feignCredentials } from "../http/feign/feign-callers.ts";
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
@@ -15,11 +14,11 @@ import { Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
+import type { AppContext, Part } from "./app-context.ts";
 import { openBuses } from "./buses.ts";
 import { checkCodeSources, codeSources, namesOf } from "./codes/code-sources.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
 import { socketLimit } from "./open-file-limit.ts";
-import type { AppContext, Part } from "./part.ts";
 import { workerReports } from "./worker-reports.ts";
 
 export interface PushPart extends Part {

@@ -1,7 +1,7 @@
 import type { Store } from "../model/store.ts";
 import { openOwnStore } from "../store/database.ts";
+import type { AppContext } from "./app-context.ts";
 import { databaseUrlOf } from "./database-url.ts";
-import type { AppContext } from "./part.ts";
 import { storeThread } from "./store-thread.ts";
 
 /** The store of a deploy service. */

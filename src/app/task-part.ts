@@ -6,7 +6,7 @@ import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildApprovals } from "../task/approval/approvals.ts";
-import type { Live } from "../task/events/live.ts";
+import type { Live } from "../task/events/console-messages.ts";
 import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
 import { buildWaitingNote } from "../task/events/waiting-note.ts";
@@ -25,7 +25,7 @@ import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildRecentWait } from "../task/queue/recent-wait.ts";
 import { buildWatchedTime } from "../task/queue/watched-time.ts";
 import { expiredTasks } from "../task/task-retention.ts";
-import type { AppContext } from "./part.ts";
+import type { AppContext } from "./app-context.ts";
 
 export interface TaskPartOptions {
   store: Store;

@@ -20,7 +20,7 @@ import { buildPoller } from "../webhook/poll/poller.ts";
 import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays } from "../webhook/replay.ts";
 import { buildTestDeliveries } from "../webhook/test-delivery.ts";
-import type { AppContext } from "./part.ts";
+import type { AppContext } from "./app-context.ts";
 import { runnerFolders } from "./runner-folder.ts";
 
 export interface WebhookPartOptions {

@@ -1,9 +1,9 @@
-import type { OperationsOptions } from "../http/operations.ts";
+import type { OperationsOptions } from "../http/operator-routes.ts";
 import type { Metrics } from "../metrics.ts";
 import { connectionsReport } from "../push/connections-report.ts";
 import type { Question } from "../workers/protocol.ts";
 import type { ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
-import type { WorkerContext } from "./part.ts";
+import type { WorkerContext } from "./app-context.ts";
 import type { PushPart } from "./push-part.ts";
 
 type Operations = Pick<OperationsOptions, "metrics" | "checks">;

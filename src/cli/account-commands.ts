@@ -73,7 +73,7 @@ export function addAccountCommands(program: Command): void {
         const { keepTokens = false, ...settings } = options;
         const [config, { resetPassword }] = await Promise.all([
           configFrom(settings),
-          import("../app/data.ts"),
+          import("../app/backup-and-keys.ts"),
         ]);
         const password = await askPassword(`New password of ${username}: `);
         const { user, endedTokens } = await resetPassword(config, username, password, keepTokens);

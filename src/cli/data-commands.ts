@@ -12,7 +12,10 @@ export function addDataCommands(program: Command): void {
     .argument("<file>", "the backup; it holds the key, so keep it as you keep the key")
     .option("--json", "print JSON")
     .action(async (file: string, options: Options) => {
-      const [config, { backUpData }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
+      const [config, { backUpData }] = await Promise.all([
+        configFrom(options),
+        import("../app/backup-and-keys.ts"),
+      ]);
       const { rows } = await backUpData(config, resolve(file));
       print(options, { file: resolve(file), rows }, () => `Backed up ${rows} rows into ${file}.`);
     });
@@ -25,7 +28,10 @@ export function addDataCommands(program: Command): void {
     )
     .option("--json", "print JSON")
     .action(async (file: string, options: Options) => {
-      const [config, { restoreData }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
+      const [config, { restoreData }] = await Promise.all([
+        configFrom(options),
+        import("../app/backup-and-keys.ts"),
+      ]);
       const keepQueue = options.keepQueue === true;
       const restored = await restoreData(config, resolve(file), { keepQueue });
       print(options, restored, () => restoredText(restored));
@@ -36,7 +42,10 @@ export function addDataCommands(program: Command): void {
     .option("--next-key <key>", "the new key, when the old one is the setting data.encryptionKey")
     .option("--json", "print JSON")
     .action(async (options: Options) => {
-      const [config, { rotateDataKey }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
+      const [config, { rotateDataKey }] = await Promise.all([
+        configFrom(options),
+        import("../app/backup-and-keys.ts"),
+      ]);
       const nextKey = typeof options.nextKey === "string" ? options.nextKey : undefined;
       const { resealed } = await rotateDataKey(config, nextKey);
       print(options, { resealed }, () => `Sealed ${resealed} secrets with the new key.`);

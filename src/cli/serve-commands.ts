@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AppRole } from "../app/part.ts";
+import type { AppRole } from "../app/app-context.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import type { Logger } from "../logger.ts";

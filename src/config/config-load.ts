@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { hostAndPort } from "../listen-address.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../nearest-name.ts";
 import {
   type Config,
   environmentName,

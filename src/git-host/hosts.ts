@@ -7,7 +7,7 @@ import { gitee } from "./gitee.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { gogs } from "./gogs.ts";
-import { hosta, hostb, hostc, hostd } from "./neutral.ts";
+import { hosta, hostb, hostc, hostd } from "./unnamed-hosts.ts";
 
 /** The Git hosts. A host that also sends the headers of another one follows it. */
 export const gitHosts = {

@@ -9,7 +9,8 @@ import type { MessageBuffer } from "./events/message-buffer.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
-import { type ClientMessage, errorFrame, joinedFrame, leftFrame, positionFrame } from "./message/message.ts";
+import { errorFrame, joinedFrame, leftFrame, positionFrame } from "./message/frames.ts";
+import type { ClientMessage } from "./message/outgoing-event.ts";
 import type { Refreshes } from "./refresh.ts";
 import type { MessageTrace } from "./trace/message-trace.ts";
 

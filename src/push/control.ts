@@ -9,11 +9,10 @@ import type { SendBuffers } from "./fanout/send-buffer.ts";
 import {
   type ControlAction,
   type ControlMessage,
-  joinedFrame,
-  leftFrame,
   type MessageQuestion,
   readControl,
-} from "./message/message.ts";
+} from "./message/control-message.ts";
+import { joinedFrame, leftFrame } from "./message/frames.ts";
 
 /**
  * Selects all connections of a user, or one connection. `exceptConsole`: not one of the console. Only the instance that has

@@ -5,7 +5,7 @@ import type { Channels } from "./connection/channels.ts";
 import { endOf, type Socket } from "./connection/connection.ts";
 import { grantsOf, isPlainName } from "./connection/grants.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
-import { errorFrame, joinedFrame, leftFrame, refreshedFrame, refreshFrame } from "./message/message.ts";
+import { errorFrame, joinedFrame, leftFrame, refreshedFrame, refreshFrame } from "./message/frames.ts";
 
 export interface RefreshParts {
   admission: Pick<Admission, "verifyAgain">;

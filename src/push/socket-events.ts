@@ -11,7 +11,7 @@ import type { Hub } from "./fanout/hub.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { countAdmission, countClose, type PushCounters } from "./message/counters.ts";
-import { errorFrame, welcomeFrame } from "./message/message.ts";
+import { errorFrame, welcomeFrame } from "./message/frames.ts";
 import type { Presence } from "./presence/presence.ts";
 import { presentName } from "./presence/presence-record.ts";
 import type { MessageTrace } from "./trace/message-trace.ts";

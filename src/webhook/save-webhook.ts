@@ -1,23 +1,13 @@
 import type { AuditEntry } from "../model/audit.ts";
-import { sealedPurpose } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
 import { inForce, type WebhookConfig } from "../model/webhook-config.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
+import { changedSecrets, type SecretChange, type StoredSecrets } from "./hook/hook-secrets.ts";
 
 /** A partial save of a webhook (PUT): absent fields stay unchanged. */
 export interface WebhookChange
-  extends Partial<
-    Omit<WebhookConfig, "projectId" | "key" | "secret" | "secondSecret" | "secondSecretUntil" | "updatedAt">
-  > {
-  /** Plain text; "" keeps the stored one. */
-  secret?: string;
-  clearSecret?: boolean;
-  /** Accepted in addition to the first secret. "" keeps the stored one. */
-  secondSecret?: string;
-  clearSecondSecret?: boolean;
-  /** With a new `secret` and no `secondSecret`, the previous secret becomes the second one until then. */
-  secondSecretUntil?: Date | null;
-}
+  extends Partial<Omit<WebhookConfig, "projectId" | "key" | "updatedAt" | keyof StoredSecrets>>,
+    SecretChange {}
 
 /** The changes of a save; values only of fields that are not secret. */
 export interface ConfigChanges {
@@ -57,26 +47,14 @@ export function changedConfig(
   now: Date,
 ): WebhookConfig {
   const { secret, clearSecret, secondSecret, clearSecondSecret, secondSecretUntil, ...fields } = change;
-  const after = inForce({ ...before, ...fields, updatedAt: laterThan(before.updatedAt, now) });
+  const after = inForce({
+    ...before,
+    ...fields,
+    ...changedSecrets(before, change, secrets),
+    updatedAt: laterThan(before.updatedAt, now),
+  });
   if (after.enabled) after.key ??= newHookKey();
-  if (secondSecretUntil !== undefined) after.secondSecretUntil = secondSecretUntil;
-  if (clearSecret) after.secret = null;
-  if (clearSecondSecret) [after.secondSecret, after.secondSecretUntil] = [null, null];
-  const { projectId } = before;
-  if (secret) {
-    const isRotation = !secondSecret && secondSecretUntil && before.secret !== null;
-    if (isRotation) after.secondSecret = asSecond(before.secret ?? "", projectId, secrets);
-    after.secret = secrets.seal(sealedPurpose.webhookSecret(projectId), secret);
-  }
-  if (secondSecret)
-    after.secondSecret = secrets.seal(sealedPurpose.webhookSecondSecret(projectId), secondSecret);
   return after;
-}
-
-/** A ciphertext is bound to its column, so it cannot simply be moved. */
-function asSecond(ciphertext: string, projectId: number, secrets: Secrets): string {
-  const plain = secrets.open(sealedPurpose.webhookSecret(projectId), ciphertext);
-  return secrets.seal(sealedPurpose.webhookSecondSecret(projectId), plain);
 }
 
 /** Every version has its own time, so that other instances detect that theirs is outdated. */

@@ -13,7 +13,7 @@ import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { applyFilters, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
 import { outcomes } from "./decide/outcome.ts";
 import { summaryOf } from "./decide/record.ts";
-import { type Rules, rulesOf } from "./hook/rules.ts";
+import { type Rules, rulesOf } from "./hook/compiled-rules.ts";
 
 export interface Judgement {
   status: DeliveryStatus;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import pg from "pg";
-import { operations } from "../../src/app/operations.ts";
+import { operations } from "../../src/app/store-operations.ts";
 import { operation } from "../../src/model/store.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";

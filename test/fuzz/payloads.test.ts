@@ -6,7 +6,7 @@ import { readEvent } from "../../src/git-host/read-event.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { deliveryKinds } from "../../src/webhook/decide/delivery-kind.ts";
 import { applyFilters } from "../../src/webhook/decide/filters.ts";
-import { rulesOf } from "../../src/webhook/hook/rules.ts";
+import { rulesOf } from "../../src/webhook/hook/compiled-rules.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
 import { setUpApi } from "../support/api-setup.ts";
 import { deliverTo, makeHook } from "../support/hook.ts";

@@ -1,5 +1,5 @@
 import pino from "pino";
-import type { AppRole } from "../../src/app/part.ts";
+import type { AppRole } from "../../src/app/app-context.ts";
 import { type App, buildApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { SlipwayPush } from "../../client/slipway-push.ts";
-import type { LiveMessage } from "../../src/task/events/live.ts";
+import type { LiveMessage } from "../../src/task/events/console-messages.ts";
 import type { ApiClient } from "../support/api-server.ts";
 import { answer, type GuardedProject, guardedProject, memberOf } from "../support/approval-scene.ts";
 import { textOf } from "../support/deploy-server.ts";

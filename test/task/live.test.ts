@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { SlipwayPush } from "../../client/slipway-push.ts";
-import type { LiveMessage } from "../../src/task/events/live.ts";
+import type { LiveMessage } from "../../src/task/events/console-messages.ts";
 import { type ApiClient, signInAt, userPassword } from "../support/api-server.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";

@@ -3,7 +3,7 @@ import pino from "pino";
 import { SlipwayPush } from "../../client/slipway-push.ts";
 import { buildApp } from "../../src/app.ts";
 import { configOf } from "../../src/config/config-load.ts";
-import type { LiveMessage } from "../../src/task/events/live.ts";
+import type { LiveMessage } from "../../src/task/events/console-messages.ts";
 import { startApiServer } from "../support/api-server.ts";
 import { deployClient } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { Glob } from "bun";
-import { operations } from "../../src/app/operations.ts";
+import { operations } from "../../src/app/store-operations.ts";
 import {
   crowdedFolders,
   cycles,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { buildGate } from "../../src/account/gate.ts";
+import { buildGate } from "../../src/account/costly-work-limit.ts";
 import { buildPasswords } from "../../src/account/password.ts";
 
 describe("passwords", () => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { originCheck } from "../../src/push/admission/origin.ts";
 import { largestChannels } from "../../src/push/connections-report.ts";
-import { readBroadcast, readControl } from "../../src/push/message/message.ts";
+import { readControl } from "../../src/push/message/control-message.ts";
+import { readBroadcast } from "../../src/push/message/message.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
 
 describe("allowed-origins", () => {

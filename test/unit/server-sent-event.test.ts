@@ -4,7 +4,7 @@ import {
   positionFrame,
   resumePositionOf,
   welcomeFrame,
-} from "../../src/push/message/message.ts";
+} from "../../src/push/message/frames.ts";
 import { positionOf } from "../../src/push/message/position.ts";
 import { commentOf, eventOf } from "../../src/push/message/server-sent-event.ts";
 

@@ -7,7 +7,7 @@ import { oncePerSecond } from "../../once-per-second.ts";
 import type { CodeVerifierParts, OwnCodes } from "../../push/admission/verification-order.ts";
 import type { ForeignCodeRules } from "../../push/admission/verified-code.ts";
 import { verifyByUri } from "../../push/admission/verify-uri.ts";
-import type { AppContext } from "../part.ts";
+import type { AppContext } from "../app-context.ts";
 import { acceptsJwt, jwtCodes } from "./jwt-codes.ts";
 
 export type CodeSources = Pick<CodeVerifierParts, "own" | "jwt" | "remote">;

@@ -8,7 +8,7 @@ import { buildHostHooks, type HostHooksOptions } from "../../set-up/host-hooks.t
 import { buildHostTokens } from "../../set-up/host-tokens.ts";
 import { buildInspections } from "../../set-up/inspect.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
-import type { AppContext } from "../part.ts";
+import type { AppContext } from "../app-context.ts";
 import { runnerFolders } from "../runner-folder.ts";
 import { gitUrlRulesOf } from "../task-part.ts";
 

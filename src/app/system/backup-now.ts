@@ -23,7 +23,7 @@ async function writeBackup(config: Config, clock: Clock): Promise<SystemBackup> 
   const file = join(folder, `slipway-${new Date(clock.now()).toISOString().replaceAll(":", "-")}.gz`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const { backUpData } = await import("../data.ts");
+    const { backUpData } = await import("../backup-and-keys.ts");
     const { rows } = await backUpData(config, file);
     const { size } = await stat(file);
     return { file, bytes: size, rows, seconds: (clock.elapsed() - startedMs) / 1000 };

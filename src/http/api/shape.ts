@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Page, PageRequest } from "../../model/page.ts";
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../nearest-name.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { maxFields } from "./field-faults.ts";
 

@@ -8,11 +8,11 @@ import { isChannelName } from "../../push/message/channel-name.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
-import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
+import type { CallerRules } from "./feign-callers.ts";
 import {
   consoleRefusal,
   fail,

@@ -11,8 +11,8 @@ import {
   readPublishObject,
   refusal,
 } from "../../push/message/publish-request.ts";
-import type { CallerRules } from "../caller-rules.ts";
 import { readJsonText } from "./feign-bodies.ts";
+import type { CallerRules } from "./feign-callers.ts";
 import { consoleRefusal, fail, failUnavailable, succeed } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 

@@ -5,8 +5,8 @@ import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isUserId } from "../../push/message/user-id.ts";
 import { type ReportedMessage, traceReport, withContents } from "../../push/trace-report.ts";
 import { renderReason } from "../../reason/reason.ts";
-import type { CallerRules } from "../caller-rules.ts";
 import { addressOf } from "../request-address.ts";
+import type { CallerRules } from "./feign-callers.ts";
 import { consoleRefusal, fail, succeed } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 

@@ -1,7 +1,7 @@
 import type { Log, LogRecord } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { ControlMessage } from "../message/message.ts";
+import type { ControlMessage } from "../message/control-message.ts";
 import { Idempotency } from "../publish/idempotency.ts";
 
 export interface SingleUseParts {

@@ -2,7 +2,7 @@ import { isConsoleChannel } from "../../model/console-names.ts";
 import { isChannelName } from "../message/channel-name.ts";
 import type { Connection, Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
-import { channelTopic } from "./topics.ts";
+import { channelTopic } from "./recipients.ts";
 
 export const maxChannelsPerConnection = 128;
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { webhookHeaders } from "../../standard-webhooks.ts";
-import type { ClientMessageEvent, PresenceEvent } from "../message/message.ts";
+import type { ClientMessageEvent, PresenceEvent } from "../message/outgoing-event.ts";
 
 export interface EventSenderOptions {
   uri: string;

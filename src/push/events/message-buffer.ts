@@ -1,5 +1,5 @@
 import { pause } from "../../clock.ts";
-import type { ClientMessage, ClientMessageEvent } from "../message/message.ts";
+import type { ClientMessage, ClientMessageEvent } from "../message/outgoing-event.ts";
 import { type EventSender, maxEventsPerRequest } from "./event-sender.ts";
 import { RetryDelay } from "./retry-delay.ts";
 

@@ -1,7 +1,8 @@
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { isRecipient, type Recipients, topicsOf } from "../connection/topics.ts";
-import { messageFrames, type PushedMessage } from "../message/message.ts";
+import { isRecipient, type Recipients, topicsOf } from "../connection/recipients.ts";
+import { messageFrames } from "../message/frames.ts";
+import type { PushedMessage } from "../message/message.ts";
 import type { MessageTrace } from "../trace/message-trace.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";

@@ -1,5 +1,5 @@
 import type { Connection, Socket } from "../connection/connection.ts";
-import { positionFrame } from "../message/message.ts";
+import { positionFrame } from "../message/frames.ts";
 import { commentOf, eventOf, namedEvent, retryField } from "../message/server-sent-event.ts";
 import type { StreamSubscriber, StreamTopics } from "./stream-topics.ts";
 

@@ -1,4 +1,4 @@
-import { resumePositionOf } from "./message.ts";
+import { resumePositionOf } from "./frames.ts";
 
 /** The server-sent event of a frame of `slipway.v1`; its `id` is the position that the client has after it. */
 export function eventOf(frame: string): Uint8Array {

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { EventStreams } from "../events/event-streams.ts";
-import { type PresenceEvent, presenceEventId } from "../message/message.ts";
+import { type PresenceEvent, presenceEventId } from "../message/outgoing-event.ts";
 import type { EventSink } from "./event-writer.ts";
 import { type EventDestination, type PresenceReport, presentName } from "./presence-record.ts";
 

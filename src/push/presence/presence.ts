@@ -1,6 +1,6 @@
 import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
-import type { ControlMessage } from "../message/message.ts";
+import type { ControlMessage } from "../message/control-message.ts";
 import { type EventSink, EventWriter } from "./event-writer.ts";
 import { type ChannelNotice, PresenceFold } from "./presence-fold.ts";
 import {

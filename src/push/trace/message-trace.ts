@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { isRecipient } from "../connection/topics.ts";
+import { isRecipient } from "../connection/recipients.ts";
 import type { PushedMessage } from "../message/message.ts";
 import type { PublishRefusal } from "../message/publish-request.ts";
 import type { TracedDelivery, TracedMessage } from "../message/traced-message.ts";

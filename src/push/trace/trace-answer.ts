@@ -1,6 +1,6 @@
 import { isConsoleUser } from "../../model/console-names.ts";
 import type { Connections } from "../connection/connections.ts";
-import type { MessageQuestion } from "../message/message.ts";
+import type { MessageQuestion } from "../message/control-message.ts";
 import { positionOf } from "../message/position.ts";
 import type { TracedMessage } from "../message/traced-message.ts";
 import { around, type ConnectionEvent } from "./connection-history.ts";

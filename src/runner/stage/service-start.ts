@@ -1,16 +1,14 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { pause } from "../../clock.ts";
-import { ReasonError } from "../../errors.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
-import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
-import { findLeftProcesses, type LeftProcesses } from "../process/left-processes.ts";
+import { renderReason } from "../../reason/reason.ts";
+import { findLeftProcesses } from "../process/left-processes.ts";
 import type { RunResult } from "../process/process.ts";
 import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
 import { describeService, endService, type StartedService } from "../process/started-service.ts";
 import { serviceLogName } from "../workspace/service-logs.ts";
-import { checkHealth, describeCheck, fillCheck, type HealthCheck } from "./health-check.ts";
+import { fillCheck } from "./health-check.ts";
 import { type OutputCapture, openCapture } from "./output-capture.ts";
 import {
   endOf,
@@ -19,14 +17,13 @@ import {
   release,
   runCommand,
   type Stage,
-  type StageCommand,
   type StageContext,
   type StageEnd,
   stoppedEnd,
   withSurvivors,
   writeScript,
 } from "./stage-script.ts";
-import { type BeforeStart, heldByOthers, lookBeforeStart } from "./start-proof.ts";
+import { type BeforeStart, lookBeforeStart, prove, proveAgain, type StartToProve } from "./start-proof.ts";
 
 /** A service that a start script has left running, and its output. */
 export interface RunningService {
@@ -43,22 +40,10 @@ export interface StartProgress {
   proven(again: () => Promise<StageEnd | null>): void;
 }
 
-type StartRules = NonNullable<Stage["start"]>;
-
-interface Start {
-  stage: Stage;
-  context: StageContext;
+interface Start extends StartToProve {
   progress: StartProgress;
-  script: StageCommand;
-  rules: StartRules;
-  check: HealthCheck | null;
   port: number | null;
-  earlier: StartedService[];
 }
-
-const settlePollMs = 100;
-/** How long a service that has passed its check may take to pass it again. */
-const recheckSeconds = 5;
 
 /** Runs the start script and proves that its service answers. */
 export async function runStart(
@@ -182,94 +167,6 @@ async function takeOver(start: Start): Promise<StageEnd | null> {
 
 function nameOf({ taskId, commit }: StartedService): string {
   return `the service of task ${taskId} (commit ${shortCommit(commit)})`;
-}
-
-/** The health check, then two proofs: a process of this start is alive, and it is the process that answers. */
-async function prove(
-  start: Start,
-  before: BeforeStart,
-  left: LeftProcesses,
-  capture: OutputCapture,
-): Promise<StageEnd | null> {
-  const { context, stage, rules, check } = start;
-  if (check) context.log.writeLine(stage.name, `[waiting for ${describeCheck(check)}]`);
-  const ill = check ? await checkStarted(start, check, left.haveExited) : null;
-  if (!check && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
-  const unfit = findFault(start, before, left, capture, ill);
-  if (unfit === null && !left.wereAny && !check)
-    context.log.writeLine(
-      stage.name,
-      "[the script left no process in its session and there is no health check: whether the service runs is not known]",
-    );
-  return unfit;
-}
-
-/** What was proven still holds. */
-async function proveAgain(
-  start: Start,
-  before: BeforeStart,
-  left: LeftProcesses,
-  capture: OutputCapture,
-): Promise<StageEnd | null> {
-  const { check } = start;
-  const timeoutSeconds = Math.min(check?.timeoutSeconds ?? 0, recheckSeconds);
-  const ill = check ? await checkStarted(start, { ...check, timeoutSeconds }, left.haveExited) : null;
-  return findFault(start, before, left, capture, ill);
-}
-
-/** Why the service does not count as started; null: it does. */
-function findFault(
-  { context, stage, earlier }: Start,
-  before: BeforeStart,
-  left: LeftProcesses,
-  capture: OutputCapture,
-  ill: Reason | null,
-): StageEnd | null {
-  if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
-  capture.read();
-  const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
-  const finding = left.haveExited() ? exitedText(held, capture) : held;
-  if (finding !== null) return failed(finding);
-  return ill === null ? null : failed(ill);
-}
-
-/** With the reason why a port is held, which is usually the cause. */
-function exitedText(why: Reason | null, capture: OutputCapture): Reason {
-  const output = capture.lastLines();
-  if (why !== null)
-    return output === ""
-      ? newReason("held_and_exited_silent", { why })
-      : newReason("held_and_exited", { why, output });
-  return output === "" ? newReason("processes_exited_silent") : newReason("processes_exited", { output });
-}
-
-async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageContext): Promise<void> {
-  const endsAt = performance.now() + ms;
-  while (!isTrue() && !held.stopped.aborted && performance.now() < endsAt)
-    await pause(settlePollMs, held.stopped);
-}
-
-/** Null: healthy. */
-async function checkStarted(
-  { stage, context, script: { cwd, variables } }: Start,
-  check: HealthCheck,
-  hasExited: () => boolean,
-): Promise<Reason | null> {
-  const { held } = context;
-  const found = await checkHealth(check, {
-    stop: held.stopped,
-    fetch,
-    isHopeless: hasExited,
-    async runCommand(text, timeoutMs) {
-      const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
-      const result = await runCommand(stage, context, command);
-      release(result.tree, context);
-      if (result.survivors.length > 0) throw new ReasonError(survivorsText("the check", result.survivors));
-      return result.exitCode ?? 1;
-    },
-  });
-  if (found === null) return null;
-  return newReason("health_failed", { check: describeCheck(check), seconds: check.timeoutSeconds, found });
 }
 
 /** A file, not a pipe: a service whose pipe is closed would end at its next line. */

@@ -1,10 +1,127 @@
 import { networkInterfaces } from "node:os";
+import { pause } from "../../clock.ts";
+import { ReasonError } from "../../errors.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
+import type { LeftProcesses } from "../process/left-processes.ts";
 import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
-import { processIds, statusOf } from "../process/process-tree.ts";
+import { processIds, statusOf, survivorsText } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
-import type { HealthCheck } from "./health-check.ts";
+import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
+import type { OutputCapture } from "./output-capture.ts";
+import {
+  failed,
+  release,
+  runCommand,
+  type Stage,
+  type StageCommand,
+  type StageContext,
+  type StageEnd,
+  stoppedEnd,
+} from "./stage-script.ts";
+
+/** A start script that has ended, whose service must be proven to run. */
+export interface StartToProve {
+  stage: Stage;
+  context: StageContext;
+  script: StageCommand;
+  rules: NonNullable<Stage["start"]>;
+  check: HealthCheck | null;
+  /** Services of earlier tasks. */
+  earlier: StartedService[];
+}
+
+const settlePollMs = 100;
+/** How long a service that has passed its check may take to pass it again. */
+const recheckSeconds = 5;
+
+/** The health check, then two proofs: a process of this start is alive, and it is the process that answers. */
+export async function prove(
+  start: StartToProve,
+  before: BeforeStart,
+  left: LeftProcesses,
+  capture: OutputCapture,
+): Promise<StageEnd | null> {
+  const { context, stage, rules, check } = start;
+  if (check) context.log.writeLine(stage.name, `[waiting for ${describeCheck(check)}]`);
+  const ill = check ? await checkStarted(start, check, left.haveExited) : null;
+  if (!check && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
+  const unfit = findFault(start, before, left, capture, ill);
+  if (unfit === null && !left.wereAny && !check)
+    context.log.writeLine(
+      stage.name,
+      "[the script left no process in its session and there is no health check: whether the service runs is not known]",
+    );
+  return unfit;
+}
+
+/** What was proven still holds. */
+export async function proveAgain(
+  start: StartToProve,
+  before: BeforeStart,
+  left: LeftProcesses,
+  capture: OutputCapture,
+): Promise<StageEnd | null> {
+  const { check } = start;
+  const timeoutSeconds = Math.min(check?.timeoutSeconds ?? 0, recheckSeconds);
+  const ill = check ? await checkStarted(start, { ...check, timeoutSeconds }, left.haveExited) : null;
+  return findFault(start, before, left, capture, ill);
+}
+
+/** Why the service does not count as started; null: it does. */
+function findFault(
+  { context, stage, earlier }: StartToProve,
+  before: BeforeStart,
+  left: LeftProcesses,
+  capture: OutputCapture,
+  ill: Reason | null,
+): StageEnd | null {
+  if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
+  capture.read();
+  const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
+  const finding = left.haveExited() ? exitedText(held, capture) : held;
+  if (finding !== null) return failed(finding);
+  return ill === null ? null : failed(ill);
+}
+
+/** With the reason why a port is held, which is usually the cause. */
+function exitedText(why: Reason | null, capture: OutputCapture): Reason {
+  const output = capture.lastLines();
+  if (why !== null)
+    return output === ""
+      ? newReason("held_and_exited_silent", { why })
+      : newReason("held_and_exited", { why, output });
+  return output === "" ? newReason("processes_exited_silent") : newReason("processes_exited", { output });
+}
+
+async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageContext): Promise<void> {
+  const endsAt = performance.now() + ms;
+  while (!isTrue() && !held.stopped.aborted && performance.now() < endsAt)
+    await pause(settlePollMs, held.stopped);
+}
+
+/** Null: healthy. */
+async function checkStarted(
+  { stage, context, script: { cwd, variables } }: StartToProve,
+  check: HealthCheck,
+  hasExited: () => boolean,
+): Promise<Reason | null> {
+  const { held } = context;
+  const found = await checkHealth(check, {
+    stop: held.stopped,
+    fetch,
+    isHopeless: hasExited,
+    async runCommand(text, timeoutMs) {
+      const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
+      const result = await runCommand(stage, context, command);
+      release(result.tree, context);
+      if (result.survivors.length > 0) throw new ReasonError(survivorsText("the check", result.survivors));
+      return result.exitCode ?? 1;
+    },
+  });
+  if (found === null) return null;
+  return newReason("health_failed", { check: describeCheck(check), seconds: check.timeoutSeconds, found });
+}
 
 /** The state before a start script ran. */
 export interface BeforeStart {
@@ -28,7 +145,7 @@ export function lookBeforeStart(check: HealthCheck | null): BeforeStart {
  * script left no process, its service is managed elsewhere, for example by nginx or systemd: then only services of
  * earlier tasks count.
  */
-export function heldByOthers(
+function heldByOthers(
   before: BeforeStart,
   earlier: StartedService[],
   hasLeftProcesses: boolean,

@@ -1,5 +1,5 @@
 import { deployServiceHeader } from "../../model/console-names.ts";
-import type { PublishLive } from "./live.ts";
+import type { PublishLive } from "./console-messages.ts";
 
 const timeoutMs = 5000;
 

@@ -6,7 +6,7 @@ import type { LogLine, Task } from "../../model/task.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import { eventOfEnd } from "../notify/report-task.ts";
 import type { AnnouncedTask, TaskAnnouncer } from "../queue/enqueue.ts";
-import type { Live } from "./live.ts";
+import type { Live } from "./console-messages.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
 import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";

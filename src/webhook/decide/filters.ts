@@ -2,7 +2,7 @@ import { refChangeOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
-import type { Rules } from "../hook/rules.ts";
+import type { Rules } from "../hook/compiled-rules.ts";
 import { type FilteredDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";

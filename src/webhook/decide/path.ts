@@ -1,7 +1,7 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
-import { type Rules, textOf } from "../hook/rules.ts";
+import { type Rules, textOf } from "../hook/compiled-rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 

@@ -1,7 +1,7 @@
 import type { NormalizedEvent, ProjectState, ProjectStateQuery, RateBucket } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
-import type { Rules } from "../hook/rules.ts";
+import type { Rules } from "../hook/compiled-rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 

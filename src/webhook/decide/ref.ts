@@ -2,7 +2,7 @@ import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
-import { type Rules, textOf } from "../hook/rules.ts";
+import { type Rules, textOf } from "../hook/compiled-rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 

@@ -1,6 +1,6 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { newReason } from "../../reason/reason.ts";
-import type { Rules } from "../hook/rules.ts";
+import type { Rules } from "../hook/compiled-rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 

@@ -3,8 +3,8 @@ import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 import type { Secrets } from "../../secrets.ts";
+import { type Rules, rulesOf } from "./compiled-rules.ts";
 import { type HookSecrets, openSecrets } from "./hook-secrets.ts";
-import { type Rules, rulesOf } from "./rules.ts";
 
 /** A webhook configuration with the installation's debounce window where it sets none. */
 export type HookConfig = WebhookConfig & { debounceSeconds: number };

@@ -14,7 +14,7 @@ import { projectOf } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
 import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
-import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
+import { type Comparison, eventOf, findMissedPushes, kindsOf, scopeOf } from "./missed-pushes.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
 
 export interface PollOptions {
@@ -85,7 +85,7 @@ async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promi
   const poll = (await store.polls.ofProject(project.id)) ?? { url: "", version: "", scope: "" };
   const kinds = kindsOf(rules);
   const refs = kinds.length === 0 ? new Map() : await remote.refs(kinds);
-  const { pushed, found, note } = await compare(hook, refs, stored, poll, version);
+  const { pushed, found, note } = await findMissedPushes(hook, refs, stored, poll, version);
   const basis = { url: project.git.url, version, scope: scopeOf(rules) };
   let error: Reason = "";
   for (const entry of pushed) {

@@ -3,7 +3,7 @@ import type { InstanceLimits } from "../../push/admission/admission.ts";
 import type { RemoteListeners } from "../../push/client-messages.ts";
 import type { NameWatch } from "../../push/connection/connections.ts";
 import type { GatewayWorkers } from "../../push/gateway-options.ts";
-import type { ClientMessage } from "../../push/message/message.ts";
+import type { ClientMessage } from "../../push/message/outgoing-event.ts";
 import type { WorkerStart } from "../protocol.ts";
 import type { WorkerLink } from "./worker-link.ts";
 

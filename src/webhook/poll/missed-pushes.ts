@@ -7,8 +7,8 @@ import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters, newFilterWork } from "../decide/filters.ts";
+import type { Rules } from "../hook/compiled-rules.ts";
 import type { Hook } from "../hook/hook-directory.ts";
-import type { Rules } from "../hook/rules.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */
@@ -46,7 +46,7 @@ export function eventOf(ref: string, known: Partial<NormalizedEvent> = {}): Norm
   return normalized({ ...refFieldsOf(ref, ""), rawEvent: pollEvent, ...known });
 }
 
-export async function compare(
+export async function findMissedPushes(
   { rules, project }: Hook,
   remote: ReadonlyMap<string, RemoteRef>,
   stored: readonly RefTip[],

@@ -1,11 +1,11 @@
 import type { Server } from "bun";
 import { failureCodes } from "../../push/message/failure-codes.ts";
-import { comparableHash } from "../../secrets.ts";
+import { comparableHash, isSameSecret } from "../../secrets.ts";
 import type { KeylessCalls } from "../keyless-calls.ts";
 import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 
-export interface FeignCredentials {
+interface FeignCredentials {
   /** Null: the call is allowed. */
   refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
   /** Who an admitted caller is, the same on every instance of a cluster; empty: calls need no key. */
@@ -51,7 +51,7 @@ function unauthorized(error: string, message: string): Response {
   return fail(failureCodes.keyMissing, message, { "www-authenticate": challenge });
 }
 
-export function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
+function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
   if (authorization === null) return apiKey;
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }
@@ -62,6 +62,47 @@ function keylessOnly(keyless: KeylessCalls): FeignCredentials {
     refusalOf(head, request, server) {
       const reason = keyless.refusalOf(head, request, server);
       return reason === null ? null : fail(failureCodes.keyNotAllowed, reason);
+    },
+  };
+}
+
+export interface CallerRules extends FeignCredentials {
+  /** Whether an admitted call may act on the channels and users of the console. */
+  mayActForConsole(head: FeignHead): boolean;
+  /** Whether the call proves by its key that it comes from the deploy service. */
+  hasDeployKey(head: FeignHead): boolean;
+}
+
+export interface ConsoleRules {
+  /** `push.deploy-key`: only a caller with this key is the deploy service. */
+  deployKey: string | undefined;
+  /**
+   * Whether, without a deploy key, an admitted caller with the deploy service's header is trusted. False if the deploy
+   * service runs in this process, because it never calls /feign then.
+   */
+  trustsHeader: boolean;
+  reservesConsoleNames: boolean;
+}
+
+/** Not a name that a key can have. */
+const deployService = "#deploy";
+
+export function callerRules(
+  credentials: FeignCredentials,
+  { deployKey, trustsHeader, reservesConsoleNames }: ConsoleRules,
+): CallerRules {
+  const hasDeployKey = (head: FeignHead) => {
+    const given = apiKeyOf(head);
+    return deployKey !== undefined && given !== null && isSameSecret(given, deployKey);
+  };
+  return {
+    hasDeployKey,
+    refusalOf: (head, request, server) =>
+      deployKey !== undefined && hasDeployKey(head) ? null : credentials.refusalOf(head, request, server),
+    callerOf: (head) => (hasDeployKey(head) ? deployService : credentials.callerOf(head)),
+    mayActForConsole(head) {
+      if (!reservesConsoleNames) return true;
+      return deployKey === undefined ? trustsHeader && head.isFromDeployService : hasDeployKey(head);
     },
   };
 }
