@@ -1,4 +1,5 @@
 import { SlipwayPush } from "../../client/slipway-push.ts";
+import { webSocketTransport } from "../../client/websocket-transport.ts";
 
 /** Accepts the certificate of a test. */
 class TestSocket extends WebSocket {
@@ -26,7 +27,11 @@ export class WatchedClients {
   /** Each client needs a code of its own. */
   open(count: number, url: string, codeOf: (client: number) => string): void {
     for (let index = 0; index < count; index++) {
-      const push = new SlipwayPush({ url, code: () => codeOf(index), webSocket: TestSocket });
+      const push = new SlipwayPush({
+        url,
+        code: () => codeOf(index),
+        transport: webSocketTransport(TestSocket),
+      });
       const client: WatchedClient = { push, wasOpen: false, lostAtMs: null, numbers: new Set() };
       push.on("status", ({ state }) => {
         if (state === "waiting" && client.wasOpen) client.lostAtMs ??= performance.now();

@@ -1,4 +1,5 @@
 import { SlipwayPush } from "../../../client/slipway-push.ts";
+import { webSocketTransport } from "../../../client/websocket-transport.ts";
 import type { Random } from "../random.ts";
 import type { Instance } from "../setups/part.ts";
 import { type ClientIdentity, ClientRecord } from "./client-record.ts";
@@ -64,7 +65,7 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
     heartbeatIntervalMs: 2_000,
     heartbeatTimeoutMs: 4_000,
     random: () => random.next(),
-    webSocket: RecordedSocket,
+    transport: webSocketTransport(RecordedSocket),
   });
   push.on("status", ({ state, closeCode }) => {
     if (state === "open") return;
