@@ -1,11 +1,10 @@
 import { type Benchmark, digits, median } from "./benchmark.ts";
-import { type Counter, openSocket, Poster, publishRequest } from "./raw-client.ts";
+import { type ClientKind, type Counter, openSocket, Poster, publishRequest } from "./raw-client.ts";
 import { startSlipway, startVerifyService } from "./server-process.ts";
 
 const connections = 1_000;
 const messages = 50;
 const rounds = 5;
-const offer = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
 /** About 4 KB of JSON, as an application would send. */
 const data = JSON.stringify(
   Array.from({ length: 60 }, (_, id) => ({
@@ -29,9 +28,9 @@ export const compression: Benchmark = {
   async run(progress) {
     const verify = await startVerifyService();
     try {
-      const plain = await measure(verify.url, "");
+      const plain = await measure(verify.url, "raw");
       progress("without compression");
-      const small = await measure(verify.url, offer);
+      const small = await measure(verify.url, "deflate");
       progress("with compression");
       const row = (name: string, { cpuMicros, bytes, residentKb }: Cost) => [
         name,
@@ -63,16 +62,16 @@ export const compression: Benchmark = {
   },
 };
 
-async function measure(verifyUri: string, headers: string): Promise<Cost> {
+async function measure(verifyUri: string, kind: ClientKind): Promise<Cost> {
   const server = await startSlipway(verifyUri, { SLIPWAY_PUSH_COMPRESSION: "true" });
   try {
     const url = new URL(server.url);
     const before = server.residentBytes();
     const counters: Counter[] = [];
     for (let index = 0; index < connections; index++) {
-      const counter = { bytes: 0 };
+      const counter = { bytes: 0, marks: 0 };
       counters.push(counter);
-      await openSocket(url, `user-${index}`, counter, () => {}, headers);
+      await openSocket(url, `user-${index}`, counter, () => {}, kind);
     }
     const poster = await Poster.connect(url);
     const request = publishRequest(url, { targetType: "all", data });

@@ -1,15 +1,25 @@
 import { resolve } from "node:path";
+import type { ClientKind } from "./raw-client.ts";
 
 /** A command for a load generator. */
 export type Order =
-  | { type: "hold"; url: string; count: number; prefix: string; atOnce: number }
+  | { type: "hold"; url: string; count: number; prefix: string; atOnce: number; kind?: ClientKind }
   /** Makes own codes, which the next `holdIssued` uses up. */
   | { type: "issue"; url: string; token: string; count: number; atOnce: number }
   /** Signs JWTs as codes, which the next `holdIssued` uses up. */
   | { type: "sign"; secret: string; count: number }
   | { type: "holdIssued"; url: string; atOnce: number }
   | { type: "release" }
-  | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number; pauseMs: number }
+  | {
+      type: "broadcast";
+      url: string;
+      messages: number;
+      burst: number;
+      dataBytes: number;
+      pauseMs: number;
+      /** Of the connections that are held. */
+      kind?: ClientKind;
+    }
   /** Publishes one text to all these users, in one request. */
   | { type: "batch"; url: string; prefix: string; users: number; dataBytes: number }
   | {

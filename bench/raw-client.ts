@@ -1,13 +1,32 @@
 import type { Socket } from "bun";
 
-/** The bytes that a minimal WebSocket client received after the handshake. It sends nothing. */
+/** What minimal clients received after the handshake. They send nothing. */
 export interface Counter {
   bytes: number;
+  /** Occurrences of `mark`, of clients whose frames have no fixed length. */
+  marks: number;
 }
+
+/** `raw`: a WebSocket whose frames are the data alone; `deflate`: the same, compressed; `v1`: of `slipway.v1`; `sse`: an event stream. */
+export type ClientKind = "raw" | "deflate" | "v1" | "sse";
+
+/** A character of the data of a message that is nowhere else in its frame. */
+export const mark = "~";
 
 export type HandshakeResult = "open" | "refused";
 
-const handshakeKey = "dGhlIHNhbXBsZSBub25jZQ==";
+const upgrade =
+  "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+const handshakes: Record<ClientKind, { path: string; headers: string; status: string }> = {
+  raw: { path: "/ws", headers: upgrade, status: "101" },
+  deflate: {
+    path: "/ws",
+    headers: `${upgrade}Sec-WebSocket-Extensions: permessage-deflate\r\n`,
+    status: "101",
+  },
+  v1: { path: "/ws", headers: `${upgrade}Sec-WebSocket-Protocol: slipway.v1\r\n`, status: "101" },
+  sse: { path: "/sse", headers: "Accept: text/event-stream\r\n", status: "200" },
+};
 const headEnd = Buffer.from("\r\n\r\n");
 
 /** Opens one connection; `onClose` is called only if it was open. */
@@ -16,11 +35,12 @@ export function openSocket(
   code: string,
   counter: Counter,
   onClose: () => void,
-  headers = "",
+  kind: ClientKind = "raw",
 ): Promise<{ result: HandshakeResult; socket: Socket<unknown> | undefined }> {
   return new Promise((resolve) => {
     let isOpen = false;
-    const request = `GET /ws?code=${code} HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${handshakeKey}\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`;
+    const { path, headers, status } = handshakes[kind];
+    const request = `GET ${path}?code=${code} HTTP/1.1\r\nHost: ${url.host}\r\n${headers}\r\n`;
     Bun.connect({
       hostname: url.hostname,
       port: Number(url.port),
@@ -31,10 +51,12 @@ export function openSocket(
         data(socket, piece) {
           if (isOpen) {
             counter.bytes += piece.length;
+            if (kind === "v1" || kind === "sse")
+              counter.marks += piece.toString("latin1").split(mark).length - 1;
             return;
           }
           const end = piece.indexOf(headEnd);
-          isOpen = end > 0 && piece.toString("latin1", 0, 12) === "HTTP/1.1 101";
+          isOpen = end > 0 && piece.toString("latin1", 0, 12) === `HTTP/1.1 ${status}`;
           if (!isOpen) socket.terminate();
           else counter.bytes += piece.length - end - headEnd.length;
           resolve({ result: isOpen ? "open" : "refused", socket: isOpen ? socket : undefined });

@@ -18,6 +18,7 @@ import { queueThroughBroker } from "./bus.ts";
 import { compression } from "./compression.ts";
 import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
+import { eventStreams } from "./event-streams.ts";
 import { fanOut } from "./fan-out.ts";
 import { fuzzing } from "./fuzz.ts";
 import { loadPerCore, maxLoadPerCore, maxShareOfOthers, watchOthers } from "./idle-machine.ts";
@@ -34,6 +35,7 @@ import { workerProcesses } from "./workers.ts";
 
 const benchmarks: Benchmark[] = [
   fanOut,
+  eventStreams,
   targetedPublish,
   batches,
   workerProcesses,

@@ -5,15 +5,24 @@
 import type { Socket } from "bun";
 import { SignJWT } from "jose";
 import type { Order, OrderResult } from "../load-process.ts";
-import { type Counter, openSocket, Poster, postRequest, publishRequest } from "../raw-client.ts";
+import {
+  type ClientKind,
+  type Counter,
+  mark,
+  openSocket,
+  Poster,
+  postRequest,
+  publishRequest,
+} from "../raw-client.ts";
 
-const counter: Counter = { bytes: 0 };
+const counter: Counter = { bytes: 0, marks: 0 };
 const held: Socket<unknown>[] = [];
 const issued: string[] = [];
 let closed = 0;
 
 const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Promise<OrderResult> } = {
-  hold: ({ url, count, prefix, atOnce }) => open(url, count, atOnce, (index) => `${prefix}${index}`),
+  hold: ({ url, count, prefix, atOnce, kind }) =>
+    open(url, count, atOnce, (index) => `${prefix}${index}`, kind),
 
   async issue({ url, token, count, atOnce }) {
     const target = new URL(url);
@@ -59,19 +68,20 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
   },
 
   /** Publishes to all in bursts; each burst starts a pause after all connections received the last one. */
-  async broadcast({ url, messages, burst, dataBytes, pauseMs }) {
+  async broadcast({ url, messages, burst, dataBytes, pauseMs, kind = "raw" }) {
     const target = new URL(url);
     const posters = await Promise.all(Array.from({ length: burst }, () => Poster.connect(target)));
-    const request = publishRequest(target, { targetType: "all", data: "x".repeat(dataBytes) });
-    const frameBytes = dataBytes + (dataBytes < 126 ? 2 : 4);
+    const request = publishRequest(target, { targetType: "all", data: mark.padEnd(dataBytes, "x") });
+    const [unit, perMessage] =
+      kind === "raw" ? (["bytes", dataBytes + (dataBytes < 126 ? 2 : 4)] as const) : (["marks", 1] as const);
     let failed = 0;
     const startedAt = performance.now();
-    let expected = counter.bytes;
+    let expected = counter[unit];
     for (let sent = 0; sent < messages; sent += burst) {
-      expected += burst * held.length * frameBytes;
+      expected += burst * held.length * perMessage;
       const statuses = await Promise.all(posters.map((poster) => poster.post(request)));
       failed += statuses.filter((status) => status !== 200).length;
-      await untilBytes(expected);
+      await untilReceived(unit, expected);
       await Bun.sleep(pauseMs);
     }
     const seconds = (performance.now() - startedAt) / 1000;
@@ -120,6 +130,7 @@ async function open(
   count: number,
   atOnce: number,
   codeOf: (index: number) => string,
+  kind: ClientKind = "raw",
 ): Promise<OrderResult> {
   const startedAt = performance.now();
   const target = new URL(url);
@@ -127,7 +138,7 @@ async function open(
   let refused = 0;
   const run = async () => {
     while (next < count) {
-      const { socket } = await openSocket(target, codeOf(next++), counter, () => closed++);
+      const { socket } = await openSocket(target, codeOf(next++), counter, () => closed++, kind);
       if (socket) held.push(socket);
       else refused++;
     }
@@ -138,11 +149,11 @@ async function open(
 
 const arrivalDeadlineMs = 30_000;
 
-async function untilBytes(expected: number): Promise<void> {
+async function untilReceived(unit: keyof Counter, expected: number): Promise<void> {
   const deadline = performance.now() + arrivalDeadlineMs;
-  while (counter.bytes < expected) {
+  while (counter[unit] < expected) {
     if (performance.now() > deadline)
-      throw new Error(`${expected - counter.bytes} bytes of messages did not arrive`);
+      throw new Error(`${expected - counter[unit]} ${unit} of messages did not arrive`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

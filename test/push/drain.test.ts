@@ -3,8 +3,7 @@ import { SlipwayPush } from "../../client/slipway-push.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
-import { PushClient } from "../support/push-client.ts";
-import { RawSocket } from "../support/raw-socket.ts";
+import { openPlain, rawClient, transports } from "../support/transports.ts";
 
 const started: PushApp[] = [];
 
@@ -18,24 +17,23 @@ afterEach(async () => {
   for (const push of started.splice(0)) await push.verify.stop();
 });
 
-describe("drain", () => {
+describe.each(transports)("drain of %s", (transport) => {
   test("not ready, still serving; then refusing; then all are closed with 1012, and publishes are delivered until the end", async () => {
     const push = await start({ "push.drain-delay": 8_000, "push.drain-period": 6_000 });
     const clients = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => PushClient.open(`${push.wsUrl}?code=user-${index}`)),
+      Array.from({ length: 40 }, (_, index) => openPlain(transport, push.url, `?code=user-${index}`)),
     );
     const closedAt: number[] = [];
-    for (const client of clients)
-      client.socket.addEventListener("close", () => closedAt.push(performance.now()));
+    for (const client of clients) void client.ended(60_000).then(() => closedAt.push(performance.now()));
     const stopping = push.app.stop();
     expect((await push.get("/readyz")).status).toBe(503);
     expect((await push.get("/livez")).status).toBe(200);
-    const late = await PushClient.open(`${push.wsUrl}?code=late`);
+    const late = await openPlain(transport, push.url, "?code=late");
     await push.publish({ targetType: "all", data: "still serving" });
     await late.received(1);
 
     await eventually("new ones are refused", async () => {
-      const answer = await fetch(`${push.url}/ws?code=x`);
+      const answer = await fetch(`${push.url}${transport}?code=x`);
       return answer.status === 503 && answer.headers.has("retry-after");
     });
     let published = 0;
@@ -67,7 +65,7 @@ describe("drain", () => {
 
   test("earlier messages are written before the close, also those that the kernel had not accepted yet", async () => {
     const push = await start({});
-    const client = new RawSocket(push.port);
+    const client = rawClient(transport, push.port);
     await client.upgrade("/ws?code=ann");
     client.pause();
     const data = "x".repeat(300_000);
@@ -79,10 +77,13 @@ describe("drain", () => {
     expect(await client.closeCode()).toBe(1012);
     await stopping;
     const messages = client.frames().filter((frame) => frame.opcode === 1);
-    expect(messages.map((frame) => frame.payload.length)).toEqual(Array(sent).fill(data.length));
+    const received = messages.filter(({ payload }) => payload.length >= data.length);
+    expect(received).toHaveLength(sent);
     client.end();
   });
+});
 
+describe("a drain", () => {
   test("a stream of client messages ends with the drain, instead of holding it up", async () => {
     const push = await start({ "push.accept-client-message": true });
     const stream = await push.get("/feign/client-messages");

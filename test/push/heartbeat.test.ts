@@ -5,6 +5,7 @@ import { PushClient } from "../support/push-client.ts";
 import { startPushProcess } from "../support/push-process.ts";
 import { maskedFrame, RawSocket } from "../support/raw-socket.ts";
 import { type Reader, startReader } from "../support/reader.ts";
+import { openV1, transports } from "../support/transports.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
 let push: PushApp;
@@ -64,9 +65,9 @@ describe("heartbeat", () => {
     }
   });
 
-  test("a client that answers pings stays connected", async () => {
+  test.each(transports)("a client of %s that answers pings or reads stays connected", async (transport) => {
     push = await startPushApp({ "push.ping-interval": 100, "push.pong-timeout": 500 });
-    const client = await PushClient.open(`${push.wsUrl}?code=ann`);
+    const client = await openV1(transport, push.url, "code=ann");
     await Bun.sleep(1500);
     expect(client.closed).toBeNull();
     client.close();

@@ -4,11 +4,12 @@ import { presenceGraceMs } from "../../src/push/presence/presence.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GatewayServer, startGateway } from "../support/gateway-server.ts";
 import { PushClient } from "../support/push-client.ts";
+import { type FrameClient, openV1, transports } from "../support/transports.ts";
 
 const room = "presence-room";
 const v1 = ["slipway.v1"];
 let server: GatewayServer | null = null;
-const clients: PushClient[] = [];
+const clients: FrameClient[] = [];
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
@@ -47,32 +48,40 @@ async function present(running: GatewayServer, channel = room): Promise<string[]
   return (body as { data: string[] }).data.sort();
 }
 
-function noticesTo(client: PushClient, about: string): Record<string, unknown>[] {
+function noticesTo(client: FrameClient, about: string): Record<string, unknown>[] {
   const types = ["memberJoined", "memberLeft"];
   return client.parsed.filter(({ type, userId }) => types.includes(String(type)) && userId === about);
 }
 
-test("members of a presence channel are told who joins it, and who leaves it after the grace", async () => {
-  const running = await gateway();
-  const ann = await running.open(`code=ann&channel=${room}`);
-  const raw = await running.open(`code=raw&channel=${room}`, []);
-  const outside = await running.open("code=outside&channel=news");
-  await eventually("both are in the room", async () => (await present(running)).length === 2);
-  const bo = await running.open(`code=bo&channel=${room}`);
-  await eventually("ann is told", () => noticesTo(ann, "bo").length === 1);
-  expect(noticesTo(ann, "bo")).toEqual([{ type: "memberJoined", channel: room, userId: "bo" }]);
-  expect(await present(running)).toEqual(["ann", "bo", "raw"]);
+test.each(transports)(
+  "members of a presence channel are told who joins it, and who leaves it after the grace (%s)",
+  async (transport) => {
+    const running = await gateway();
+    const open = async (query: string) => {
+      const client = await openV1(transport, running.url, query);
+      clients.push(client);
+      return client;
+    };
+    const ann = await open(`code=ann&channel=${room}`);
+    const raw = await running.open(`code=raw&channel=${room}`, []);
+    const outside = await running.open("code=outside&channel=news");
+    await eventually("both are in the room", async () => (await present(running)).length === 2);
+    const bo = await open(`code=bo&channel=${room}`);
+    await eventually("ann is told", () => noticesTo(ann, "bo").length === 1);
+    expect(noticesTo(ann, "bo")).toEqual([{ type: "memberJoined", channel: room, userId: "bo" }]);
+    expect(await present(running)).toEqual(["ann", "bo", "raw"]);
 
-  bo.close();
-  await eventually("he is not in the room", async () => (await present(running)).join() === "ann,raw");
-  await running.advance(presenceGraceMs - 1_000);
-  expect(noticesTo(ann, "bo")).toHaveLength(1);
-  await running.advance(2 * presenceGraceMs);
-  await eventually("ann is told", () => noticesTo(ann, "bo").length === 2);
-  expect(noticesTo(ann, "bo")[1]).toEqual({ type: "memberLeft", channel: room, userId: "bo" });
-  expect(raw.frames).toEqual([]);
-  expect(noticesTo(outside, "bo")).toEqual([]);
-});
+    bo.close();
+    await eventually("he is not in the room", async () => (await present(running)).join() === "ann,raw");
+    await running.advance(presenceGraceMs - 1_000);
+    expect(noticesTo(ann, "bo")).toHaveLength(1);
+    await running.advance(2 * presenceGraceMs);
+    await eventually("ann is told", () => noticesTo(ann, "bo").length === 2);
+    expect(noticesTo(ann, "bo")[1]).toEqual({ type: "memberLeft", channel: room, userId: "bo" });
+    expect(raw.frames).toEqual([]);
+    expect(noticesTo(outside, "bo")).toEqual([]);
+  },
+);
 
 test("who returns within the grace, or keeps another connection, was not away", async () => {
   const running = await gateway();

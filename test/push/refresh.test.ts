@@ -5,6 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { jwtSecret, signedCode } from "../support/signed-code.ts";
+import { type FrameClient, openV1, type TransportPath, transports } from "../support/transports.ts";
 
 const apps: PushApp[] = [];
 const closing: { close(): void }[] = [];
@@ -18,6 +19,12 @@ async function start(values: Partial<Config>): Promise<PushApp> {
   const app = await startPushApp({ "push.ping-interval": 200, ...values });
   apps.push(app);
   return app;
+}
+
+async function openOver(transport: TransportPath, app: PushApp, query: string): Promise<FrameClient> {
+  const client = await openV1(transport, app.url, query);
+  closing.push(client);
+  return client;
 }
 
 async function open(app: PushApp, query: string, protocols: string[] = []): Promise<PushClient> {
@@ -74,32 +81,44 @@ describe("push.expire-with-code", () => {
     expect(client.isOpen).toBe(false);
   });
 
-  test("a slipway.v1 client is asked, presents a code, and keeps its connection and its channels", async () => {
-    const app = await start(settings);
-    answerWithEnd(app);
-    const client = await open(app, "code=ann.4000&channel=news", v1);
-    const [welcome] = await client.receivedType("welcome");
-    const [refresh] = await client.receivedType("refresh");
-    expect(Math.abs(Number(refresh?.expiresAt) - Number(welcome?.expiresAt))).toBeLessThan(50);
-    client.send(JSON.stringify({ type: "refresh", code: "ann.3600000" }));
-    const [refreshed] = await client.receivedType("refreshed");
-    expect(Number(refreshed?.expiresAt)).toBeGreaterThan(Date.now() + 3_000_000);
-    await eventually("the first end has passed", () => Date.now() > Number(welcome?.expiresAt) + 500, 20_000);
-    await app.publish({ targetType: "channel", target: "news", data: "still here" });
-    await client.receivedType("message");
-    expect(client.closed).toBeNull();
-  }, 60_000);
+  test.each(transports)(
+    "a slipway.v1 client of %s is asked, presents a code, and keeps its connection and its channels",
+    async (transport) => {
+      const app = await start(settings);
+      answerWithEnd(app);
+      const client = await openOver(transport, app, "code=ann.4000&channel=news");
+      const [welcome] = await client.receivedType("welcome");
+      const [refresh] = await client.receivedType("refresh");
+      expect(Math.abs(Number(refresh?.expiresAt) - Number(welcome?.expiresAt))).toBeLessThan(50);
+      client.send(JSON.stringify({ type: "refresh", code: "ann.3600000" }));
+      const [refreshed] = await client.receivedType("refreshed");
+      expect(Number(refreshed?.expiresAt)).toBeGreaterThan(Date.now() + 3_000_000);
+      await eventually(
+        "the first end has passed",
+        () => Date.now() > Number(welcome?.expiresAt) + 500,
+        20_000,
+      );
+      await app.publish({ targetType: "channel", target: "news", data: "still here" });
+      await client.receivedType("message");
+      expect(client.closed).toBeNull();
+    },
+    60_000,
+  );
 
-  test("channels of the new code replace those that were granted", async () => {
-    const app = await start(settings);
-    answerWithEnd(app);
-    const client = await open(app, "code=ann.10000&channel=news", v1);
-    await client.receivedType("refresh");
-    client.send(JSON.stringify({ type: "refresh", code: "ann.90000" }));
-    await client.receivedType("refreshed");
-    expect(client.ofType("left")).toEqual([{ type: "left", channel: "news" }]);
-    expect(client.ofType("joined")).toEqual([{ type: "joined", channel: "room-new" }]);
-  }, 60_000);
+  test.each(transports)(
+    "channels of the new code replace those that were granted (%s)",
+    async (transport) => {
+      const app = await start(settings);
+      answerWithEnd(app);
+      const client = await openOver(transport, app, "code=ann.10000&channel=news");
+      await client.receivedType("refresh");
+      client.send(JSON.stringify({ type: "refresh", code: "ann.90000" }));
+      await client.receivedType("refreshed");
+      expect(client.ofType("left")).toEqual([{ type: "left", channel: "news" }]);
+      expect(client.ofType("joined")).toEqual([{ type: "joined", channel: "room-new" }]);
+    },
+    60_000,
+  );
 
   test("a code of another user, or one that is refused or cannot be verified, does not extend the connection", async () => {
     const app = await start(settings);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
+import { openV1, transports } from "../support/transports.ts";
 
 let push: PushApp;
 
@@ -93,8 +94,10 @@ describe("frames", () => {
   });
 });
 
-describe("channels", () => {
-  test("joined by channel= on /ws, repeatable", async () => {
+describe.each(transports)("channels over %s", (transport) => {
+  const v1 = (code: string, query = "") => openV1(transport, push.url, `code=${code}${query}`);
+
+  test("joined by channel=, repeatable", async () => {
     const client = await v1("ann", "&channel=a&channel=b&channel=a");
     expect(await client.receivedType("welcome")).toMatchObject([{ channels: ["a", "b"] }]);
     await push.publish({ targetType: "channel", target: "b", data: "hi" });

@@ -24,6 +24,8 @@ export interface EventStreamParts {
 const retryMs = 3_000;
 /** A larger event is written in pieces, so that progress within it is seen. */
 const pieceBytes = 64 * 1024;
+/** A larger event is written alone: the write costs little beside its bytes. */
+const maxHeldBytes = 4 * 1024;
 
 /** A connection by server-sent events. It has the same methods as a WebSocket of the runtime. */
 export class EventStream implements Socket, StreamSubscriber {
@@ -41,12 +43,14 @@ export class EventStream implements Socket, StreamSubscriber {
   #waiting: Uint8Array[] = [];
   #written = 0;
   #unsentBytes = 0;
+  /** Events of this turn that were published to topics. */
+  #held: Uint8Array[] = [];
 
   constructor(data: Connection, remoteAddress: string, parts: EventStreamParts) {
     this.data = data;
     this.remoteAddress = remoteAddress;
     this.#parts = parts;
-    this.write(retryField(retryMs));
+    this.#write(retryField(retryMs));
   }
 
   /** The response begins. */
@@ -64,11 +68,26 @@ export class EventStream implements Socket, StreamSubscriber {
   }
 
   send(frame: string): number {
-    return this.write(eventOf(frame));
+    this.flush();
+    return this.#write(eventOf(frame));
+  }
+
+  hold(event: Uint8Array): boolean {
+    if (event.length <= maxHeldBytes) return this.#held.push(event) === 1;
+    this.flush();
+    this.#write(event);
+    return false;
+  }
+
+  flush(): void {
+    if (this.#held.length === 0) return;
+    const held = this.#held;
+    this.#held = [];
+    for (const event of held) this.#write(event);
   }
 
   /** As a WebSocket of the runtime: 0: closed; -1: the event waits; otherwise its bytes. */
-  write(event: Uint8Array): number {
+  #write(event: Uint8Array): number {
     if (this.readyState !== WebSocket.OPEN) return 0;
     if (!this.#isBlocked && event.length <= pieceBytes) {
       const written = (this.#sink as EventSink).write(event);
@@ -84,7 +103,8 @@ export class EventStream implements Socket, StreamSubscriber {
 
   /** The newest position too: without it, a client with no messages for a while could not resume. */
   ping(content: string): number {
-    this.write(commentOf(content));
+    this.flush();
+    this.#write(commentOf(content));
     const isLive = this.data.catchUpPosition < 0;
     return isLive ? this.send(positionFrame(this.#parts.position())) : 0;
   }
@@ -96,6 +116,7 @@ export class EventStream implements Socket, StreamSubscriber {
   /** Events that wait are dropped, because the client resumes after the last one that it got. */
   close(code = 1000, reason = ""): void {
     if (this.readyState !== WebSocket.OPEN) return;
+    this.flush();
     this.#waiting.length = this.#written > 0 ? 1 : 0;
     this.#waiting.push(namedEvent("closed", { code, reason }));
     this.#end(code);

@@ -3,12 +3,19 @@ import type { Fanout } from "./hub.ts";
 
 /** A stream that is subscribed to topics. */
 export interface StreamSubscriber {
-  write(event: Uint8Array): number;
+  /** Holds a small event until `flush`. True: it is the only one that is held. */
+  hold(event: Uint8Array): boolean;
+  flush(): void;
 }
 
-/** Topics of event streams. Those of the runtime have WebSockets only. */
+/**
+ * Topics of event streams. Those of the runtime have WebSockets only. As there, the messages of one turn of the event loop are
+ * written to a stream together, because each write to the system costs more than all else.
+ */
 export class StreamTopics {
   readonly #subscribers = new Map<string, Set<StreamSubscriber>>();
+  /** Streams that hold events of this turn. */
+  #holding: StreamSubscriber[] = [];
 
   add(topic: string, stream: StreamSubscriber): void {
     const subscribers = this.#subscribers.get(topic);
@@ -42,7 +49,14 @@ export class StreamTopics {
     const subscribers = this.#subscribers.get(topic);
     if (!subscribers) return 0;
     const event = eventOf(frame);
-    for (const stream of subscribers) stream.write(event);
+    if (this.#holding.length === 0) setImmediate(() => this.#flush());
+    for (const stream of subscribers) if (stream.hold(event)) this.#holding.push(stream);
     return event.length;
+  }
+
+  #flush(): void {
+    const holding = this.#holding;
+    this.#holding = [];
+    for (const stream of holding) stream.flush();
   }
 }
