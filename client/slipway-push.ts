@@ -231,6 +231,7 @@ export class SlipwayPush {
     this.#keep(textOf(frame.position));
     const texts = { id: textOf(id), target: textOf(target), data: textOf(data) };
     this.#emit("message", { ...texts, targetType, ts: Number(ts) });
+    if (frame.ack === true) this.#write({ type: "ack", id: texts.id });
   }
 
   #member({ type, channel, userId }: Frame): void {

@@ -53,6 +53,19 @@ test("the client connects to the real gateway and receives messages to all, its 
   expect(ann.messages.map((message) => message.data)).toEqual(["to all", "to ann", "to news"]);
 });
 
+test("a message that asks for it is acknowledged after the listeners have seen it", async () => {
+  const app = await gateway();
+  const ann = connect(app, "ann");
+  await eventually("ann is connected", ann.isOpen);
+  const published = await app.publish({ targetType: "user", target: "ann", data: "please sign", ack: true });
+  const path = `/feign/messages/${published.headers.get("x-push-id")}`;
+  await eventually("it is acknowledged", async () => {
+    const { data } = (await (await app.get(path)).json()) as { data: { cause: { code: string } } };
+    return data.cause.code === "trace_acknowledged";
+  });
+  expect(ann.messages.map(({ data }) => data)).toEqual(["please sign"]);
+});
+
 test("channels joined later are restored, and a reconnect gets the missed messages, each once", async () => {
   const app = await gateway();
   const ann = connect(app, "ann");
