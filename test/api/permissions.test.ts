@@ -98,6 +98,17 @@ test("every endpoint of the management API has an expectation, and every expecta
   expect(Object.keys(apiAccess).sort()).toEqual(scene.endpoints.map(({ key }) => key).sort());
 });
 
+test("the page of the management API names only endpoints that exist", async () => {
+  const page = await Bun.file(new URL("../../docs/management-api.md", import.meta.url)).text();
+  const named = [...page.matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (\/api\/[\w/:-]+)/g)];
+  const known = new Set(Object.keys(apiAccess).map((key) => key.replaceAll(/\{\w+\}/g, ":")));
+  const unknown = named
+    .map(([, method, path = ""]) => `${method} ${path.replaceAll(/:\w+/g, ":")}`)
+    .filter((each) => !known.has(each));
+  expect(named.length).toBeGreaterThan(15);
+  expect(unknown).toEqual([]);
+});
+
 test.each(Object.entries(apiAccess))(
   "%s admits exactly %s, for an own and a foreign project",
   async (key, access) => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import { adminPassword, userPassword } from "../support/api-server.ts";
 import { violations } from "../support/axe.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
@@ -58,6 +59,43 @@ test("tasks are filtered by a text with suggestions, which the address and the f
   }
   await page.goBack();
   await eventually("the text follows", async () => (await field.inputValue()) === "state:failed");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test("two users of one browser have filters of their own", async () => {
+  await server.admin.expect(201, "POST", "/api/users", {
+    username: "ann",
+    password: userPassword,
+    role: "admin",
+  });
+  const { page, faults, go, close } = await openConsole(browser, server.url, wide);
+  const as = async (username: string, password: string) => {
+    await page.context().request.post(`${server.url}/api/auth/login`, {
+      data: { username, password, cookie: true },
+      headers: { "x-slipway-csrf": "1" },
+    });
+    await go("/deliveries");
+    await page.locator(".me", { hasText: username }).waitFor();
+  };
+  const field = page.getByRole("combobox", { name: "Filter", exact: true });
+  const filter = async (text: string) => {
+    await field.fill(text);
+    await field.press("Enter");
+  };
+  await as("admin", adminPassword);
+  await filter("outcome:rejected");
+  await page.waitForURL("**/deliveries?status=rejected");
+  await as("ann", userPassword);
+  expect(await field.inputValue()).toBe("");
+  await filter("outcome:ignored");
+  await page.waitForURL("**/deliveries?status=ignored");
+  await as("admin", adminPassword);
+  await page.waitForURL("**/deliveries?status=rejected");
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.waitForURL("**/deliveries");
+  await as("ann", userPassword);
+  await page.waitForURL("**/deliveries?status=ignored");
   expect(faults).toEqual([]);
   await close();
 });

@@ -48,6 +48,29 @@ test("one bar counts the changed fields of the page, stays in view, and its save
   await page.waitForFunction(() => document.querySelector("textarea")?.value === "");
 });
 
+test("the bar does not cover what has the focus, and filters fit into one row", async () => {
+  const laptop = await openConsole(browser, server.url, { viewport: { width: 1425, height: 700 } });
+  const { page } = laptop;
+  await laptop.go(`${path}/settings/notifications`);
+  const add = page.getByRole("button", { name: "Add an address" });
+  await add.click();
+  await saveBar(page).waitFor();
+  await page.evaluate(() => scrollTo(0, 0));
+  await add.evaluate((button) => button instanceof HTMLElement && button.focus());
+  const [button, bar] = [await add.boundingBox(), await saveBar(page).boundingBox()];
+  expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+  await page.getByRole("button", { name: "Discard" }).click();
+  await laptop.go("/deliveries");
+  await page.getByRole("button", { name: "Filters" }).click();
+  const rows = await page
+    .locator(".filters > div")
+    .evaluateAll((fields) => [
+      ...new Set(fields.map((field) => Math.round(field.getBoundingClientRect().bottom))),
+    ]);
+  expect(rows.length).toBe(1);
+  await laptop.close();
+});
+
 test("a refused field gets the focus, with its error next to it", async () => {
   const { page, go } = view;
   await go(`${path}/settings/general`);

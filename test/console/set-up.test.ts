@@ -108,6 +108,21 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("button", { name: "Leave without saving" }).click();
 });
 
+test("a delivery that starts no task offers to deploy now", async () => {
+  const { page, go } = view;
+  const id = await server.project(repository.url, {});
+  await go(`/projects/${id}/set-up`);
+  await page.getByText("The secret is shown only now.").waitFor();
+  const [url = "", secret = ""] = await page.locator(".copy-text code").allTextContents();
+  await deliverTo(url, {
+    payload: { event: "push", ref: "refs/heads/other" },
+    headers: { "x-cicd-token": secret },
+  });
+  await page.locator(".arrival").getByText("other").waitFor();
+  await page.getByRole("button", { name: "Start a deploy now" }).waitFor();
+  expect(await page.getByText("state.").count()).toBe(0);
+});
+
 test("a repository of this machine needs no public address of the server", async () => {
   const { page, go } = view;
   for (const [url, isTold] of [

@@ -8,7 +8,7 @@ import { installPackages } from "../support/service-install.ts";
 /** Runs the examples of docs/hosts/generic.md. */
 const page = await Bun.file(join(import.meta.dir, "../../docs/hosts/generic.md")).text();
 const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code ?? "");
-const [hmacExample = "", standardExample = "", postReceive = ""] = blocks;
+const [tokenExample = "", hmacExample = "", standardExample = "", postReceive = ""] = blocks;
 const secret = "a secret of the guide";
 
 /** The tools that the guide requires. */
@@ -30,16 +30,17 @@ const newest = async () => {
 };
 
 describe.skipIf(missing().length > 0)("docs/hosts/generic.md", () => {
-  test("its signed requests are accepted", async () => {
+  test("its requests are accepted, the first one with the default settings", async () => {
+    expect(await shell(tokenExample)).toMatchObject({ status: "accepted" });
+    const body = tokenExample.split("\n")[0];
     await hook.save({ verifyMode: "hmac" });
-    expect(await shell(hmacExample)).toMatchObject({ status: "accepted" });
+    expect(await shell(`${body}\n${hmacExample}`)).toMatchObject({ status: "accepted" });
     await hook.save({ verifyMode: "standard" });
-    const body = hmacExample.split("\n")[0];
     expect(await shell(`${body}\n${standardExample}`)).toMatchObject({ status: "accepted" });
   });
 
   test("its hook reports branches, tags and deletions, with all changed files", async () => {
-    await hook.save({ verifyMode: "hmac" });
+    await hook.save({ verifyMode: "token" });
     const repository = await makeRepository();
     const script = postReceive
       .replace(/^HOOK_URL=.*$/m, `HOOK_URL=${await hook.url()}`)

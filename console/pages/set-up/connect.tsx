@@ -96,7 +96,7 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
           hook === null && (
             <Select
               aria-label={t("setUp.host")}
-              w={260}
+              w={300}
               maxDropdownHeight={420}
               data={hostChoices()}
               searchable

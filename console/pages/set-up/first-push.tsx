@@ -18,7 +18,8 @@ const pushCommand = 'git commit --allow-empty -m "Deploy with Slipway" && git pu
 /** Waits for the first push, and then shows the deploy that it started. */
 export function FirstPush({ project }: { project: Project }) {
   const last = useArrival(project.id);
-  const taskId = last?.task_id ?? null;
+  // Zero: it started none.
+  const taskId = (last?.task_id || last?.merged_into_task_id) ?? null;
   return (
     <Panel title={titleOf(last)}>
       <ArrivalState delivery={last} />
