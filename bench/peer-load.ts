@@ -7,7 +7,7 @@ export interface PeerDialect {
   /** Path and query of the upgrade; `{n}` is replaced by the number of the connection. */
   path: string;
   protocol?: string;
-  /** The text that subscribes, sent as one frame after the upgrade; null: the upgrade subscribes. */
+  /** The text that subscribes, sent as one frame after the upgrade, with `{n}` as in `path`; null: the upgrade subscribes. */
   hello: { text: string; isBinary: boolean } | null;
   /** The subscription is complete when a text with this in it arrived; null: with the upgrade. */
   welcome: string | null;

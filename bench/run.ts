@@ -31,6 +31,7 @@ import { coldStart } from "./start.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
+import { tokensAndLists } from "./tokens-and-lists.ts";
 import { workerProcesses } from "./workers.ts";
 
 const benchmarks: Benchmark[] = [
@@ -40,6 +41,7 @@ const benchmarks: Benchmark[] = [
   batches,
   workerProcesses,
   admissions,
+  tokensAndLists,
   connectionCost,
   compression,
   quietNeighbours,

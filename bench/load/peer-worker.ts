@@ -37,7 +37,8 @@ function subscribe(dialect: PeerDialect, number: number): Promise<Socket<unknown
         if (!text.startsWith("HTTP/1.1 101")) return reject(new Error(`refused: ${text.slice(0, 200)}`));
         text = text.slice(end + 4);
         state = "greeting";
-        if (hello !== null) socket.write(frameOf(hello));
+        if (hello !== null)
+          socket.write(frameOf({ ...hello, text: hello.text.replace("{n}", String(number)) }));
       }
       if (welcome !== null && !text.includes(welcome)) return;
       state = "open";

@@ -51,6 +51,30 @@ export async function findPeers(verifyUri: string): Promise<Peer[]> {
   ];
 }
 
+/** Slipway and Centrifugo, if it is there, admitting connections by this token. */
+export function findTokenPeers(secret: string, token: string): Peer[] {
+  const slipway = { settings: { SLIPWAY_PUSH_JWT_SECRETS: secret }, path: `/ws?code=${token}` };
+  const centrifugo = centrifugoCommand({ insecure: false, token: { hmac_secret_key: secret } });
+  const hello = JSON.stringify({ id: 1, connect: { token } });
+  return [
+    { name: "Slipway", start: () => startSlipway("http://127.0.0.1:9/unused", slipway) },
+    ...(centrifugo ? [{ name: "Centrifugo", start: () => startCentrifugo(centrifugo, { hello }) }] : []),
+  ];
+}
+
+/** Slipway and Centrifugo, if it is there, sending one text to each of these users. */
+export function findListPeers(verifyUri: string, users: string[]): Peer[] {
+  const batch = { users, targetType: "user", data: message };
+  const slipway: Variant = { publish: ["/feign/publishBatch", batch] };
+  const hello = '{"id":1,"connect":{}}\n{"id":2,"subscribe":{"channel":"user{n}"}}';
+  const broadcast: Variant = { hello, publish: ["/api/broadcast", { channels: users, data: message }] };
+  const centrifugo = centrifugoCommand();
+  return [
+    { name: "Slipway", start: () => startSlipway(verifyUri, slipway) },
+    ...(centrifugo ? [{ name: "Centrifugo", start: () => startCentrifugo(centrifugo, broadcast) }] : []),
+  ];
+}
+
 /** `BENCH_NATS_SERVER=/path` or the program on the PATH. */
 function find(program: string): string | null {
   return process.env[`BENCH_${program.toUpperCase().replaceAll("-", "_")}`] ?? Bun.which(program);
@@ -128,7 +152,16 @@ function residentOf(pid: number): number {
 const newFolder = () => mkdtempSync(join(tmpdir(), "slipway-bench-"));
 const published = JSON.stringify({ targetType: "all", target: "", data: message });
 
-function startSlipway(verifyUri: string): Promise<PeerServer> {
+/** What a comparison changes of a server's settings and dialect. */
+interface Variant {
+  settings?: object;
+  path?: string;
+  hello?: string;
+  /** Path and body of a publish. */
+  publish?: [path: string, body: object];
+}
+
+function startSlipway(verifyUri: string, { settings, path, publish }: Variant = {}): Promise<PeerServer> {
   const [port, folder] = [freePort(), newFolder()];
   return startPeer({
     name: "Slipway",
@@ -142,12 +175,15 @@ function startSlipway(verifyUri: string): Promise<PeerServer> {
       SLIPWAY_PUSH_CONNECT_RATE: "1000000",
       SLIPWAY_PUSH_PING_INTERVAL: "20m",
       SLIPWAY_PUSH_PONG_TIMEOUT: "30m",
+      ...settings,
     },
     dialect: {
-      path: "/ws?code=user{n}",
+      path: path ?? "/ws?code=user{n}",
       hello: null,
       welcome: null,
-      publish: post(port, "/feign/publish", published),
+      publish: publish
+        ? post(port, publish[0], JSON.stringify(publish[1]))
+        : post(port, "/feign/publish", published),
     },
   });
 }
@@ -204,7 +240,7 @@ http {
 }
 
 /** Null: it is not on this machine. */
-export function centrifugoCommand(): ((port: number, folder: string) => string[]) | null {
+export function centrifugoCommand(client: object = {}): ((port: number, folder: string) => string[]) | null {
   const program = find("centrifugo");
   if (program === null) return null;
   return (port, folder) => {
@@ -213,7 +249,13 @@ export function centrifugoCommand(): ((port: number, folder: string) => string[]
       config,
       JSON.stringify({
         http_server: { address: "127.0.0.1", port: String(port) },
-        client: { insecure: true, allowed_origins: ["*"], ping_interval: "20m", pong_timeout: "10m" },
+        client: {
+          insecure: true,
+          allowed_origins: ["*"],
+          ping_interval: "20m",
+          pong_timeout: "10m",
+          ...client,
+        },
         http_api: { insecure: true },
         channel: { without_namespace: { allow_subscribe_for_client: true } },
         log: { level: "error" },
@@ -223,7 +265,10 @@ export function centrifugoCommand(): ((port: number, folder: string) => string[]
   };
 }
 
-function startCentrifugo(commandOf: (port: number, folder: string) => string[]): Promise<PeerServer> {
+function startCentrifugo(
+  commandOf: (port: number, folder: string) => string[],
+  { hello, publish }: Variant = {},
+): Promise<PeerServer> {
   const [port, folder] = [freePort(), newFolder()];
   return startPeer({
     name: "Centrifugo",
@@ -233,11 +278,13 @@ function startCentrifugo(commandOf: (port: number, folder: string) => string[]):
     dialect: {
       path: "/connection/websocket",
       hello: {
-        text: '{"id":1,"connect":{}}\n{"id":2,"subscribe":{"channel":"bench"}}',
+        text: hello ?? '{"id":1,"connect":{}}\n{"id":2,"subscribe":{"channel":"bench"}}',
         isBinary: false,
       },
-      welcome: '"subscribe":{',
-      publish: post(port, "/api/publish", JSON.stringify({ channel: "bench", data: message })),
+      welcome: hello?.includes("subscribe") === false ? '"connect":{' : '"subscribe":{',
+      publish: publish
+        ? post(port, publish[0], JSON.stringify(publish[1]))
+        : post(port, "/api/publish", JSON.stringify({ channel: "bench", data: message })),
     },
   });
 }
