@@ -15,7 +15,7 @@ test("the first start leads those who only want push to examples with this serve
   await page.waitForURL("**/push/connect");
   const socketUrl = `${server.url.replace(/^http/, "ws")}/ws`;
   for (const [language, address] of [
-    ["curl", `${server.url}/ws?code=`],
+    ["curl", `${server.url}/sse?code=`],
     ["TypeScript", socketUrl],
     ["Java", socketUrl],
   ] as const) {

@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
+import { type TransportPath, transports } from "../support/transports.ts";
 
 let push: PushApp | null = null;
 
@@ -24,12 +25,13 @@ function started(): PushApp {
 
 async function attempt(
   query: string,
-  app = started(),
+  path: TransportPath = "/ws",
 ): Promise<{ socket: RawSocket; status: number; code: number }> {
-  const socket = new RawSocket(app.port);
-  socket.request("GET", `/ws?${query}`, upgradeHeaders);
+  const socket = new RawSocket(started().port);
+  socket.request("GET", `${path}?${query}`, path === "/ws" ? upgradeHeaders : {});
   const answer = await socket.answer();
-  const code = answer.status === 101 ? 0 : (JSON.parse(answer.body) as { code: number }).code;
+  const isOpen = answer.status === 101 || answer.status === 200;
+  const code = isOpen ? 0 : (JSON.parse(answer.body) as { code: number }).code;
   if (code !== 0) socket.end();
   return { socket, status: answer.status, code };
 }
@@ -84,17 +86,49 @@ describe("a place is reserved before any waiting", () => {
     );
   });
 
-  test("max-connections-per-user holds when a user's connections race", async () => {
-    push = await startPushApp({ "push.max-connections-per-user": 3 });
-    push.verify.answer = async () => {
-      await Bun.sleep(50);
-      return Response.json("ann");
-    };
-    const attempts = await Promise.all(Array.from({ length: 20 }, () => attempt("code=x")));
-    expect(attempts.filter(({ status }) => status === 101).length).toBe(3);
-    expect(new Set(attempts.map(({ code }) => code))).toEqual(new Set([0, 42902]));
-    for (const { socket } of attempts) socket.end();
-  });
+  test.each(transports)(
+    "max-connections-per-user holds when a user's connections race to %s",
+    async (path) => {
+      push = await startPushApp({ "push.max-connections-per-user": 3 });
+      push.verify.answer = async () => {
+        await Bun.sleep(50);
+        return Response.json("ann");
+      };
+      const attempts = await Promise.all(Array.from({ length: 20 }, () => attempt("code=x", path)));
+      expect(attempts.filter(({ code }) => code === 0).length).toBe(3);
+      expect(new Set(attempts.map(({ code }) => code))).toEqual(new Set([0, 42902]));
+      for (const { socket } of attempts) socket.end();
+    },
+  );
+
+  test.each(transports)(
+    "clients that leave %s while their codes are verified leave no connection behind",
+    async (path) => {
+      const app = await startPushApp();
+      push = app;
+      const { promise: verified, resolve: verify } = Promise.withResolvers<void>();
+      app.verify.answer = async (code) => {
+        await verified;
+        return Response.json(code);
+      };
+      const sockets = Array.from({ length: 50 }, (_, index) => {
+        const socket = new RawSocket(app.port);
+        socket.request("GET", `${path}?code=user-${index}`, path === "/ws" ? upgradeHeaders : {});
+        return socket;
+      });
+      await eventually("all are being verified", () => app.verify.requests.length === 50);
+      // Half of them leave before the answers, the others at the same moment.
+      for (const socket of sockets.slice(0, 25)) socket.end();
+      verify();
+      for (const socket of sockets.slice(25)) socket.end();
+      await eventually(
+        "all places are free",
+        async () => (await app.metric("slipway_push_places_taken")) === 0,
+      );
+      expect(await app.online()).toEqual([]);
+      expect(await app.metric("slipway_push_event_streams")).toBe(0);
+    },
+  );
 
   test("more verifications than 1,000 pending are refused with 503 and 50304, and a resolved one makes room", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -48,9 +48,7 @@ function connectExamples(origin: string): Record<string, string> {
   const socket = `${origin.replace(/^http/, "ws")}/ws`;
   return {
     curl: `# -N: lines appear as they arrive; CODE is what your backend made for the user
-curl -N --http1.1 '${origin}/ws?code=CODE&channel=news' \\
-  -H 'Connection: Upgrade' -H 'Upgrade: websocket' \\
-  -H 'Sec-WebSocket-Version: 13' -H "Sec-WebSocket-Key: $(openssl rand -base64 16)"`,
+curl -N '${origin}/sse?code=CODE&channel=news'`,
     TypeScript: `import { SlipwayPush } from "slipway-push";
 
 const push = new SlipwayPush({
