@@ -7,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
 import { installPackages } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
+import { StreamClient } from "../support/stream-client.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
 const haproxy = Bun.which("haproxy") ?? ((await installPackages("haproxy")) ? Bun.which("haproxy") : null);
@@ -158,6 +159,14 @@ describe.if(haproxy !== null && queueUrl !== undefined)("the topology of deploy/
     expect((await publishAt(topology, message, { authorization: "Bearer wrong" })).status).toBe(401);
     expect((await publishAt(topology, message)).status).toBe(200);
     expect(await client.received(1)).toEqual(["to anna"]);
+    const stream = await StreamClient.open(`${publicUrl}/sse?code=cleo`);
+    await stream.receivedType("welcome");
+    // The balancer chooses any instance for a frame.
+    for (const channel of ["one", "two", "three"]) stream.send(JSON.stringify({ type: "join", channel }));
+    await stream.receivedType("joined", 3);
+    await publishAt(topology, { targetType: "channel", target: "three", data: "to three" });
+    await stream.receivedType("message");
+    stream.close();
     const elsewhere = await fetch(`${publicUrl}/ws?code=bert`, {
       headers: {
         origin: "https://evil.example",

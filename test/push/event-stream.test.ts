@@ -149,4 +149,22 @@ describe("POST /sse", () => {
     await eventually("it is echoed", () => client.frames.includes("ping"));
     client.close();
   });
+
+  test("a stream whose messages wait for the queue is busy, and one that sends too many is closed", async () => {
+    const running = await startGateway({ "push.client-message-rate": 10 });
+    const client = await StreamClient.open(`${running.url}/sse?code=ann`);
+    await client.receivedType("welcome");
+    const [socket] = running.gateway.connections.ofUser("ann");
+    socket?.pause();
+    const answer = await client.post("ping");
+    expect([answer.status, answer.headers.has("retry-after")]).toEqual([429, true]);
+    socket?.resume();
+    expect((await client.post("ping")).status).toBe(200);
+    await eventually("it is closed", async () => {
+      await Promise.all(Array.from({ length: 40 }, () => client.post("ping")));
+      return client.closed !== null;
+    });
+    expect(client.closed).toEqual({ code: 4301, reason: "too many client messages" });
+    await running.stop();
+  });
 });

@@ -24,3 +24,20 @@ test("a question that cannot be appended is refused, and a late answer to it is 
   await asked.catch(() => {});
   questions.receive("question", "a1", { instance: "one", answer: 1 });
 });
+
+test("a question to one process waits for that one alone", async () => {
+  const processes = new Map([
+    ["a1", "one"],
+    ["b1", "two"],
+  ]);
+  const questions = new ClusterQuestions(() => processes);
+  expect([questions.knows("b1"), questions.knows("made up")]).toEqual([true, false]);
+  const answered = questions.ask(
+    "first",
+    async () => questions.receive("first", "b1", { instance: "two", answer: "yes" }),
+    "b1",
+  );
+  expect(await answered).toEqual({ answers: [{ instance: "two", answer: "yes" }], missing: [] });
+  const unanswered = questions.ask("second", async () => {}, "b1");
+  expect(await unanswered).toEqual({ answers: [], missing: ["two"] });
+});
