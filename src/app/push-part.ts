@@ -1,6 +1,6 @@
 import type { Bus } from "../bus/bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
-import { type Clock, steadyClock, systemClock } from "../clock.ts";
+import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { type ConsoleRules, callerRules, feignCredentials } from "../http/feign/feign-callers.ts";
@@ -41,7 +41,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   registerLogMetrics(metrics, bus);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
-  const events = eventStreamsOf(config, steady, log);
+  const events = eventStreamsOf(context);
   const gateway = new Gateway(
     {
       ...gatewayOptions(config, Math.min(maxConnections, socketLimit()), ownCodes === null),
@@ -106,7 +106,7 @@ export function instanceMaxConnections(config: Config, workers: number): number 
   return Math.min(config["push.max-connections"], workers * socketLimit());
 }
 
-function eventStreamsOf(config: Config, clock: Clock, log: Logger): EventStreams | null {
+function eventStreamsOf({ config, clock, log }: AppContext): EventStreams | null {
   const uri = config["push.events-uri"];
   if (uri === undefined) return null;
   return new EventStreams({ uri, secret: config["push.events-secret"] ?? null, clock, log });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setSystemTime, test } from "bun:test";
 import { join } from "node:path";
 import { webhookHeaders } from "../../src/standard-webhooks.ts";
 import { startApiServer } from "../support/api-server.ts";
@@ -174,6 +174,21 @@ describe("events for push.events-uri", () => {
     expect(receiver.ofType("message").at(-1)?.data).toBe("m9999");
     await eventually("ann is reported", () => receiver.ofType("online").length === 1);
     client.close();
+  });
+
+  test("the time of a request is that of the system, also after its clock was set", async () => {
+    await startWith();
+    const hourMs = 3_600_000;
+    setSystemTime(Date.now() + hourMs);
+    try {
+      const client = await open("code=ann");
+      await eventually("ann is reported", () => receiver.ofType("online").length === 1);
+      const timestamp = Number(receiver.batches[0]?.headers.get("webhook-timestamp"));
+      expect(Math.abs(timestamp - Date.now() / 1000)).toBeLessThan(60);
+      client.close();
+    } finally {
+      setSystemTime();
+    }
   });
 
   test("the console's own connections are not reported", async () => {

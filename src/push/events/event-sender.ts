@@ -10,6 +10,7 @@ export interface EventSenderOptions {
   /** What this sender sends, for operators. */
   kind: "presence" | "message";
   fetch: (url: string, init: BunFetchRequestInit) => Promise<Response>;
+  /** The system clock: receivers compare the time of a request with their own. */
   clock: Clock;
   log: Logger;
 }
@@ -22,7 +23,7 @@ const timeoutMs = 10_000;
 /** Sends events to push.events-uri, in signed requests. */
 export class EventSender {
   readonly #options: EventSenderOptions;
-  /** Since when requests fail; null: the last one was accepted. */
+  /** Since when requests fail, in elapsed time; null: the last one was accepted. */
   #failingSinceMs: number | null = null;
   readonly counters = { accepted: 0, failedRequests: 0 };
 
@@ -75,7 +76,7 @@ export class EventSender {
   #noteAccepted(): void {
     if (this.#failingSinceMs === null) return;
     const { kind, clock, log } = this.#options;
-    const seconds = Math.round((clock.now() - this.#failingSinceMs) / 1000);
+    const seconds = Math.round((clock.elapsed() - this.#failingSinceMs) / 1000);
     log.info({ kind, seconds }, "push.events-uri accepts events again");
     this.#failingSinceMs = null;
   }
@@ -83,7 +84,7 @@ export class EventSender {
   #noteFailed(reason: string): void {
     if (this.#failingSinceMs !== null) return;
     const { kind, clock, log } = this.#options;
-    this.#failingSinceMs = clock.now();
+    this.#failingSinceMs = clock.elapsed();
     log.warn({ kind, reason }, "push.events-uri does not accept events; they wait and are sent again");
   }
 }
