@@ -1,7 +1,8 @@
 import { availableParallelism, loadavg } from "node:os";
 import { type Benchmark, digits, median, type Table } from "./benchmark.ts";
 import { type PeerOrder, type PeerResult, startPeerLoad } from "./peer-load.ts";
-import { buildProgram, findPeers, type Peer, type PeerServer } from "./peers/peer-servers.ts";
+import type { PeerServer } from "./peers/peer-process.ts";
+import { buildProgram, findPeers, type Peer } from "./peers/peer-servers.ts";
 import { startVerifyService } from "./server-process.ts";
 
 const rounds = 3;

@@ -1,13 +1,8 @@
 import { SignJWT } from "jose";
 import { type Benchmark, digits, median } from "./benchmark.ts";
 import { type PeerOrder, type PeerResult, startPeerLoad } from "./peer-load.ts";
-import {
-  buildProgram,
-  findListPeers,
-  findTokenPeers,
-  type Peer,
-  type PeerServer,
-} from "./peers/peer-servers.ts";
+import type { PeerServer } from "./peers/peer-process.ts";
+import { buildProgram, findListPeers, findTokenPeers, type Peer } from "./peers/peer-servers.ts";
 import { startVerifyService } from "./server-process.ts";
 
 const rounds = 5;
