@@ -30,6 +30,8 @@ export type Order =
       prefix: string;
       users: number;
       dataBytes: number;
+      /** Whether the clients are asked to acknowledge. */
+      ack?: boolean;
     };
 
 export interface OrderResult {

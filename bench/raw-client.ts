@@ -1,14 +1,14 @@
 import type { Socket } from "bun";
 
-/** What minimal clients received after the handshake. They send nothing. */
+/** What minimal clients received after the handshake. They send nothing, except for acknowledgements. */
 export interface Counter {
   bytes: number;
   /** Occurrences of `mark`, of clients whose frames have no fixed length. */
   marks: number;
 }
 
-/** `raw`: a WebSocket whose frames are the data alone; `deflate`: the same, compressed; `v1`: of `slipway.v1`; `sse`: an event stream. */
-export type ClientKind = "raw" | "deflate" | "v1" | "sse";
+/** `raw`: a WebSocket whose frames are the data alone; `deflate`: the same, compressed; `v1`: of `slipway.v1`; `ack`: the same, and it acknowledges; `sse`: an event stream. */
+export type ClientKind = "raw" | "deflate" | "v1" | "ack" | "sse";
 
 /** A character of the data of a message that is nowhere else in its frame. */
 export const mark = "~";
@@ -25,8 +25,10 @@ const handshakes: Record<ClientKind, { path: string; headers: string; status: st
     status: "101",
   },
   v1: { path: "/ws", headers: `${upgrade}Sec-WebSocket-Protocol: slipway.v1\r\n`, status: "101" },
+  ack: { path: "/ws", headers: `${upgrade}Sec-WebSocket-Protocol: slipway.v1\r\n`, status: "101" },
   sse: { path: "/sse", headers: "Accept: text/event-stream\r\n", status: "200" },
 };
+const asksAck = /"id":"([^"]+)"[^}]*"ack":true/g;
 const headEnd = Buffer.from("\r\n\r\n");
 
 /** Opens one connection; `onClose` is called only if it was open. */
@@ -53,6 +55,9 @@ export function openSocket(
             counter.bytes += piece.length;
             if (kind === "v1" || kind === "sse")
               counter.marks += piece.toString("latin1").split(mark).length - 1;
+            if (kind === "ack")
+              for (const [, id] of piece.toString("latin1").matchAll(asksAck))
+                socket.write(clientFrame(JSON.stringify({ type: "ack", id })));
             return;
           }
           const end = piece.indexOf(headEnd);
@@ -71,6 +76,11 @@ export function openSocket(
       },
     }).catch(() => resolve({ result: "refused", socket: undefined }));
   });
+}
+
+/** A short text as a masked frame; its key is zero, so that the text stays as it is. */
+function clientFrame(text: string): Buffer {
+  return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
 /** One keep-alive HTTP connection with one request at a time. */
@@ -131,7 +141,7 @@ export class Poster {
 
 export function publishRequest(
   url: URL,
-  body: { targetType: string; target?: string; data: string },
+  body: { targetType: string; target?: string; data: string; ack?: boolean },
 ): string {
   return postRequest(url, "/feign/publish", JSON.stringify(body));
 }

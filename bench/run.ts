@@ -32,6 +32,7 @@ import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
 import { tokensAndLists } from "./tokens-and-lists.ts";
+import { traceCost } from "./trace.ts";
 import { workerProcesses } from "./workers.ts";
 
 const benchmarks: Benchmark[] = [
@@ -39,6 +40,7 @@ const benchmarks: Benchmark[] = [
   eventStreams,
   targetedPublish,
   batches,
+  traceCost,
   workerProcesses,
   admissions,
   tokensAndLists,

@@ -101,13 +101,13 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
   },
 
   /** Publishes to one user after the other, as fast as the answers come. */
-  async target({ url, requests, atOnce, prefix, users, dataBytes }) {
+  async target({ url, requests, atOnce, prefix, users, dataBytes, ack = false }) {
     const target = new URL(url);
     const posters = await Promise.all(Array.from({ length: atOnce }, () => Poster.connect(target)));
     const data = "x".repeat(dataBytes);
     const texts = Array.from({ length: Math.min(users, 5_000) }, (_, index) => {
       const user = Math.floor((index * users) / Math.min(users, 5_000));
-      return publishRequest(target, { targetType: "user", target: `${prefix}${user}`, data });
+      return publishRequest(target, { targetType: "user", target: `${prefix}${user}`, data, ack });
     });
     let next = 0;
     let failed = 0;
