@@ -35,16 +35,32 @@ const task = await scene.server.run(projectId);
 await scene.server.logged(task.id, "copying");
 
 const browser = await startBrowser();
-const dark = await openConsole(browser, scene.server.url, { viewport, colorScheme: "dark" });
+
+/** Without the notice about the runner of this machine, which no reader has. */
+async function open(colorScheme: "light" | "dark") {
+  const view = await openConsole(browser, scene.server.url, { viewport, colorScheme });
+  await view.go("/tasks");
+  await view.page.getByRole("button", { name: "Hide this notice" }).click();
+  return view;
+}
+
+const dark = await open("dark");
+await dark.go("/");
+await dark.page.getByRole("table", { name: "Projects" }).waitFor();
+await becomesLive(dark.page);
+await dark.page.screenshot({ path: join(images, "overview.png") });
 await dark.go(`/tasks/${task.id}`);
 await dark.page.getByText("copying…").waitFor();
 await becomesLive(dark.page);
 await dark.page.screenshot({ path: join(images, "task.png") });
 
-const light = await openConsole(browser, scene.server.url, { viewport, colorScheme: "light" });
+const light = await open("light");
 await light.go("/deliveries/2");
+// As high as the step at which it stopped.
+await light.page.setViewportSize({ ...viewport, height: 950 });
 await light.page.getByText("stopped here").waitFor();
 await light.page.screenshot({ path: join(images, "delivery.png") });
+await light.page.setViewportSize(viewport);
 
 await light.go(`/projects/${scene.shopId}/webhook`);
 const branches = light.page.getByRole("combobox", { name: "Branches" });
