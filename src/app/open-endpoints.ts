@@ -13,8 +13,8 @@ export function keylessOptionsOf(config: Config): KeylessOptions {
 }
 
 const openToEveryone: Record<AppRole, string> = {
-  start: "console, sign-in, /docs, /api/hooks/git/<key>, /ws (with a code), /livez, /readyz",
-  push: "/ws (with a code), /livez, /readyz",
+  start: "console, sign-in, /docs, /docs/push, /api/hooks/git/<key>, /ws (with a code), /livez, /readyz",
+  push: "/docs/push, /ws (with a code), /livez, /readyz",
   deploy: "console, sign-in, /docs, /api/hooks/git/<key>, /livez, /readyz",
 };
 

@@ -24,7 +24,18 @@ export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes 
     "/ws": websocketHandler(gateway, handshake),
     "/sse": eventStreamHandler(gateway, { ...handshake, clientMaxMessageBytes }),
     ...feignRoutes(gateway, options.feign),
+    ...docsRoutes,
   };
+}
+
+const docsRoutes: Routes = {
+  "/docs/push": { GET: async (request) => (await loadDocs()).page(request) },
+  "/docs/push/openapi.json": { GET: async (request) => (await loadDocs()).json(request) },
+};
+
+/** Loaded when it is asked for: a gateway does not need the schemas. */
+async function loadDocs() {
+  return (await import("./feign/docs/feign-docs.ts")).feignDocs;
 }
 
 /** Idle timeout and pings of the runtime are off, because `Heartbeat` does both. */

@@ -37,14 +37,14 @@ function exampleObject(schema: DocSchema, shapes: Shapes): Record<string, unknow
 export function curlExample(
   method: string,
   path: string,
-  isAnonymous: boolean,
+  credential: string | null,
   body: DocSchema | null,
   shapes: Shapes,
 ) {
   const lines = [
     `curl -X ${method.toUpperCase()} "$SLIPWAY_URL${path.replaceAll(/\{(\w+)\}/g, pathExample)}"`,
   ];
-  if (!isAnonymous) lines.push('-H "authorization: Bearer $SLIPWAY_TOKEN"');
+  if (credential) lines.push(`-H "${credential}"`);
   if (body) {
     const text = JSON.stringify(exampleOf(body, shapes)).replaceAll("'", String.raw`'\''`);
     lines.push("-H 'content-type: application/json'", `-d '${text}'`);

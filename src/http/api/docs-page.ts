@@ -34,22 +34,32 @@ const accessWords: Record<string, string> = {
   manager: "manager of any project or group",
   session: "signed in by password",
   admin: "administrators",
+  feign: "a key of push.api-keys, or push.internal-networks without keys",
 };
 
-/** The API as one page, from the OpenAPI document. */
-export function docsPage(document: ApiDocument): string {
+/** The header of an example; without an entry: that of an API token. */
+const credentials: Record<string, string | null> = {
+  anonymous: null,
+  feign: "x-api-key: $PUSH_KEY",
+};
+
+/** The API as one page, from the OpenAPI document; `links` are other addresses by their texts. */
+export function docsPage(document: ApiDocument, links: Record<string, string>): string {
   const endpoints = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ method, path, operation })),
   );
   const byTag = Map.groupBy(endpoints, ({ operation }) => operation.tags?.[0] ?? "other");
   const shapes = Object.entries(document.components?.schemas ?? {});
   const { title, version, description = "" } = document.info;
-  const links = [...byTag.keys(), "shapes"].map((tag) => `<a href="#${anchor(tag)}">${escapeHtml(tag)}</a>`);
+  const sections = [...byTag.keys(), "shapes"].map(
+    (tag) => `<a href="#${anchor(tag)}">${escapeHtml(tag)}</a>`,
+  );
+  const places = Object.entries(links).map(([text, href]) => ` · <a href="${href}">${escapeHtml(text)}</a>`);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(title)} API</title><style>${docsStyle}</style></head>
-<body><header><h1>${escapeHtml(title)} API</h1><p>Version ${escapeHtml(version)} · <a href="/api/openapi.json">OpenAPI document</a> · <a href="/">console</a></p>
-${prose(description)}<nav aria-label="Nouns">${links.join("")}</nav></header>
+<body><header><h1>${escapeHtml(title)} API</h1><p>Version ${escapeHtml(version)}${places.join("")}</p>
+${prose(description)}<nav aria-label="Nouns">${sections.join("")}</nav></header>
 <main>${[...byTag].map(([tag, list]) => section(tag, list, document.components?.schemas ?? {})).join("")}
 <h2 id="shapes" class="plain">Shapes</h2>${shapes.map(([name, schema]) => shape(name, schema)).join("")}</main></body></html>
 `;
@@ -78,7 +88,9 @@ function endpointBlock({ method, path, operation }: Endpoint, shapes: Shapes): s
     }),
   );
   const body = operation.requestBody?.content["application/json"]?.schema;
-  const example = curlExample(method, path, access === "anonymous", body ?? null, shapes);
+  const credential =
+    access in credentials ? (credentials[access] ?? null) : "authorization: Bearer $SLIPWAY_TOKEN";
+  const example = curlExample(method, path, credential, body ?? null, shapes);
   return `<details id="${method}-${anchor(path)}"><summary><span class="method ${method}">${method}</span><span class="path">${escapeHtml(path)}</span><span class="title">${escapeHtml(operation.summary ?? "")}</span></summary><div class="body">
 ${badges.map((badge) => `<span class="badge">${escapeHtml(badge)}</span>`).join("")}
 ${operation.description ? prose(operation.description) : ""}

@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { version } from "../../version.ts";
 import { csrfHeader, sessionCookie } from "../auth.ts";
-import { compressFile, fileResponse } from "../static-file.ts";
 import type { ApiEnv } from "./context.ts";
-import { type ApiDocument, docsPage, docsPolicy } from "./docs-page.ts";
+import type { ApiDocument } from "./docs-page.ts";
+import { documentFiles } from "./document-files.ts";
 
 const about = `Everything that the console and the command line do goes through this API.
 
@@ -22,30 +22,14 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
-  const document = once(
+  const files = documentFiles(
     () =>
       app.getOpenAPI31Document({
         openapi: "3.1.0",
         info: { title: "Slipway", version, description: about },
       }) as unknown as ApiDocument,
+    { "OpenAPI document": "/api/openapi.json", console: "/" },
   );
-  // Both are public, so they are generated once and not for each request.
-  const json = once(() => compressFile("application/json", encoded(JSON.stringify(document()))));
-  const page = once(() => compressFile("text/html; charset=UTF-8", encoded(docsPage(document()))));
-  app.get("/api/openapi.json", async (c) => fileResponse(c.req.raw, await json(), "no-cache"));
-  app.get("/docs", async (c) =>
-    fileResponse(c.req.raw, await page(), "no-cache", { "content-security-policy": docsPolicy }),
-  );
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
-function encoded(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+  app.get("/api/openapi.json", (c) => files.json(c.req.raw));
+  app.get("/docs", (c) => files.page(c.req.raw));
 }
