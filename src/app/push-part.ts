@@ -9,7 +9,7 @@ import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Logger } from "../logger.ts";
 import type { OwnCodes } from "../push/admission/verification-order.ts";
-import { EventStreams } from "../push/events/event-streams.ts";
+import { EventsByHttp } from "../push/events/events-by-http.ts";
 import { Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";
@@ -106,10 +106,10 @@ export function instanceMaxConnections(config: Config, workers: number): number 
   return Math.min(config["push.max-connections"], workers * socketLimit());
 }
 
-function eventStreamsOf({ config, clock, log }: AppContext): EventStreams | null {
+function eventStreamsOf({ config, clock, log }: AppContext): EventsByHttp | null {
   const uri = config["push.events-uri"];
   if (uri === undefined) return null;
-  return new EventStreams({ uri, secret: config["push.events-secret"] ?? null, clock, log });
+  return new EventsByHttp({ uri, secret: config["push.events-secret"] ?? null, clock, log });
 }
 
 function gatewayOptions(

@@ -9,7 +9,7 @@ import type { ClientMessageOptions, RemoteListeners } from "./client-messages.ts
 import type { NameWatch } from "./connection/connections.ts";
 import type { ConnectionSelector } from "./control.ts";
 import type { DrainOptions } from "./drain.ts";
-import type { EventStreams } from "./events/event-streams.ts";
+import type { EventsByHttp } from "./events/events-by-http.ts";
 import type { ResumeRingOptions } from "./fanout/resume-ring.ts";
 import type { SendBufferOptions } from "./fanout/send-buffer.ts";
 
@@ -43,7 +43,7 @@ export interface GatewayParts {
   /** Carries `client` and `events` to other services; null: they are not written. */
   outbound: Bus | null;
   /** Sends events to push.events-uri; null: it is not set. */
-  events: EventStreams | null;
+  events: EventsByHttp | null;
   /** Whether client messages are written to `outbound`. */
   queuesClientMessages: boolean;
   /** The other workers of this instance; null: this process is the whole instance. */

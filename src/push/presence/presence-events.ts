@@ -2,7 +2,7 @@ import type { Bus } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
-import type { EventStreams } from "../events/event-streams.ts";
+import type { EventsByHttp } from "../events/events-by-http.ts";
 import { type PresenceEvent, presenceEventId } from "../message/outgoing-event.ts";
 import type { EventSink } from "./event-writer.ts";
 import { type EventDestination, type PresenceReport, presentName } from "./presence-record.ts";
@@ -11,7 +11,7 @@ export interface EventSinkParts {
   /** Carries events to other services; null: there is no queue. */
   outbound: Bus | null;
   /** Null: push.events-uri is not set. */
-  events: Pick<EventStreams, "presence" | "notePresenceDropped"> | null;
+  events: Pick<EventsByHttp, "presence" | "notePresenceDropped"> | null;
   node: string;
   steady: Clock;
   log: Logger;

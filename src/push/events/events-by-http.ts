@@ -4,7 +4,7 @@ import { type Metrics, metricGroup } from "../../metrics.ts";
 import { EventSender } from "./event-sender.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 
-export interface EventStreamOptions {
+export interface EventsByHttpOptions {
   uri: string;
   /** Null: requests have no signature. */
   secret: string | null;
@@ -13,13 +13,13 @@ export interface EventStreamOptions {
 }
 
 /** What this process sends to push.events-uri. */
-export class EventStreams {
+export class EventsByHttp {
   readonly presence: EventSender;
   readonly messages: MessageBuffer;
   readonly #messageSender: EventSender;
   #presenceDropped = 0;
 
-  constructor(options: EventStreamOptions) {
+  constructor(options: EventsByHttpOptions) {
     this.presence = new EventSender({ ...options, kind: "presence", fetch });
     this.#messageSender = new EventSender({ ...options, kind: "message", fetch });
     this.messages = new MessageBuffer(this.#messageSender);
