@@ -193,6 +193,34 @@ describe.skipIf(!nginx)("behind an nginx that refuses upgrades", () => {
     });
     afterAll(() => closeBrowser(browser));
 
+    test("a plain EventSource connects again with its used code, and an event tells it that the code is refused", async () => {
+      const used = new Set<string>();
+      push.verify.answer = (code) => {
+        if (used.has(code)) return new Response("used", { status: 401 });
+        used.add(code);
+        return Response.json({ userId: "ann" });
+      };
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${port}/livez`);
+      await page.evaluate(() => {
+        const seen: string[] = [];
+        const source = new EventSource("/sse?code=one");
+        source.onmessage = ({ data }) => seen.push(JSON.parse(data).type);
+        for (const name of ["closed", "refused"])
+          source.addEventListener(name, ({ data }) => {
+            const { code } = JSON.parse(data);
+            seen.push(`${name} ${code}`);
+          });
+        Object.assign(globalThis, { seen });
+      });
+      const seen = () => page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
+      await eventually("it is welcome", async () => (await seen()).includes("welcome"));
+      await push.post("/feign/disconnect", { userId: "ann", code: 1012 });
+      await eventually("it is refused", async () => (await seen()).includes("refused 40102"));
+      expect(await seen()).toEqual(["welcome", "closed 1012", "refused 40102"]);
+      await page.close();
+    });
+
     test("a page of another origin uses an event stream, and returns to a WebSocket", async () => {
       const { outputs } = await Bun.build({
         entrypoints: [join(import.meta.dir, "../../client/slipway-push.ts")],
