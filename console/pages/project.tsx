@@ -14,6 +14,7 @@ import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import { releasesQuery } from "../release-query.ts";
 import type { Project } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
@@ -114,9 +115,9 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
 function LiveVersion({ project }: { project: Project }) {
   const releases = useQuery({ ...releasesQuery(project.id), enabled: project.liveTaskId !== null });
   if (project.liveTaskId === null)
-    return t(project.liveNote === "" ? "project.neverServed" : "project.servingUnknown", {
-      ref: visible(shortRef(project.git.ref)),
-    });
+    return project.liveNote === ""
+      ? t("project.neverServed", { ref: visible(shortRef(project.git.ref)) })
+      : reasonIn(project.liveNote, project.liveNoteParts);
   const serving = releases.data?.items.find(({ isLive }) => isLive);
   if (serving === undefined) return "\u00a0";
   return rich("project.servingSince", {

@@ -23,12 +23,14 @@ export function Channels({ channels }: { channels: { name: string; members: numb
           value={wanted}
           onChange={(event) => setWanted(event.currentTarget.value)}
         />
-        <Checkbox
-          pb={8}
-          label={t("push.showConsole", { count: ofConsole.length })}
-          checked={showsConsole}
-          onChange={(event) => setShowsConsole(event.currentTarget.checked)}
-        />
+        {ofConsole.length > 0 && (
+          <Checkbox
+            pb={8}
+            label={t("push.showConsole", { count: ofConsole.length })}
+            checked={showsConsole}
+            onChange={(event) => setShowsConsole(event.currentTarget.checked)}
+          />
+        )}
       </Group>
       {found.length === 0 ? (
         <Text size="sm" c="dimmed">

@@ -39,6 +39,6 @@ const code = await new SignJWT()
     verify: `# push.verify-uri: http://accounts.internal/verify in the configuration
 # Slipway asks your service about each code, which your service made as it likes:
 curl 'http://accounts.internal/verify?code=CODE'
-{"userId":"42"}`,
+# and it answers {"userId":"42"}`,
   };
 }

@@ -29,7 +29,6 @@ export const project = {
   deliveries: "Deliveries",
   settings: "Settings",
   neverServed: "Nothing of this project is serving yet. It deploys {ref}.",
-  servingUnknown: "It is unknown what is serving. The project deploys {ref}.",
   servingSince: "Serving {ref} {commit}, deployed {since}",
   deploy: "Start a deploy",
   deployShort: "Deploy",

@@ -30,7 +30,6 @@ export const project: Translated<typeof english> = {
   deliveries: "投递",
   settings: "设置",
   neverServed: "此项目尚无正在服务的版本。它部署 {ref}。",
-  servingUnknown: "无法确定正在服务的版本。此项目部署 {ref}。",
   servingSince: "正在服务 {ref} {commit}，部署于 {since}",
   deploy: "开始部署",
   deployShort: "部署",
