@@ -1,5 +1,6 @@
 /** What became of a message at one connection. */
 export interface TracedDelivery {
+  message: TracedMessage;
   userId: string;
   connectionId: string;
   kind: "normal" | "temporary";
@@ -40,8 +41,10 @@ export interface TracedMessage {
   /** Connections that it was written to, and that waited for it, when it was distributed. */
   written: number;
   waiting: number;
-  /** By connection id, of a message to users; null: only counted. */
-  deliveries: Map<string, TracedDelivery> | null;
+  /** Whether each delivery is followed: it is to users. Others are only counted. */
+  isFollowed: boolean;
+  /** One for each connection; null: there was none. */
+  deliveries: TracedDelivery[] | null;
   /** Whether there are more deliveries than are followed. */
   isPartial: boolean;
   /** Connections of the user to which it does not go, because they are not temporary. */

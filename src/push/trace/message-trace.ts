@@ -45,8 +45,8 @@ export class MessageTrace {
   /** Publishes that were refused or answered as repeats. Their own limit, so that they do not displace messages. */
   readonly unpublished: RecentEntries<TracedMessage>;
   readonly history: ConnectionHistory;
-  /** By connection id and message id: deliveries whose end is not known. */
-  readonly #open = new Map<string, Map<string, TracedMessage>>();
+  /** By connection id, in the order of time: deliveries whose end is not known. */
+  readonly #open = new Map<string, TracedDelivery[]>();
   /** Connections that may have unsent bytes of a message that is followed. */
   readonly #unsent = new Set<string>();
   readonly #noteGap: () => void;
@@ -85,16 +85,14 @@ export class MessageTrace {
     const entry = this.#entryOf(message, "distributed");
     entry.written = written;
     entry.waiting = waiting;
-    if (message.targetType === "user" || message.targetType === "temp_user") this.#follow(entry, message);
+    if (entry.isFollowed) this.#follow(entry, message);
     this.published.add(entry);
   }
 
   /** A message was read during the start, before there were connections. */
   kept(message: PushedMessage): void {
     if (!this.isOn) return;
-    const entry = this.#entryOf(message, "kept");
-    if (message.targetType === "user" || message.targetType === "temp_user") entry.deliveries = new Map();
-    this.published.add(entry);
+    this.published.add(this.#entryOf(message, "kept"));
   }
 
   /** A message was not delivered, because an earlier one has its idempotency key. */
@@ -119,8 +117,8 @@ export class MessageTrace {
 
   /** A connection that was behind or resumes was sent the message. */
   sent({ trace: entry }: PushedMessage, socket: Socket): void {
-    if (!entry?.deliveries || entry.isDropped) return;
-    const known = entry.deliveries.get(socket.data.id);
+    if (!entry?.isFollowed || entry.isDropped) return;
+    const known = entry.deliveries?.find(({ connectionId }) => connectionId === socket.data.id);
     if (known) {
       known.state = "written";
       known.atMs = this.#parts.steady.now();
@@ -130,12 +128,11 @@ export class MessageTrace {
 
   /** False: the connection was not asked for this acknowledgement. */
   acknowledged({ data }: Socket, id: string): boolean {
-    const entry = this.#open.get(data.id)?.get(id);
-    const delivery = entry?.deliveries?.get(data.id);
-    if (!entry?.asksAck || !delivery) return false;
+    const delivery = this.#open.get(data.id)?.find(({ message }) => message.id === id);
+    if (!delivery?.message.asksAck) return false;
     delivery.state = "acknowledged";
     delivery.atMs = this.#parts.steady.now();
-    this.#close(data.id, id);
+    this.#close(delivery);
     return true;
   }
 
@@ -148,10 +145,11 @@ export class MessageTrace {
     if (!isGap) return;
     this.#noteGap();
     // Messages that arrived while it waited for its position are not sent to it.
-    for (const [messageId, entry] of this.#open.get(id) ?? []) {
-      entry.deliveries?.delete(id);
-      this.#close(id, messageId);
+    for (const delivery of this.#open.get(id) ?? []) {
+      const { message } = delivery;
+      message.deliveries = message.deliveries?.filter((each) => each !== delivery) ?? null;
     }
+    this.#open.delete(id);
   }
 
   closed({ data }: Socket, closeCode: number): void {
@@ -159,16 +157,14 @@ export class MessageTrace {
     const { id: connectionId, userId, kind } = data;
     const atMs = this.#parts.steady.now();
     this.history.add({ userId, kind, type: "closed", closeCode, atMs });
-    for (const [id, entry] of this.#open.get(connectionId) ?? []) {
-      const delivery = entry.deliveries?.get(connectionId);
-      if (!delivery) continue;
+    for (const delivery of this.#open.get(connectionId) ?? []) {
       delivery.closeCode = closeCode;
       // Without an acknowledgement nobody knows whether bytes that were written have arrived.
-      const isUnknown = delivery.state === "written" && !isAwaited(entry, delivery);
+      const isUnknown = delivery.state === "written" && !isAwaited(delivery);
       if (isUnknown && closeCode !== closeCodes.slowConsumer) continue;
       delivery.state = "closed";
       delivery.atMs = atMs;
-      this.#parts.log.info({ id, userId, connectionId, closeCode }, "delivery lost");
+      this.#parts.log.info({ id: delivery.message.id, userId, connectionId, closeCode }, "delivery lost");
     }
     this.#open.delete(connectionId);
     this.#unsent.delete(connectionId);
@@ -179,10 +175,11 @@ export class MessageTrace {
     for (const connectionId of this.#unsent) {
       if ((this.#parts.connections.byId(connectionId)?.getBufferedAmount() ?? 0) > 0) continue;
       this.#unsent.delete(connectionId);
-      for (const [id, entry] of this.#open.get(connectionId) ?? []) {
-        const delivery = entry.deliveries?.get(connectionId);
-        if (delivery?.state === "written" && !isAwaited(entry, delivery)) this.#close(connectionId, id);
-      }
+      const open = this.#open
+        .get(connectionId)
+        ?.filter((delivery) => delivery.state !== "written" || isAwaited(delivery));
+      if (open && open.length > 0) this.#open.set(connectionId, open);
+      else this.#open.delete(connectionId);
     }
   }
 
@@ -215,7 +212,6 @@ export class MessageTrace {
 
   #follow(entry: TracedMessage, message: PushedMessage): void {
     const { connections, instancesOf } = this.#parts;
-    entry.deliveries = new Map();
     if (!message.targets) entry.presentOn = instancesOf(message.target);
     for (const userId of message.targets ?? [message.target])
       for (const socket of connections.ofUser(userId)) {
@@ -225,14 +221,16 @@ export class MessageTrace {
   }
 
   #addDelivery(entry: TracedMessage, { data }: Socket, { isResumed }: { isResumed: boolean }): void {
-    if (!entry.deliveries || entry.deliveries.size >= maxFollowed) {
+    entry.deliveries ??= [];
+    if (entry.deliveries.length >= maxFollowed) {
       entry.isPartial = true;
       return;
     }
     const { id: connectionId, userId, kind, isV1, catchUpPosition } = data;
     const state = !isResumed && catchUpPosition >= 0 ? "waiting" : "written";
     const atMs = this.#parts.steady.now();
-    entry.deliveries.set(connectionId, {
+    const delivery: TracedDelivery = {
+      message: entry,
       userId,
       connectionId,
       kind,
@@ -241,22 +239,25 @@ export class MessageTrace {
       isResumed,
       closeCode: 0,
       atMs,
-    });
+    };
+    entry.deliveries.push(delivery);
     const open = this.#open.get(connectionId);
-    if (open) open.set(entry.id, entry);
-    else this.#open.set(connectionId, new Map([[entry.id, entry]]));
+    if (open) open.push(delivery);
+    else this.#open.set(connectionId, [delivery]);
     this.#unsent.add(connectionId);
   }
 
   #forget(entry: TracedMessage): void {
     entry.isDropped = true;
-    for (const connectionId of entry.deliveries?.keys() ?? []) this.#close(connectionId, entry.id);
+    for (const delivery of entry.deliveries ?? []) this.#close(delivery);
   }
 
-  #close(connectionId: string, id: string): void {
+  #close(delivery: TracedDelivery): void {
+    const { connectionId } = delivery;
     const open = this.#open.get(connectionId);
-    open?.delete(id);
-    if (open?.size === 0) this.#open.delete(connectionId);
+    const index = open?.indexOf(delivery) ?? -1;
+    if (open && index >= 0) open.splice(index, 1);
+    if (open?.length === 0) this.#open.delete(connectionId);
   }
 }
 
@@ -274,6 +275,7 @@ function newEntry(known: Known, state: TracedMessage["state"], atMs: number): Tr
     about: "",
     written: 0,
     waiting: 0,
+    isFollowed: known.targetType === "user" || known.targetType === "temp_user",
     deliveries: null,
     isPartial: false,
     otherKind: 0,
@@ -283,11 +285,11 @@ function newEntry(known: Known, state: TracedMessage["state"], atMs: number): Tr
 }
 
 /** Whether the client is expected to acknowledge. */
-function isAwaited(entry: TracedMessage, delivery: TracedDelivery): boolean {
-  return entry.asksAck && delivery.isV1;
+function isAwaited({ message, isV1 }: TracedDelivery): boolean {
+  return message.asksAck && isV1;
 }
 
-function bytesOf({ data, targets, deliveries, written, waiting }: TracedMessage): number {
-  const followed = deliveries === null ? 0 : Math.min(written + waiting, maxFollowed);
+function bytesOf({ data, targets, isFollowed, written, waiting }: TracedMessage): number {
+  const followed = !isFollowed ? 0 : Math.min(written + waiting, maxFollowed);
   return entryBytes + 2 * (data?.length ?? 0) + (targets?.size ?? 0) * 96 + followed * deliveryBytes;
 }

@@ -89,10 +89,10 @@ function partOf(
 ) {
   const { id, offset, ts, targetType, target, targets, asksAck, state, failureCode, about } = entry;
   const isToOne = targets === null;
-  const deliveries = [...(entry.deliveries?.values() ?? [])].filter(
+  const deliveries = (entry.deliveries ?? []).filter(
     (delivery) => isToOne || userId === null || delivery.userId === userId,
   );
-  const isCounted = entry.deliveries === null || entry.isPartial;
+  const isCounted = !entry.isFollowed || entry.isPartial;
   const count = (wanted: string) => deliveries.filter((delivery) => delivery.state === wanted).length;
   const { before, after } = around(events, entry.atMs);
   return {
@@ -104,7 +104,7 @@ function partOf(
     waiting: isCounted ? entry.waiting : count("waiting"),
     acknowledged: count("acknowledged"),
     closed: count("closed"),
-    connections: deliveries.map(({ isV1, atMs, closeCode, ...delivery }) => ({
+    connections: deliveries.map(({ message: _, isV1, atMs, closeCode, ...delivery }) => ({
       ...delivery,
       protocol: isV1 ? ("slipway.v1" as const) : ("raw" as const),
       closeCode: closeCode === 0 ? null : closeCode,
