@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { setUpApi, setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
+import { StreamClient } from "../support/stream-client.ts";
 
 const apiKey = "the key of the shop";
 const deployKey = "the key of the deploy service";
@@ -72,6 +73,16 @@ describe("acknowledgements", () => {
     for (const id of [...ids, ...ids]) eager.send(JSON.stringify({ type: "ack", id }));
     expect((await eager.ended()).code).toBe(4301);
     silent.close();
+  });
+
+  test("an event stream acknowledges by POST /sse", async () => {
+    const stream = await StreamClient.open(`${push.url}/sse?code=48`);
+    await stream.receivedType("welcome");
+    const id = await idOf(publish({ target: "48", ack: true }));
+    expect((await stream.receivedType("message"))[0]).toMatchObject({ id, ack: true });
+    expect((await stream.post(JSON.stringify({ type: "ack", id }))).ok).toBe(true);
+    expect((await traceOf(id)).cause.code).toBe("trace_acknowledged");
+    stream.close();
   });
 
   test("each of several users is asked, and each user's trace is its own", async () => {
