@@ -29,6 +29,10 @@ const services = {
     variable: "SLIPWAY_TEST_JAVAC",
     start: () => findExecutable("javac", "default-jdk-headless", "SLIPWAY_TEST_JAVAC"),
   },
+  maven: {
+    variable: "SLIPWAY_TEST_MAVEN",
+    start: () => findExecutable("mvn", "maven", "SLIPWAY_TEST_MAVEN"),
+  },
   podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
