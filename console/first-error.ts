@@ -13,10 +13,12 @@ const runnerLine = /^\[[^\]]*\]$/;
 
 /**
  * Index of the line that probably says why a stage failed: the first that names an error, else the last line of its first
- * segment with output, because a rollback runs the stage of an earlier release afterwards. Null: the stage has no output.
+ * segment with output, because a rollback runs the stage of an earlier release afterwards. Of lines that repeat, as those of
+ * a health check, it is the first. Null: the stage has no output.
  */
 export function firstErrorOf(log: LogLines, stage: string): number | null {
   let last: number | null = null;
+  let lastText = "";
   for (const segment of log.segments) {
     if (segment.stage !== stage) continue;
     const isFirst = last === null;
@@ -24,7 +26,9 @@ export function firstErrorOf(log: LogLines, stage: string): number | null {
       const text = plainText(log.textAt(index)).trim();
       if (text === "") continue;
       if (errorWords.test(text) && !notErrors.test(text)) return index;
-      if (isFirst && !runnerLine.test(text)) last = index;
+      if (!isFirst || text === lastText || runnerLine.test(text)) continue;
+      last = index;
+      lastText = text;
     }
   }
   return last;
