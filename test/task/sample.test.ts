@@ -36,7 +36,8 @@ test("a sample project deploys from its own repository, and its deletion removes
     warnings: string[];
   }>(200, "GET", `/api/projects/${made.projectId}`);
   expect(project.sample).toBe(true);
-  expect(project.warnings).toEqual([expect.stringContaining("server.baseUrl")]);
+  // Its repository is on this machine, which reaches the webhook without a public address.
+  expect(project.warnings).toEqual([]);
   expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
 
   await server.admin.expect(204, "DELETE", `/api/projects/${made.projectId}`);
