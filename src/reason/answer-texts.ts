@@ -240,11 +240,11 @@ export const answerTexts = {
   trace_slow_consumer:
     "The connection on {instances} was closed with {code} before the message was sent: the client did not read.",
   trace_closed:
-    "The connection on {instances} was closed with {code} before the client acknowledged the message.",
+    "The connection on {instances} was closed with {code} before the message was sent or acknowledged.",
   trace_only_normal:
     "{user} had no temporary connection, but normal ones on {instances}; messages to temp_user do not go to them.",
   trace_instance_gone:
-    "{user} was connected to {instances}, which has ended or does not answer: the message is lost there.",
+    "{user} was connected to {instances}, which has ended, does not answer, or no longer knows the message: it may be lost there.",
   trace_gap:
     "{user} had no connection. The client came back at {at} UTC, but messages since its position were no longer kept (recovered: false).",
   trace_lifetime:

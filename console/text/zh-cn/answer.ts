@@ -220,9 +220,10 @@ export const answer: Translated<typeof answerTexts> = {
   trace_unacknowledged: "已写入 {instances} 上的 {count} 个连接；客户端尚未确认。",
   trace_waiting: "它在 {instances} 上等待：客户端还没有读完之前的消息。",
   trace_slow_consumer: "{instances} 上的连接在消息发出之前以 {code} 关闭：客户端没有读取。",
-  trace_closed: "{instances} 上的连接在客户端确认消息之前以 {code} 关闭。",
+  trace_closed: "{instances} 上的连接在消息发出或确认之前以 {code} 关闭。",
   trace_only_normal: "{user} 没有临时连接，只在 {instances} 上有普通连接；temp_user 的消息不会发给它们。",
-  trace_instance_gone: "{user} 当时连接在 {instances} 上，该实例已结束或没有响应：消息在那里丢失。",
+  trace_instance_gone:
+    "{user} 当时连接在 {instances} 上，该实例已结束、没有响应或不再记得该消息：消息可能在那里丢失。",
   trace_gap:
     "{user} 当时没有连接。客户端在 {at} UTC 返回，但其位置之后的消息已不再保留（recovered: false）。",
   trace_lifetime: "{user} 当时没有连接：最后一个连接的有效期在 {at} UTC 结束（关闭代码 {code}）。",
