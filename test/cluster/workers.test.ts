@@ -65,12 +65,6 @@ async function metric(line: string): Promise<number> {
   return Number(found?.split(" ").at(-1));
 }
 
-interface TracedByWorkers {
-  cause: { code: string; values: Record<string, string> };
-  instances: object[];
-  missing: string[];
-}
-
 describe("three workers are one instance", () => {
   test("a message to each target type reaches connections of all workers, and is answered with their number", async () => {
     const anna = await onEach("code=anna&channel=news");
@@ -151,24 +145,6 @@ describe("three workers are one instance", () => {
       connections: 3,
     });
     for (const client of anna) expect((await client.ended()).code).toBe(4004);
-  });
-
-  test("the trace of a message adds up what all workers know", async () => {
-    const [acknowledging] = await onEach("code=anna");
-    const answer = await push.publish({ targetType: "user", target: "anna", data: "sign", ack: true });
-    const id = answer.headers.get("x-push-id");
-    await eventually("it arrives", () => acknowledging?.messages.includes("sign") ?? false);
-    acknowledging?.send(JSON.stringify({ type: "ack", id }));
-    await everyTime(async () => {
-      await eventually("one has acknowledged", async () => {
-        const { cause, instances, missing } = await dataOf<TracedByWorkers>(`/feign/messages/${id}`);
-        expect(missing).toEqual([]);
-        expect(instances).toMatchObject([{ state: "distributed", written: 3 }]);
-        return (
-          cause.code === "trace_acknowledged" && cause.values.count === "1" && cause.values.total === "3"
-        );
-      });
-    });
   });
 
   test("channels: join, leave and grant act on all workers, before they are answered", async () => {
