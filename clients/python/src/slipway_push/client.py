@@ -247,8 +247,6 @@ class SlipwayPush:
             await self._events.put(Message(id, target_type, target, data, int(frame.get("ts") or 0)))
             if frame.get("ack") is True:
                 self._write({"type": "ack", "id": id})
-            if frame.get("ack") is True:
-                self._write({"type": "ack", "id": id})
         elif kind == "position":
             self._position = _text(frame.get("lastId"))
         elif kind == "joined":

@@ -225,7 +225,6 @@ public final class SlipwayPush implements AutoCloseable {
         new PushMessage(textOf(frame, "id"), targetType, target, textOf(frame, "data"), ts);
     tell(() -> listener.onMessage(message));
     if (Boolean.TRUE.equals(frame.get("ack"))) write("type", "ack", "id", message.id());
-    if (Boolean.TRUE.equals(frame.get("ack"))) write("type", "ack", "id", message.id());
   }
 
   private void member(Map<String, Object> frame, boolean joined) {
