@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { workerCommand } from "../../src/app/worker-count.ts";
 import { PushClient } from "./push-client.ts";
 import { type PushProcess, startPushProcess } from "./push-process.ts";
 
@@ -25,7 +26,7 @@ export async function startWorkers(
   const wsUrl = `${push.url.replace("http", "ws")}/ws`;
   const instance = Object.create(push) as WorkerInstance;
   return Object.assign(instance, {
-    workerPids: () => childrenOf(push.pid),
+    workerPids: () => childrenOf(push.pid).filter(isWorker),
     call: (path: string, init: RequestInit = {}) => fetch(push.url + path, { ...init, keepalive: false }),
     publish: (body: object, headers: Record<string, string> = {}) =>
       instance.call("/feign/publish", {
@@ -55,6 +56,16 @@ export async function startWorkers(
 export async function workerOf(client: PushClient): Promise<string> {
   const [welcome] = await client.receivedType("welcome");
   return String(welcome?.connectionId).split("-")[0] ?? "";
+}
+
+/** An instance from changed sources has another child for a while, which builds the program. */
+function isWorker(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(workerCommand);
+  } catch {
+    // It has ended.
+    return false;
+  }
 }
 
 export function childrenOf(pid: number): number[] {
