@@ -3,7 +3,7 @@ import { parseGenericPayload } from "../src/git-host/generic.ts";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";
-import { type AcceptInput, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
+import { type AcceptInput, acceptDelivery } from "../src/webhook/decide/decide-delivery.ts";
 import { newDelivery } from "../src/webhook/decide/delivery.ts";
 import { deliveryKinds } from "../src/webhook/decide/delivery-kind.ts";
 import { availableDatabases, makeSqlite } from "../test/support/databases.ts";

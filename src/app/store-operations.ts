@@ -24,7 +24,7 @@ import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { changeDefaultNotify } from "../task/notify/change-default-notify.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
 import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
-import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
+import { acceptDelivery } from "../webhook/decide/decide-delivery.ts";
 import { recordRefusal } from "../webhook/decide/record.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";

@@ -11,7 +11,7 @@ import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/enqueue.ts";
 import type { WaitOf } from "../task/queue/recent-wait.ts";
 import { version } from "../version.ts";
-import { buildDecider, lockWaitMs } from "../webhook/decide/decide-delivery.ts";
+import { buildDecider, lockWaitMs } from "../webhook/decide/decider.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { expiredDeliveries } from "../webhook/expired-deliveries.ts";
 import { buildHookDirectory } from "../webhook/hook/hook-directory.ts";

@@ -7,7 +7,7 @@ import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.
 import type { Store } from "../model/store.ts";
 import { inOrder, newReason } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
-import { type Decider, notEnabled } from "./decide/decide-delivery.ts";
+import { type Decider, notEnabled } from "./decide/decider.ts";
 import { newDelivery, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
 import { projectOf } from "./decide/locate.ts";

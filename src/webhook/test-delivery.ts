@@ -6,7 +6,7 @@ import type { DeliveryCode, DeliveryStatus, NormalizedEvent, TraceStep } from ".
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { Reason } from "../reason/reason.ts";
-import type { Decider } from "./decide/decide-delivery.ts";
+import type { Decider } from "./decide/decider.ts";
 import { newDelivery } from "./decide/delivery.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
 import { projectOf } from "./decide/locate.ts";

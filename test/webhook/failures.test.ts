@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { type Operation, type OperationLock, operation, type Store } from "../../src/model/store.ts";
-import { type AcceptInput, acceptDelivery } from "../../src/webhook/decide/accept-delivery.ts";
+import { type AcceptInput, acceptDelivery } from "../../src/webhook/decide/decide-delivery.ts";
 import { recordRefusal } from "../../src/webhook/decide/record.ts";
 import { availableDatabases, makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";

@@ -14,7 +14,7 @@ export const joinRefusalTexts: Record<JoinRefusal, string> = {
   too_many_channels: `A connection is in at most ${maxChannelsPerConnection} channels; leave one first.`,
 };
 
-/** Membership of connections in channels. */
+/** Membership of connections in channels. A join needs a valid name, a grant (grants.ts) and a free place. */
 export class Channels {
   readonly #connections: Connections;
   readonly #reservesConsoleNames: boolean;

@@ -23,8 +23,8 @@ function cleanPath(path = ""): string {
   return [...new Set(path.split(":").filter(isForeign))].join(":") || systemPath;
 }
 
-/** Variables of a stage: the project's own, its secrets, then CI_*, which cannot be overridden. */
-export function taskVariables(
+/** Variables of a stage: those of the instruction, its secrets, then those of the checkout and the stage. */
+export function stageVariables(
   instruction: RunTask,
   checkedOut: CheckedOut,
   place: { stage: string; workspace: string },

@@ -23,7 +23,7 @@ import type { HeldTask } from "../server/held-task.ts";
 import type { Services, Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
-import { taskVariables } from "./script-environment.ts";
+import { stageVariables } from "./script-environment.ts";
 import type { ScriptUser } from "./script-user.ts";
 
 export interface StageContext {
@@ -82,7 +82,7 @@ export function openScript(
   return {
     command: writeScript(stage.name, stage.script, context),
     cwd,
-    variables: { ...taskVariables(instruction, checkedOut, place), ...more },
+    variables: { ...stageVariables(instruction, checkedOut, place), ...more },
     timeoutMs: stage.timeoutMs,
     mayLeaveProcesses: stage.name === "start",
   };

@@ -1,5 +1,4 @@
 import { messageOf, ReasonError } from "../../errors.ts";
-import { toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
 import {
   defaultSettleSeconds,
@@ -18,6 +17,7 @@ import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
 import { releaseInstruction } from "../release/release-instruction.ts";
 import { cacheScopeOf, isFork } from "./cache-scope.ts";
+import { taskVariables } from "./task-variables.ts";
 
 export interface TaskLimits {
   leaseMs: number;
@@ -62,16 +62,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     parts,
     step === "deploy" ? task.approval?.secretNames : undefined,
   );
-  const env = {
-    ...project.env,
-    CI_PROJECT_NAME: project.name,
-    CI_REF_NAME: toShortRef(task.ref),
-    CI_REF_TYPE: task.ref.startsWith("refs/tags/") ? "tag" : "branch",
-    CI_AUTHOR: task.author,
-    CI_TRIGGER: task.triggerType,
-    CI_TRIGGERED_BY: task.triggeredBy,
-    ...eventVariables(task),
-  };
+  const env = { ...project.env, ...taskVariables(task, project) };
   const stageOf = (stages: Stages, name: StageName) => ({
     ...stageFor(stages, name, limits),
     ...containerOf(project.image, stages, name),
@@ -139,15 +130,6 @@ async function waitingTasksOf(task: Task, { tasks }: Pick<Keepers, "tasks">): Pr
     ({ id, approval }) => id !== task.id && approval?.state === "approved",
   );
   return [...waiting, ...approved].map(({ id }) => id);
-}
-
-/** Set even if empty, because scripts with `set -u` stop at an unset variable. */
-function eventVariables({ source }: Task): Record<string, string> {
-  return {
-    CI_EVENT: source?.event ?? "manual",
-    CI_MERGE_REQUEST: source?.mergeRequest ?? "",
-    CI_TARGET_BRANCH: source?.targetBranch ?? "",
-  };
 }
 
 function stageFor(

@@ -1,221 +1,135 @@
-import type { Clock } from "../../clock.ts";
-import { Fault, messageOf } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
-import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
-import type { Store } from "../../model/store.ts";
-import { newReason, type Reason } from "../../reason/reason.ts";
-import { isNews } from "../../task/notify/delivery-news.ts";
-import type { TaskAnnouncer } from "../../task/queue/enqueue.ts";
-import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
-import type { WaitOf } from "../../task/queue/recent-wait.ts";
-import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
-import { acceptDelivery, decide, stateQuery } from "./accept-delivery.ts";
-import { type FilteredDelivery, newDelivery, type PendingDelivery, type Trace, traceOn } from "./delivery.ts";
-import type { DeliveryKind } from "./delivery-kind.ts";
-import { applyFilters, type Filtered } from "./filters.ts";
-import { type Answer, answerOf, type Outcome, taskFieldsOf } from "./outcome.ts";
-import { bucketOf, maxSharedLimit, type SharedLimit } from "./rate.ts";
-import { type RecordedDelivery, recordOf, recordRefusal, summaryOf, withReplacedBy } from "./record.ts";
-import type { WebhookMetrics } from "./webhook-metrics.ts";
+import { Fault } from "../../errors.ts";
+import type { NormalizedEvent, ProjectState, ProjectStateQuery } from "../../model/delivery.ts";
+import { type Keepers, operation } from "../../model/store.ts";
+import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
+import { priorityOf } from "../../task/queue/enqueue.ts";
+import { createTask, startOf } from "./create-task.ts";
+import { debounce } from "./debounce.ts";
+import { type Decision, type FilteredDelivery, traceOn } from "./delivery.ts";
+import { joinPolled, joinReported, reportQuery } from "./duplicate.ts";
+import { isRefused, type Outcome, outcomes } from "./outcome.ts";
+import { applyQueuePolicy } from "./queue-policy.ts";
+import { countedQuery, overSharedLimit, type SharedLimit } from "./rate.ts";
+import { carryOut, type RecordedDelivery } from "./record.ts";
+import { handledTipOf, isOvertaken, tipRefOf } from "./ref-tip.ts";
+import { checkRepository } from "./repository.ts";
 
-/**
- * Reads a delivery again after its hook has changed, or refuses it. Null: the hook is gone; a deleted key is answered
- * like a key that never existed.
- */
-export type ReadAgain = (hook: Hook | null) => PendingDelivery | Promise<Answer>;
-
-/** The decision without record and task. */
-export interface Preview {
-  /** Of a push with several refs, the event of the chosen one. */
-  event: NormalizedEvent;
-  outcome: Outcome;
-  trace: FilteredDelivery["trace"];
+/** A delivery to decide about, and what the caller wants to know. */
+export interface AcceptInput {
+  delivery: FilteredDelivery;
+  /** The limit over all instances; null where each instance counts alone. */
+  sharedLimit: SharedLimit | null;
+  /** Whether the task's place in the queue must be counted. */
+  countsPlace: boolean;
+  /** For the links of messages. */
+  consoleUrl: string;
 }
 
-export interface Decider {
-  /**
-   * Decides under the project's lock, records, and notifies when the record is on disk. Never throws. Without `readAgain`,
-   * the delivery does not depend on the hook.
-   */
-  decide(hook: Hook, delivery: PendingDelivery, readAgain?: ReadAgain): Promise<Answer>;
-  preview(hook: Hook, event: NormalizedEvent, kind: DeliveryKind): Promise<Preview>;
-  /** Records a delivery that was refused before it could be decided. Never throws. */
-  refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer>;
-  fail(delivery: PendingDelivery, error: unknown): Promise<Answer>;
-}
-
-export interface DeciderOptions {
-  store: Store;
-  hooks: HookDirectory;
-  clock: Clock;
-  log: Logger;
-  metrics: WebhookMetrics;
-  /** Longest wait for the project's lock. */
-  lockWaitMs: number;
-  limitPerMinute: number;
-  /** Whether repositories are polled: otherwise the tips of refs are not needed. */
-  keepsTips: boolean;
-  announcer: TaskAnnouncer;
-  waitOf: WaitOf;
-  onDelivery: (summary: DeliverySummary) => void;
-}
-
-export const lockWaitMs = 5_000;
-/** A delivery is decided again if its hook was changed meanwhile. */
+/** A decision is repeated if the task that it relies on was claimed meanwhile. */
 const maxAttempts = 3;
 
-/** Decides about deliveries: the steps that all kinds of them go through, from the filters to the record. */
-export function buildDecider(options: DeciderOptions): Decider {
-  const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
-  const places = buildQueuePlaces();
-
-  async function accept(firstHook: Hook, first: PendingDelivery, readAgain: ReadAgain): Promise<Answer> {
-    let [hook, delivery] = [firstHook, first];
+/**
+ * Decides about a delivery and records it. It runs with the project's lock held: nothing else decides for the project,
+ * but its tasks may be claimed meanwhile. "changed": the hook that the delivery was read with is outdated. "overtaken":
+ * another delivery has handled the ref since a poll read it.
+ */
+export const acceptDelivery = operation(
+  "acceptDelivery",
+  async (keepers, input: AcceptInput): Promise<RecordedDelivery | "changed" | "overtaken"> => {
+    const now = keepers.now();
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const { projectId, kind } = delivery;
-      if (kind.enabled && !hook.config.enabled) return refuse(delivery, notEnabled(traceOn(delivery.trace)));
-      const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs };
-      const input = {
-        delivery: filtered(hook, delivery),
-        sharedLimit: sharedLimitOf(hook, delivery),
-        countsPlace: kind.task && places.mustCount(projectId),
-        consoleUrl: announcer.consoleUrl(),
-      };
-      const accepted = await store.run(acceptDelivery, input, lock);
-      if (accepted === "timeout") return refuse(delivery, lockTimeout(options.lockWaitMs));
-      if (accepted === "overtaken") return answerOf(overtaken, 0);
-      if (accepted !== "changed") return answerTo(accepted);
-      const current = await hooks.current(hook);
-      const again = readAgain(current);
-      if (again instanceof Promise || current === null) return again as Promise<Answer>;
-      [hook, delivery] = [current, again];
+      const state = await keepers.deliveries.projectState(stateQuery(input, now));
+      const delivery = { ...input.delivery, trace: [...input.delivery.trace] };
+      if (state?.configUpdatedAt?.getTime() !== delivery.config.updatedAt.getTime()) return "changed";
+      if (isOvertaken(delivery, state)) return "overtaken";
+      const decision = await decide(keepers, { ...input, delivery }, state, now);
+      const tip = isHandled(decision.outcome) ? handledTipOf(delivery, now) : null;
+      const recorded = await carryOut(keepers, delivery, decision, state, tip, input.consoleUrl);
+      if (recorded === null) continue;
+      const deletedRef = delivery.stoppedBy?.code === "ref_deleted" ? tipRefOf(delivery) : null;
+      // A ref that is created again later is new.
+      if (deletedRef !== null) await keepers.refTips.delete(delivery.projectId, [deletedRef]);
+      return recorded;
     }
-    throw new Fault("unavailable", `The webhook of project ${first.projectId} changes too fast to decide.`);
-  }
+    throw new Fault(
+      "unavailable",
+      `The tasks of project ${input.delivery.projectId} change too fast to decide.`,
+    );
+  },
+  { isShort: true },
+);
 
-  /** Filters depend on the hook only, so they need no lock. */
-  function filtered(hook: Hook, delivery: PendingDelivery): FilteredDelivery {
-    const { event, kind, problem } = delivery;
-    const result = event === null ? unreadable(problem) : applyFilters(event, hook.rules, kind);
-    const keepsTip = options.keepsTips && hook.project.git.url !== "";
-    return { ...delivery, ...result, config: hook.config, keepsTip };
-  }
+/** A poll must find a push that was refused. A push of another repository says nothing about the tips of this one. */
+function isHandled({ code }: Outcome): boolean {
+  return !isRefused(outcomes[code]) && code !== "repository_mismatch";
+}
 
-  function sharedLimitOf({ rules }: Hook, { kind, event }: PendingDelivery): SharedLimit | null {
-    const isCounted = store.isShared && kind.rate && limitPerMinute <= maxSharedLimit;
-    return isCounted ? { bucket: bucketOf(event, rules), perMinute: limitPerMinute } : null;
-  }
+/** The decision, in the order of the specification. It adds its steps to the trace of the delivery. */
+export async function decide(
+  keepers: Pick<Keepers, "tasks">,
+  { delivery, sharedLimit }: Pick<AcceptInput, "delivery" | "sharedLimit">,
+  state: ProjectState,
+  now: Date,
+): Promise<Decision> {
+  const { event, aside, stoppedBy, filterTrace } = delivery;
+  const refusal =
+    (sharedLimit && overSharedLimit(state.counted, sharedLimit, traceOn(delivery.trace), now)) ??
+    (event && checkedRepository(delivery, event, state));
+  if (refusal) return { outcome: refusal };
+  delivery.trace.push(...filterTrace);
+  if (stoppedBy || event === null) return withAside({ outcome: stoppedBy ?? noEvent }, aside);
+  const passed = { ...delivery, event, state, now };
+  const decision =
+    (await joinPolled(keepers, passed)) ??
+    (await debounce(keepers, passed)) ??
+    (await joinReported(keepers, passed)) ??
+    applyQueuePolicy(passed) ??
+    createTask(passed);
+  return withAside(decision, aside);
+}
 
-  async function answerTo(accepted: RecordedDelivery): Promise<Answer> {
-    const { id, outcome, record, enqueued, place = null } = accepted;
-    notify(accepted);
-    const mergedIntoTaskId = record.merged_into_task_id;
-    if (mergedIntoTaskId !== null) return answerOf(outcome, id, { mergedIntoTaskId });
-    if (!enqueued) return answerOf(outcome, id);
-    // The task is on disk, whatever the result of this query is.
-    const { task } = enqueued;
-    const wait = await options.waitOf(task.projectId).catch(() => null);
-    return answerOf(outcome, id, taskFieldsOf(task, places.placeOf(task.projectId, place), wait));
-  }
+function checkedRepository(
+  { kind, config, trace }: FilteredDelivery,
+  event: NormalizedEvent,
+  { project }: ProjectState,
+): Outcome | null {
+  if (!kind.otherFilters || event.skip !== null) return null;
+  return checkRepository(event, project, config.repositoryCheck, traceOn(trace));
+}
 
-  function notify(recorded: RecordedDelivery): void {
-    const { id, record, enqueued, moved, calls, replacedBy = null } = recorded;
-    metrics.recorded(record.status, record.code);
-    const project = { id: record.project_id, name: record.project_name };
-    if (enqueued) announcer.enqueued({ ...enqueued, project });
-    if (moved) announcer.moved(moved);
-    announcer.send(calls);
-    onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
-  }
+const noEvent: Outcome = { code: "invalid_payload", reason: newReason("no_event") };
 
-  async function refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer> {
-    try {
-      const record = recordOf(delivery, outcome, delivery.arrivedAt);
-      const consoleUrl = announcer.consoleUrl();
-      const { id, calls } = isNews(record)
-        ? await store.run(recordRefusal, { record, consoleUrl })
-        : { id: await store.deliveries.create(record), calls: [] };
-      notify({ id, record: summaryOf(record), outcome, calls });
-      return answerOf(outcome, id);
-    } catch (error) {
-      log.error(
-        { error: messageOf(error), outcome: outcome.code, projectId: delivery.projectId },
-        "a delivery could not be recorded",
-      );
-      metrics.recorded("failed", "internal_error");
-      return answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0);
-    }
-  }
+function withAside(decision: Decision, aside: Reason): Decision {
+  const { outcome } = decision;
+  const reason = aside === "" ? outcome.reason : inOrder(outcome.reason, aside);
+  return { ...decision, outcome: { ...outcome, reason } };
+}
 
-  /** After a rollback, the failure gets its own record. */
-  async function fail(delivery: PendingDelivery, error: unknown): Promise<Answer> {
-    log.error({ error: messageOf(error), projectId: delivery.projectId }, "a delivery failed");
-    const reason = error instanceof Fault ? error.reason : newReason("unexpected_error");
-    return refuse(delivery, { code: "internal_error", reason, told: "The delivery could not be handled." });
-  }
-
+/** Only the data that the decision depends on. */
+export function stateQuery(
+  { delivery, sharedLimit, countsPlace }: Omit<AcceptInput, "consoleUrl">,
+  now: Date,
+): ProjectStateQuery {
+  const { kind, config, event, stoppedBy, comparedTip } = delivery;
+  const passed = stoppedBy === null ? event : null;
+  const hasWindow = kind.debounce !== false && config.debounceSeconds > 0;
   return {
-    async decide(hook, delivery, given) {
-      const startedAtMs = performance.now();
-      const readAgain = given ?? ((current) => (current ? delivery : refuse(delivery, endpointGone)));
-      try {
-        return await accept(hook, delivery, readAgain).catch((error: unknown) => {
-          if (!isProjectGone(error)) throw error;
-          return readAgain(null) as Promise<Answer>;
-        });
-      } catch (error) {
-        return fail(delivery, error);
-      } finally {
-        metrics.decided((performance.now() - startedAtMs) / 1000);
-      }
-    },
-    async preview(hook, event, kind) {
-      const now = new Date(clock.now());
-      const delivery = filtered(hook, newDelivery(kind, now, { event }));
-      const input = { delivery, sharedLimit: null, countsPlace: false };
-      const state = await store.deliveries.projectState(stateQuery(input, now));
-      if (state === null) throw new Fault("not_found", newReason("project_gone"));
-      const { outcome } = await decide(store, input, state, now);
-      return { event: delivery.event ?? event, outcome, trace: delivery.trace };
-    },
-    refuse,
-    fail,
-  };
-}
-
-function unreadable(problem: Reason): Omit<Filtered, "event"> {
-  const trace = traceOn([]);
-  trace.add("payload", "stop", "", "a JSON object", problem);
-  return { stoppedBy: { code: "invalid_payload", reason: problem }, aside: "", filterTrace: trace.steps };
-}
-
-/** The project was deleted while its delivery waited. */
-function isProjectGone(error: unknown): boolean {
-  return error instanceof Fault && error.code === "not_found";
-}
-
-export function notEnabled(trace: Trace): Outcome {
-  const reason = newReason("not_enabled");
-  trace.add("enabled", "stop", "", "", reason);
-  return { code: "webhook_disabled", reason };
-}
-
-const endpointGone: Outcome = {
-  code: "endpoint_not_found",
-  reason: newReason("endpoint_gone"),
-};
-
-/** No record: the delivery that handled the ref has one. */
-const overtaken: Outcome = {
-  code: "duplicate",
-  reason: newReason("overtaken"),
-};
-
-function lockTimeout(waitMs: number): Outcome {
-  const seconds = Math.ceil(waitMs / 1000);
-  return {
-    code: "lock_timeout",
-    reason: newReason("lock_timeout", { seconds }),
-    retryAfterSeconds: seconds,
+    projectId: config.projectId,
+    now,
+    counted: sharedLimit && countedQuery(sharedLimit, now),
+    window:
+      passed && hasWindow
+        ? {
+            since: new Date(now.getTime() - config.debounceSeconds * 1000),
+            rawRef: config.debounceScope === "ref" ? passed.rawRef : null,
+          }
+        : null,
+    pushed: passed && reportQuery(kind, config, passed, now),
+    tipOf: passed || comparedTip ? tipRefOf(delivery) : null,
+    unfinished: passed !== null && config.queuePolicy !== "always",
+    queued:
+      passed && countsPlace
+        ? { priority: priorityOf.webhook, notBefore: startOf(kind, config, passed, now) }
+        : null,
   };
 }

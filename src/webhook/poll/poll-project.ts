@@ -6,7 +6,7 @@ import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
-import type { Decider } from "../decide/decide-delivery.ts";
+import type { Decider } from "../decide/decider.ts";
 import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters } from "../decide/filters.ts";

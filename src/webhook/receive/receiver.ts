@@ -5,7 +5,7 @@ import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
-import { type Decider, notEnabled, type ReadAgain } from "../decide/decide-delivery.ts";
+import { type Decider, notEnabled, type ReadAgain } from "../decide/decider.ts";
 import {
   type DeliveryRequest,
   newDelivery,
