@@ -38,7 +38,7 @@ async function compiledJava(): Promise<string[] | null> {
   const folder = join(clients, "java/src");
   const classes = temporaryFolder("java-client");
   const sources = [...new Glob("**/*.java").scanSync(folder)].map((path) => join(folder, path));
-  const options = ["--release", "17", "-Xlint:all", "-Werror", "-d", classes];
+  const options = ["--release", "17", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d", classes];
   if (!(await run([javac, ...options, ...sources]))) throw new Error("The Java client does not compile.");
   const java = join(dirname(javac), "java");
   return [java, "-XX:TieredStopAtLevel=1", "-cp", classes, "dev.slipway.push.Conformance"];
