@@ -11,7 +11,7 @@ export class Adapter {
   readonly #reading: Promise<void>;
 
   constructor(command: string[], options: object, onLine: (line: string) => void = () => {}) {
-    const child = Bun.spawn([...command, JSON.stringify(options)], {
+    const child = Bun.spawn([...command, asciiJson(options)], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
@@ -52,4 +52,10 @@ async function readLines(stream: ReadableStream<Uint8Array>, onLine: (line: stri
     rest = lines.pop() ?? "";
     lines.forEach(onLine);
   }
+}
+
+/** Some runtimes read arguments in the encoding of the locale. */
+function asciiJson(value: unknown): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[\u0080-\uffff]/g, escaped);
 }
