@@ -1,6 +1,6 @@
 /**
  * How frames of `slipway.v1` travel. A transport knows addresses and sockets; reconnects, resume, heartbeats and codes
- * are the client's. One that tries another when it fails is a transport too.
+ * are the client's. A transport may use another transport when it fails.
  */
 export interface Transport {
   /** Starts one attempt. An attempt that cannot be started throws. */
@@ -34,7 +34,7 @@ export interface Link {
   close(): void;
 }
 
-/** The address with this query, after one that the address may have already. */
+/** The address with this query. If the address has a query, this one is appended to it. */
 export function addressOf(
   { url, query }: Pick<ConnectRequest, "url" | "query">,
   scheme: "ws" | "http",

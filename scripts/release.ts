@@ -59,7 +59,7 @@ async function writeSystem(name: string): Promise<void> {
   await writeExecutable({ file, build, target: `bun-${name}` as Bun.Build.CompileTarget, runtime });
 }
 
-/** The runtime of another system, of the same version as the one that runs here. */
+/** The runtime of another system, in the version of the runtime that runs this script. */
 async function runtimeOf(name: string, program: string): Promise<string> {
   const runtimes = join(root, ".cache/runtimes", Bun.version);
   const file = join(runtimes, "node_modules/@oven", name, "bin", program);

@@ -24,7 +24,7 @@ export const tryIt = {
     "The health check found no heading, and the earlier release serves. A push with the heading passes.",
   fixSubmit: "Push a fixed commit",
   fixed: "Broken, rolled back and fixed",
-  fixedHint: "The list of tasks has all of it: the push that failed, and the one that serves now.",
+  fixedHint: "The list of tasks shows both: the push that failed and the push that serves now.",
   breakFailed: "Couldn't push to the sample project",
   own: "Deploy a repository of yours",
   ownHint:

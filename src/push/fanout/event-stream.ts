@@ -113,7 +113,7 @@ export class EventStream implements Socket, StreamSubscriber {
     return this.#unsentBytes;
   }
 
-  /** Events that wait are dropped, because the client resumes after the last one that it got. */
+  /** Events that wait are dropped, because the client resumes after the last event that it received. */
   close(code = 1000, reason = ""): void {
     if (this.readyState !== WebSocket.OPEN) return;
     this.flush();

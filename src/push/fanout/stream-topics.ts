@@ -3,7 +3,7 @@ import type { Fanout } from "./hub.ts";
 
 /** A stream that is subscribed to topics. */
 export interface StreamSubscriber {
-  /** Holds a small event until `flush`. True: it is the only one that is held. */
+  /** Holds a small event until `flush`. True: no other event is held. */
   hold(event: Uint8Array): boolean;
   flush(): void;
 }

@@ -76,7 +76,7 @@ export function leftFrame(channel: string): string {
   return JSON.stringify({ type: "left", channel });
 }
 
-/** A user joined or left a presence channel of the client. A join is told to that user as well. */
+/** A user joined or left a presence channel of the client. The joining user receives the frame too. */
 export function memberFrame(type: "joined" | "left", channel: string, userId: string): string {
   return JSON.stringify({ type: type === "joined" ? "memberJoined" : "memberLeft", channel, userId });
 }

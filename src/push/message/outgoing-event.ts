@@ -1,4 +1,4 @@
-/* What other services are told: client messages and presence. */
+/* Events for other services: client messages and presence. */
 
 /** `<prefix>.client`: a message from a client. */
 export interface ClientMessage {
