@@ -13,8 +13,9 @@ export function keylessOptionsOf(config: Config): KeylessOptions {
 }
 
 const openToEveryone: Record<AppRole, string> = {
-  start: "console, sign-in, /docs, /docs/push, /api/hooks/git/<key>, /ws (with a code), /livez, /readyz",
-  push: "/docs/push, /ws (with a code), /livez, /readyz",
+  start:
+    "console, sign-in, /docs, /docs/push, /api/hooks/git/<key>, /ws and /sse (with a code), /livez, /readyz",
+  push: "/docs/push, /ws and /sse (with a code), /livez, /readyz",
   deploy: "console, sign-in, /docs, /api/hooks/git/<key>, /livez, /readyz",
 };
 
