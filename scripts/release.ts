@@ -6,7 +6,8 @@
  *   npm run release -- --only linux-x64 the executable of one system, and what belongs to every release
  *
  * Two builds of one commit have the same checksums, in whatever folder and at whatever time. Executables of other systems
- * are made with the runtime's package of the registry; they are built here, not run.
+ * are made with the runtime's package of the registry. Tests run those of linux-x64 and, emulated, of linux-arm64; the
+ * others are built, not run.
  */
 import { readdirSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -61,14 +62,12 @@ async function writeSystem(name: string): Promise<void> {
 
 /** The runtime of another system, in the version of the runtime that runs this script. */
 async function runtimeOf(name: string, program: string): Promise<string> {
-  const runtimes = join(root, ".cache/runtimes", Bun.version);
-  const file = join(runtimes, "node_modules/@oven", name, "bin", program);
+  const prefix = join(root, ".cache/runtimes", Bun.version, name);
+  const file = join(prefix, "node_modules/@oven", name, "bin", program);
   if (await Bun.file(file).exists()) return file;
-  await mkdir(runtimes, { recursive: true });
+  await mkdir(prefix, { recursive: true });
   const options = ["--no-save", "--force", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-  // The others are named too: npm removes packages that nothing names.
-  const packages = Object.values(systems).map((other) => `@oven/${other}@${Bun.version}`);
-  run(["npm", "install", "--prefix", runtimes, ...options, ...packages]);
+  run(["npm", "install", "--prefix", prefix, ...options, `@oven/${name}@${Bun.version}`]);
   return file;
 }
 

@@ -44,7 +44,7 @@ describe("the built program", () => {
           "push-queue-url": url ?? "",
           "push-queue-prefix": freshPrefix(),
         },
-        program,
+        [process.execPath, program],
       );
       expect(await gateway.isReady()).toBe(true);
       await gateway.stop();

@@ -7,11 +7,16 @@ import { eventually } from "../support/eventually.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { makeHook } from "../support/hook.ts";
 import { PushClient } from "../support/push-client.ts";
+import { startPushProcess } from "../support/push-process.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startVerifyService } from "../support/verify-service.ts";
 
 const root = join(import.meta.dir, "../..");
 const executable = `slipway-${manifest.version}-linux-x64`;
+const executableArm64 = `slipway-${manifest.version}-linux-arm64`;
+const arm64 = await serviceUrl("arm64");
 
 /** Makes a release of the last commit in a clone of this repository. */
 async function release(folder: string): Promise<string> {
@@ -22,7 +27,8 @@ async function release(folder: string): Promise<string> {
     folder,
   );
   const out = join(folder, "dist/release");
-  await run([process.execPath, "scripts/release.ts", "--only", "linux-x64", "--out", out], folder);
+  const systems = ["--only", "linux-x64", "--only", "linux-arm64"];
+  await run([process.execPath, "scripts/release.ts", ...systems, "--out", out], folder);
   return out;
 }
 
@@ -49,6 +55,7 @@ test("a release has checksums, an SBOM, licences, changes and the client", async
       "SHA256SUMS",
       "sbom.cdx.json",
       executable,
+      executableArm64,
       `slipway-push-${manifest.version}.tgz`,
     ].sort(),
   );
@@ -75,6 +82,25 @@ test("the executable names its version, commit and system, and no folder of the 
   const text = await run([join(out, executable), "version"]);
   expect(text).toBe(`${manifest.version} (commit ${commit}, linux-x64)\n`);
   expect(readFileSync(join(out, executable)).includes(dirname(dirname(out)))).toBe(false);
+});
+
+test.skipIf(!arm64)("the executable of arm64 serves clients", async () => {
+  const command = [...(arm64 ?? "").split(" "), join(out, executableArm64)];
+  expect(await run([...command, "version"])).toEndWith(", linux-arm64)\n");
+  const verify = startVerifyService();
+  const gateway = await startPushProcess("arm64", { "push-verify-uri": verify.url }, command);
+  const client = await PushClient.open(`${gateway.url.replace("http", "ws")}/ws?code=42`);
+  const published = await fetch(`${gateway.url}/feign/publish`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ targetType: "user", target: "42", data: "from arm64" }),
+  });
+  expect(published.status).toBe(200);
+  await eventually("the message arrives", () => client.frames.includes("from arm64"));
+  client.close();
+  await gateway.end("SIGTERM");
+  expect(gateway.exitCode()).toBe(0);
+  await verify.stop();
 });
 
 test("uncommitted changes and unknown systems are refused", async () => {

@@ -26,7 +26,7 @@ const readyDeadlineMs = 60_000;
 export async function startPushProcess(
   name: string,
   settings: Record<string, string>,
-  program = main,
+  command: readonly string[] = [process.execPath, main],
 ): Promise<PushProcess> {
   const dataDir = temporaryFolder(name);
   const address = `127.0.0.1:${freePort()}`;
@@ -59,12 +59,7 @@ export async function startPushProcess(
     exitCode: () => child.exitCode,
     async start() {
       child = Bun.spawn(
-        [
-          process.execPath,
-          program,
-          "push",
-          ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]),
-        ],
+        [...command, "push", ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])],
         { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
       );
       void collect(child.stdout);

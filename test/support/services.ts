@@ -1,3 +1,4 @@
+import { findArm64 } from "./arm64.ts";
 import { findChromium } from "./chromium.ts";
 import { findFirefox } from "./firefox.ts";
 import { startKafka } from "./kafka.ts";
@@ -10,7 +11,7 @@ import { findSshd } from "./sshd.ts";
 
 /**
  * The services that tests need. A value is a URL; for the browsers, sshd, the proxies and the compilers it is the path of
- * the executable, for podman the arguments of `podman run`.
+ * the executable, for podman the arguments of `podman run`, for arm64 the command that runs a program of that kind.
  */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
@@ -33,6 +34,7 @@ const services = {
     variable: "SLIPWAY_TEST_MAVEN",
     start: () => findExecutable("mvn", "maven", "SLIPWAY_TEST_MAVEN"),
   },
+  arm64: { variable: "SLIPWAY_TEST_ARM64", start: findArm64 },
   podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
