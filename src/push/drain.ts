@@ -16,7 +16,7 @@ interface Closing {
 }
 
 /** Slow consumers get this much longer than the period to read their messages. */
-const flushWithinMs = 5_000;
+export const flushWithinMs = 5_000;
 
 /**
  * Shuts down in three steps: not ready but still serving, until the load balancer notices; then new connections are

@@ -1,6 +1,7 @@
 import { findArm64 } from "./arm64.ts";
 import { findChromium } from "./chromium.ts";
 import { findFirefox } from "./firefox.ts";
+import { findHelm } from "./helm.ts";
 import { startKafka } from "./kafka.ts";
 import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
@@ -10,8 +11,8 @@ import { findExecutable, ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
 /**
- * The services that tests need. A value is a URL; for the browsers, sshd, the proxies and the compilers it is the path of
- * the executable, for podman the arguments of `podman run`, for arm64 the command that runs a program of that kind.
+ * The services that tests need. A value is a URL; for the browsers, sshd, the proxies, the compilers and Helm it is the path
+ * of the executable, for podman the arguments of `podman run`, for arm64 the command that runs a program of that kind.
  */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
@@ -35,6 +36,7 @@ const services = {
     start: () => findExecutable("mvn", "maven", "SLIPWAY_TEST_MAVEN"),
   },
   arm64: { variable: "SLIPWAY_TEST_ARM64", start: findArm64 },
+  helm: { variable: "SLIPWAY_TEST_HELM", start: findHelm },
   podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
