@@ -18,6 +18,7 @@ import manifest from "../package.json" with { type: "json" };
 import { buildClient } from "./build-client.ts";
 import { currentCommit, nativeTarget, root, writeExecutable } from "./executable.ts";
 import { billOfMaterials, licenceTexts } from "./release-contents.ts";
+import { writeChart, writeJavaClient, writePythonClient } from "./release-packages.ts";
 
 /** The systems with an executable, and the package of their runtime. */
 const systems: Record<string, string> = {
@@ -44,10 +45,11 @@ const { version } = manifest;
 await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
 for (const name of wanted) await writeSystem(name);
-await writeFile(join(folder, "sbom.cdx.json"), billOfMaterials(commitTime()));
+const timeSeconds = Number(run(["git", "log", "-1", "--format=%ct"]));
+await writeFile(join(folder, "sbom.cdx.json"), billOfMaterials(new Date(timeSeconds * 1000).toISOString()));
 await writeFile(join(folder, "LICENCES.txt"), licenceTexts());
 await writeFile(join(folder, "CHANGELOG.md"), await changesOfVersion());
-await writeClient();
+await writePackages();
 await writeChecksums();
 for (const name of readdirSync(folder).sort())
   console.log(`${name}: ${(statSync(join(folder, name)).size / 1024 ** 2).toFixed(1)} MiB`);
@@ -71,11 +73,16 @@ async function runtimeOf(name: string, program: string): Promise<string> {
   return file;
 }
 
-/** The npm package of the client. */
-async function writeClient(): Promise<void> {
-  const temporary = await mkdtemp(join(tmpdir(), "slipway-client-"));
-  await buildClient(temporary);
-  run(["npm", "pack", "--silent", "--pack-destination", folder], temporary);
+/** The chart, and the packages of the clients. */
+async function writePackages(): Promise<void> {
+  const temporary = await mkdtemp(join(tmpdir(), "slipway-packages-"));
+  const npmPackage = join(temporary, "npm");
+  await buildClient(npmPackage);
+  run(["npm", "pack", "--silent", "--pack-destination", folder], npmPackage);
+  const packaging = { version, timeSeconds, folder, temporary, run };
+  writeChart(packaging);
+  writePythonClient(packaging);
+  writeJavaClient(packaging);
   await rm(temporary, { recursive: true });
 }
 
@@ -95,12 +102,8 @@ async function writeChecksums(): Promise<void> {
   await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
 }
 
-function commitTime(): string {
-  return new Date(Number(run(["git", "log", "-1", "--format=%ct"])) * 1000).toISOString();
-}
-
-function run(command: string[], cwd = root): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd });
+function run(command: string[], cwd = root, env: Record<string, string> = {}): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, env: { ...process.env, ...env } });
   if (exitCode !== 0) fail(`${command.join(" ")} failed: ${stderr.toString()}`);
   return stdout.toString().trim();
 }

@@ -17,6 +17,8 @@ const root = join(import.meta.dir, "../..");
 const executable = `slipway-${manifest.version}-linux-x64`;
 const executableArm64 = `slipway-${manifest.version}-linux-arm64`;
 const arm64 = await serviceUrl("arm64");
+// Python and Java also make the packages of their clients.
+const [helm, python] = await Promise.all([serviceUrl("helm"), serviceUrl("python"), serviceUrl("javac")]);
 
 /** Makes a release of the last commit in a clone of this repository. */
 async function release(folder: string): Promise<string> {
@@ -47,7 +49,7 @@ beforeAll(async () => {
   out = await release(join(temporaryFolder("release"), "first"));
 }, 120_000);
 
-test("a release has checksums, an SBOM, licences, changes and the client", async () => {
+test("a release has checksums, an SBOM, licences, changes, the chart and the clients", async () => {
   expect(readdirSync(out).sort()).toEqual(
     [
       "CHANGELOG.md",
@@ -56,7 +58,11 @@ test("a release has checksums, an SBOM, licences, changes and the client", async
       "sbom.cdx.json",
       executable,
       executableArm64,
+      `slipway-${manifest.version}.tgz`,
+      `slipway-push-${manifest.version}.jar`,
+      `slipway-push-${manifest.version}.pom`,
       `slipway-push-${manifest.version}.tgz`,
+      `slipway_push-${manifest.version}-py3-none-any.whl`,
     ].sort(),
   );
   expect(await run(["sha256sum", "--check", "SHA256SUMS"], out)).toContain(`${executable}: OK`);
@@ -68,6 +74,28 @@ test("a release has checksums, an SBOM, licences, changes and the client", async
     expect(licences).toContain(`\n${name} `);
   }
   expect(readFileSync(join(out, "CHANGELOG.md"), "utf8")).toStartWith("## ");
+});
+
+test.skipIf(!helm)("the chart is one for Helm", async () => {
+  const chart = join(out, `slipway-${manifest.version}.tgz`);
+  const values = ["--set", "baseUrl=https://deploy.example.com"];
+  expect(await run([helm ?? "", "lint", chart, ...values])).toContain("0 chart(s) failed");
+  const rendered = await run([helm ?? "", "template", "demo", chart, ...values]);
+  expect(rendered).toContain(`image: "slipway:${manifest.version}"`);
+});
+
+test("the packages of the clients can be used", async () => {
+  const wheel = join(out, `slipway_push-${manifest.version}-py3-none-any.whl`);
+  const load =
+    "import sys; sys.path.insert(0, sys.argv[1]); import slipway_push; print(slipway_push.__file__)";
+  expect(await run([python ?? "", "-c", load, wheel])).toBe(`${wheel}/slipway_push/__init__.py\n`);
+  const jar = join(out, `slipway-push-${manifest.version}.jar`);
+  expect(await run(["javap", "-cp", jar, "dev.slipway.push.SlipwayPush"])).toContain(
+    "class dev.slipway.push.SlipwayPush",
+  );
+  expect(readFileSync(jar.replace(/jar$/, "pom"), "utf8")).toContain(
+    `<version>${manifest.version}</version>`,
+  );
 });
 
 test("a second build in another folder has the same checksums", async () => {
