@@ -1,6 +1,6 @@
 /**
- * Builds the program that bin/slipway runs instead of the sources: one file per thread, with bytecode, so that a start
- * neither compiles TypeScript nor resolves a thousand imports.
+ * Builds the program that bin/slipway runs instead of the sources: some fifty files with bytecode, so that a start neither
+ * compiles TypeScript nor resolves a thousand imports, and loads only the files of the command that was called.
  *
  *   bun scripts/build-program.ts
  *
@@ -29,7 +29,7 @@ import {
   runtimeName,
   stateOf,
 } from "../src/launch/built-program.ts";
-import { leanMetrics, selfContainedKafka } from "./bundle-plugins.ts";
+import { leanMetrics, modulePaths, selfContainedKafka, separateFiles } from "./bundle-plugins.ts";
 
 const lock = join(programFolder, "building");
 /** A lock this old is left over from a build that was killed. */
@@ -59,22 +59,8 @@ if (currentProgram() === null && takeLock()) {
 async function build(): Promise<number> {
   const startedMs = Date.now();
   const folder = join(programFolder, `${startedMs}-${process.pid}`);
-  const { outputs, metafile } = await Bun.build({
-    entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts")],
-    root: join(root, "src"),
-    outdir: folder,
-    target: "bun",
-    format: "cjs",
-    bytecode: true,
-    // Names stay, for stack traces.
-    minify: { whitespace: true, syntax: true, identifiers: false },
-    metafile: true,
-    plugins: [selfContainedKafka, leanMetrics],
-    define: { builtStoreThread: JSON.stringify(join(folder, "app/store-thread-program.js")) },
-  });
-  // The bundler names its sources from the current folder, which may be any.
-  const sources = Object.keys(metafile?.inputs ?? {}).map((path) => relative(root, resolve(path)));
-  const made = outputs.map(({ path }) => relative(root, path));
+  const { sources, outputs } = await bundle(folder);
+  const made = outputs.map((path) => relative(root, path));
   const settings = [
     "package-lock.json",
     "tsconfig.json",
@@ -99,6 +85,48 @@ async function build(): Promise<number> {
   sync(unfinished);
   renameSync(unfinished, manifestFile);
   return 0;
+}
+
+/**
+ * Writes the program into the folder. The bundler splits only ES modules, and makes bytecode only of CommonJS modules, so
+ * that it runs twice: over the sources, and then over each file of the first result.
+ */
+async function bundle(folder: string): Promise<{ sources: string[]; outputs: string[] }> {
+  const splitFolder = join(folder, "split");
+  // Names stay, for stack traces.
+  const minify = { whitespace: true, syntax: true, identifiers: false };
+  const split = await Bun.build({
+    entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts")],
+    root: join(root, "src"),
+    outdir: splitFolder,
+    target: "bun",
+    format: "esm",
+    splitting: true,
+    minify,
+    metafile: true,
+    plugins: [selfContainedKafka, leanMetrics],
+    define: {
+      builtStoreThread: JSON.stringify(join(folder, "app/store-thread-program.js")),
+      ...modulePaths(root),
+    },
+  });
+  const { outputs } = await Bun.build({
+    entrypoints: split.outputs.map(({ path }) => path),
+    root: splitFolder,
+    outdir: folder,
+    target: "bun",
+    format: "cjs",
+    bytecode: true,
+    minify,
+    plugins: [separateFiles],
+    define: { "import.meta.require": "require" },
+  });
+  rmSync(splitFolder, { recursive: true });
+  return {
+    // The bundler names its sources from the current folder, which may be any.
+    sources: Object.keys(split.metafile?.inputs ?? {}).map((path) => relative(root, resolve(path))),
+    outputs: outputs.map(({ path }) => path),
+  };
 }
 
 /** How far the time of a change may lie before the change: some file systems record whole seconds. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { BunPlugin } from "bun";
 
 const root = join(import.meta.dir, "..");
@@ -11,6 +12,24 @@ export const selfContainedKafka: BunPlugin = {
     build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, () => ({ path }));
   },
 };
+
+/** A file of a split program stays a file of its own. */
+export const separateFiles: BunPlugin = {
+  name: "separate-files",
+  setup(build) {
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, importer }) =>
+      importer === "" ? undefined : { path, external: true },
+    );
+  },
+};
+
+/** The sources are below `root`, whatever file of the program their modules end up in. */
+export function modulePaths(root: string): Record<string, string> {
+  return {
+    "import.meta.dir": JSON.stringify(join(root, "src")),
+    "import.meta.url": JSON.stringify(pathToFileURL(join(root, "src/main.js")).href),
+  };
+}
 
 /**
  * prom-client loads an HTTP client for pushing metrics, and OpenTelemetry for exemplars of one metric. Slipway uses neither,

@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
 import { buildExpiry } from "../expiry.ts";
@@ -7,6 +6,7 @@ import { consolePages } from "../http/console.ts";
 import { type GatewayCalls, localGateway, noGateway, remoteGateway } from "../http/gateway-calls.ts";
 import { GatewayHistory } from "../http/gateway-history.ts";
 import type { Store } from "../model/store.ts";
+import { ownFolder } from "../own-command.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
 import type { OwnCodes } from "../push/admission/verification-order.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
@@ -27,8 +27,6 @@ export interface DeployPart extends Part {
   /** Verifies the codes that this service issued. */
   ownCodes: OwnCodes;
 }
-
-const rootDir = join(import.meta.dir, "..", "..");
 
 /**
  * The deploy service: webhook, tasks, management API and console. `push` is the gateway in the same process; null:
@@ -107,7 +105,7 @@ export async function buildDeployPart(
   const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
   return {
     ownCodes: codes.redeem,
-    fetch: consolePages(rootDir),
+    fetch: consolePages(ownFolder()),
     routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
     async started(server) {
       for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);

@@ -6,9 +6,7 @@ import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { type GuardMessage, guardCommand } from "../runner/process/guard.ts";
 import { requireProcessGroups } from "../runner/process/process-groups.ts";
-import { type ReaperTask, reaperCommand } from "../runner/process/reaper.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
@@ -45,21 +43,6 @@ export function addRunnerCommand(program: Command): void {
       await run(config, local);
       process.exit(0);
     });
-}
-
-/** Started by the runner: its guard process, see lifeline.ts, and the reapers of its runs. */
-export function addRunnerHelpers(program: Command): void {
-  program.command(`${reaperCommand} <task>`, { hidden: true }).action(async (task: string) => {
-    const { runReaper } = await import("../runner/process/reaper.ts");
-    process.exit(await runReaper(JSON.parse(task) as ReaperTask));
-  });
-  program.command(`${guardCommand} <known>`, { hidden: true }).action(async (known: string) => {
-    const { runGuard } = await import("../runner/process/guard.ts");
-    // Ignores signals and ends with the runner, so that a signal to all processes does not leave scripts unguarded.
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
-    await runGuard(JSON.parse(known) as GuardMessage[], Bun.stdin.stream());
-    process.exit(0);
-  });
 }
 
 function aliased(options: Record<string, unknown>, from: string, to: string): Record<string, unknown> {

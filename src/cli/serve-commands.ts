@@ -7,18 +7,9 @@ import type { WorkerStart } from "../workers/protocol.ts";
 import { banner, type Running } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { hideOwnProcess } from "./own-process.ts";
+import { roles } from "./roles.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 import { addTraceCommand } from "./trace-command.ts";
-
-const roles = {
-  start: "run everything on one port: push gateway, deploy service, console and a local runner",
-  push: "run the push gateway alone",
-  deploy: "run the deploy service alone",
-} as const satisfies Record<AppRole, string>;
-
-export function isRole(command: string | undefined): command is AppRole {
-  return command !== undefined && Object.hasOwn(roles, command);
-}
 
 /** `start`, `push` and `deploy`, or only the requested one. */
 export function addServeCommands(program: Command, only?: AppRole): void {

@@ -14,11 +14,14 @@ export const bundleName = "console.bundle";
 
 /**
  * The console's files: embedded in a compiled executable, or cached by an earlier start from the same sources, or bundled
- * now and cached. `rootDir` contains console/, client/ and package.json.
+ * now and cached. `rootDir` contains console/, client/ and package.json; null: a compiled executable.
  */
-export async function loadConsole(rootDir: string): Promise<ConsoleAsset[]> {
-  const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
-  if (embedded) return parseBundle(await embedded.text());
+export async function loadConsole(rootDir: string | null): Promise<ConsoleAsset[]> {
+  if (rootDir === null) {
+    const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
+    if (embedded === undefined) throw new Error("This executable contains no console.");
+    return parseBundle(await embedded.text());
+  }
   const cacheFile = join(rootDir, ".cache/console", `${await fingerprintOf(rootDir)}.bundle`);
   const cached = await readFile(cacheFile, "utf8").catch(() => null);
   if (cached !== null) return parseBundle(cached);

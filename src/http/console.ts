@@ -33,7 +33,7 @@ const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
  * Serves the console: its files, which may be cached for ever because their names contain a hash, and its page at every
  * address that a browser opens. Other requests are left to the next part. The bundle is loaded at the first request.
  */
-export function consolePages(rootDir: string): Handler {
+export function consolePages(rootDir: string | null): Handler {
   let loading: Promise<Map<string, ConsoleAsset>> | null = null;
   const assets = () => {
     if (loading) return loading;

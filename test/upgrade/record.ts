@@ -188,11 +188,18 @@ async function bundleRunner(): Promise<void> {
   writeFileSync(
     entry,
     `import { Command } from "commander";
-import { addRunnerCommand, addRunnerHelpers } from "./cli/runner-command.ts";
-const program = new Command("slipway");
-addRunnerCommand(program);
-addRunnerHelpers(program);
-await program.parseAsync();
+import { runGuardProcess } from "./cli/guard-process.ts";
+import { runReaperProcess } from "./cli/reaper-process.ts";
+import { addRunnerCommand } from "./cli/runner-command.ts";
+import { guardCommand, reaperCommand } from "./runner/process/helper-commands.ts";
+const [, , command, argument] = process.argv;
+if (command === guardCommand) await runGuardProcess(argument);
+else if (command === reaperCommand) await runReaperProcess(argument);
+else {
+  const program = new Command("slipway");
+  addRunnerCommand(program);
+  await program.parseAsync();
+}
 `,
   );
   writeFileSync(

@@ -1,9 +1,6 @@
 import { steadyClock } from "../../clock.ts";
 import { endTree, type ProcessTree } from "./process-tree.ts";
 
-/** Name of the hidden command that runs the guard. */
-export const guardCommand = "runner-guard";
-
 /** Messages from the runner to its guard, one JSON value per line. */
 export type GuardMessage =
   /** The server acknowledged the task `ageMs` ago; its scripts end at the given ages unless this is repeated. */

@@ -3,7 +3,8 @@ import type { Logger } from "../../logger.ts";
 import { ownCommand } from "../../own-command.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
 import { engineEnvironment } from "./container.ts";
-import { type GuardMessage, guardCommand } from "./guard.ts";
+import type { GuardMessage } from "./guard.ts";
+import { guardCommand } from "./helper-commands.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
 /** The runner's side of its guard process, which ends scripts if the runner was killed or is suspended. */

@@ -2,6 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { ownCommand } from "../../own-command.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
 import { createControlGroup, moveInto, removeControlGroup } from "./control-group.ts";
+import { reaperCommand } from "./helper-commands.ts";
 import {
   endTree,
   isTreeAlive,
@@ -10,7 +11,7 @@ import {
   type ProcessTree,
   type SendSignal,
 } from "./process-tree.ts";
-import { type ReaperTask, reaperCommand } from "./reaper.ts";
+import type { ReaperTask } from "./reaper.ts";
 
 export interface RunOptions {
   command: string[];

@@ -1,9 +1,6 @@
 import { openCLibrary } from "../../system/c-library.ts";
 import { endDescendants, livingDescendants } from "./process-tree.ts";
 
-/** Name of the hidden command that runs the reaper. */
-export const reaperCommand = "runner-reaper";
-
 /** What the reaper runs. */
 export interface ReaperTask {
   command: string[];
