@@ -1,10 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { bundleConsole, bundleName, writeBundle } from "../src/http/console-bundle.ts";
+import { writeBundle } from "../src/http/asset-bundle.ts";
+import { consoleBundle } from "../src/http/console-bundle.ts";
+import { manualBundle } from "../src/http/manual/manual-bundle.ts";
 import { leanMetrics, modulePaths, selfContainedKafka } from "./bundle-plugins.ts";
 
 export const root = join(import.meta.dir, "..");
-/** An executable names the path of the console from the sources, so it is the same in every build. */
+/** An executable names the paths of its bundles from the sources, so it is the same in every build. */
 const bundleFolder = join(root, ".cache/executable");
 
 export interface ExecutableOptions {
@@ -17,15 +19,18 @@ export interface ExecutableOptions {
   runtime?: string;
 }
 
-/** Makes the whole product one executable file, console included. */
+/** Makes the whole product one executable file, console and manual included. */
 export async function writeExecutable({ file, build, target, runtime }: ExecutableOptions): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await mkdir(bundleFolder, { recursive: true });
-  const bundle = join(bundleFolder, bundleName);
-  await writeBundle(bundle, await bundleConsole(root));
+  const bundles = [];
+  for (const kind of [consoleBundle, manualBundle]) {
+    const bundle = join(bundleFolder, kind.name);
+    await writeBundle(bundle, await kind.make(root));
+    bundles.push(bundle);
+  }
   await Bun.build({
     // A thread is started by the path of its program below `src`, so each program must be an entry point.
-    entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts"), bundle],
+    entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts"), ...bundles],
     root: join(root, "src"),
     // A command loads only its own part of the program.
     format: "esm",

@@ -17,8 +17,10 @@ import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { buildClient } from "./build-client.ts";
 import { currentCommit, nativeTarget, root, writeExecutable } from "./executable.ts";
+import { manualFiles } from "./manual-files.ts";
 import { billOfMaterials, licenceTexts } from "./release-contents.ts";
 import { writeChart, writeJavaClient, writePythonClient } from "./release-packages.ts";
+import { tarOf } from "./tar.ts";
 
 /** The systems with an executable, and the package of their runtime. */
 const systems: Record<string, string> = {
@@ -50,6 +52,7 @@ await writeFile(join(folder, "sbom.cdx.json"), billOfMaterials(new Date(timeSeco
 await writeFile(join(folder, "LICENCES.txt"), licenceTexts());
 await writeFile(join(folder, "CHANGELOG.md"), await changesOfVersion());
 await writePackages();
+await writeManual();
 await writeChecksums();
 for (const name of readdirSync(folder).sort())
   console.log(`${name}: ${(statSync(join(folder, name)).size / 1024 ** 2).toFixed(1)} MiB`);
@@ -84,6 +87,13 @@ async function writePackages(): Promise<void> {
   writePythonClient(packaging);
   writeJavaClient(packaging);
   await rm(temporary, { recursive: true });
+}
+
+/** The site of the manual, in the folder of its version. */
+async function writeManual(): Promise<void> {
+  const files = (await manualFiles()).map(({ path, bytes }) => ({ name: `${version}/${path}`, bytes }));
+  const archive = Bun.gzipSync(tarOf(files, timeSeconds));
+  await writeFile(join(folder, `slipway-manual-${version}.tgz`), archive);
 }
 
 /** The part of the changelog that is about this version. */

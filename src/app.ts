@@ -6,6 +6,7 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
 import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
+import { manualRoutes } from "./http/manual/manual.ts";
 import { operationRoutes } from "./http/operator-routes.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Logger } from "./logger.ts";
@@ -69,6 +70,7 @@ export async function buildApp(
     const routes: Routes = Object.assign(
       {},
       ...parts.map((part) => part.routes),
+      manualRoutes,
       operationRoutes({
         metricsToken: config["metrics.token"],
         keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),

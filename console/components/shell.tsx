@@ -168,6 +168,14 @@ function Foot({ me, onShortcuts }: { me: Me; onShortcuts: () => void }) {
             </Menu.Item>
             <Menu.Item
               component="a"
+              href="/manual/"
+              target="_blank"
+              leftSection={<Icon name="manual" size={16} />}
+            >
+              {t("shell.manual")}
+            </Menu.Item>
+            <Menu.Item
+              component="a"
               href="/docs"
               target="_blank"
               leftSection={<Icon name="audit" size={16} />}

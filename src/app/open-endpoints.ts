@@ -14,9 +14,9 @@ export function keylessOptionsOf(config: Config): KeylessOptions {
 
 const openToEveryone: Record<AppRole, string> = {
   start:
-    "console, sign-in, /docs, /docs/push, /api/hooks/git/<key>, /ws and /sse (with a code), /livez, /readyz",
-  push: "/docs/push, /ws and /sse (with a code), /livez, /readyz",
-  deploy: "console, sign-in, /docs, /api/hooks/git/<key>, /livez, /readyz",
+    "console, sign-in, /manual, /docs, /docs/push, /api/hooks/git/<key>, /ws and /sse (with a code), /livez, /readyz",
+  push: "/manual, /docs/push, /ws and /sse (with a code), /livez, /readyz",
+  deploy: "console, sign-in, /manual, /docs, /api/hooks/git/<key>, /livez, /readyz",
 };
 
 /** Lists at start which endpoints are open to which callers, for operators. */

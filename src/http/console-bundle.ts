@@ -1,54 +1,17 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Language, languages } from "../model/language.ts";
-import { compressFile, type StaticFile } from "./static-file.ts";
+import type { Asset, BundleKind } from "./asset-bundle.ts";
+import { compressFile } from "./static-file.ts";
 
-/** One file of the console. */
-export interface ConsoleAsset extends StaticFile {
-  /** URL path: `/assets/main-1a2b3c4d.js`; the page itself: `pagePath` of its language. */
-  path: string;
-}
+/** The console's files. The page itself has the path `pagePath` of its language. */
+export const consoleBundle: BundleKind = {
+  name: "console.bundle",
+  sources: ["client", "console", "package.json", "src/http/console-bundle.ts", "src/http/asset-bundle.ts"],
+  make: bundleConsole,
+};
 
-/** Name of the bundle inside a compiled executable. */
-export const bundleName = "console.bundle";
-
-/**
- * The console's files: embedded in a compiled executable, or cached by an earlier start from the same sources, or bundled
- * now and cached. `rootDir` contains console/, client/ and package.json; null: a compiled executable.
- */
-export async function loadConsole(rootDir: string | null): Promise<ConsoleAsset[]> {
-  if (rootDir === null) {
-    const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
-    if (embedded === undefined) throw new Error("This executable contains no console.");
-    return parseBundle(await embedded.text());
-  }
-  const cacheFile = join(rootDir, ".cache/console", `${await fingerprintOf(rootDir)}.bundle`);
-  const cached = await readFile(cacheFile, "utf8").catch(() => null);
-  if (cached !== null) return parseBundle(cached);
-  const assets = await bundleConsole(rootDir);
-  // A read-only installation works too, but bundles at each start.
-  await writeBundle(cacheFile, assets)
-    .then(() => deleteOthers(cacheFile))
-    .catch(() => {});
-  return assets;
-}
-
-/** Deletes bundles of earlier sources. Running servers have already read theirs completely. */
-async function deleteOthers(cacheFile: string): Promise<void> {
-  const folder = dirname(cacheFile);
-  for (const name of await readdir(folder))
-    if (name.endsWith(".bundle") && name !== basename(cacheFile))
-      await rm(join(folder, name), { force: true });
-}
-
-export async function writeBundle(file: string, assets: ConsoleAsset[]): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  const unfinished = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  await writeFile(unfinished, formatBundle(assets));
-  await rename(unfinished, file);
-}
-
-export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
+async function bundleConsole(rootDir: string): Promise<Asset[]> {
   const folder = join(rootDir, "console");
   const common = {
     target: "browser",
@@ -113,34 +76,6 @@ function pageOf(template: string, language: Language, files: BuiltFile[]): Uint8
   return new TextEncoder().encode(page);
 }
 
-async function compress(path: string, contentType: string, content: Uint8Array): Promise<ConsoleAsset> {
+async function compress(path: string, contentType: string, content: Uint8Array): Promise<Asset> {
   return { path, ...(await compressFile(contentType, content)) };
-}
-
-function formatBundle(assets: ConsoleAsset[]): string {
-  return JSON.stringify(
-    assets.map((asset) => ({ ...asset, br: asset.br.toBase64(), gzip: asset.gzip.toBase64() })),
-  );
-}
-
-function parseBundle(text: string): ConsoleAsset[] {
-  const assets = JSON.parse(text) as (Omit<ConsoleAsset, "br" | "gzip"> & { br: string; gzip: string })[];
-  return assets.map((asset) => ({
-    ...asset,
-    br: Uint8Array.fromBase64(asset.br),
-    gzip: Uint8Array.fromBase64(asset.gzip),
-  }));
-}
-
-/** Identifies the sources of the bundle by size and modification time, without reading them. */
-async function fingerprintOf(rootDir: string): Promise<string> {
-  const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const entry of ["client", "console", "package.json", "src/http/console-bundle.ts"]) {
-    const names = entry.includes(".") ? [""] : await readdir(join(rootDir, entry), { recursive: true });
-    for (const name of names.sort()) {
-      const found = await stat(join(rootDir, entry, name));
-      if (found.isFile()) hash.update(`${entry}/${name} ${found.size} ${found.mtimeMs}\n`);
-    }
-  }
-  return hash.digest("hex").slice(0, 32);
 }

@@ -1,4 +1,5 @@
-import { type ConsoleAsset, loadConsole, pagePath } from "./console-bundle.ts";
+import { type Asset, loadBundle } from "./asset-bundle.ts";
+import { consoleBundle, pagePath } from "./console-bundle.ts";
 import { languageOf } from "./language.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
@@ -27,17 +28,19 @@ const securityHeaders = {
 const retryAfterMs = 5_000;
 
 /** Paths of the server itself, which are never pages of the console. */
-const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
+const notPages = /^\/(api|feign|ws|docs|manual|livez|readyz|metrics|assets)(\/|$)/;
 
 /**
  * Serves the console: its files, which may be cached for ever because their names contain a hash, and its page at every
  * address that a browser opens. Other requests are left to the next part. The bundle is loaded at the first request.
  */
 export function consolePages(rootDir: string | null): Handler {
-  let loading: Promise<Map<string, ConsoleAsset>> | null = null;
+  let loading: Promise<Map<string, Asset>> | null = null;
   const assets = () => {
     if (loading) return loading;
-    loading = loadConsole(rootDir).then((list) => new Map(list.map((asset) => [asset.path, asset])));
+    loading = loadBundle(consoleBundle, rootDir).then(
+      (list) => new Map(list.map((asset) => [asset.path, asset])),
+    );
     // A failed bundle is retried, but not for every request: bundling is costly.
     loading.catch(() => {
       setTimeout(() => {

@@ -194,6 +194,7 @@ describe("internals are not visible from outside", () => {
       "/nothing.txt": 404,
       "/assets/nothing.js": 404,
       "/docs": 200,
+      "/manual/": 200,
       "/api/openapi.json": 200,
       "/api/auth/me": 401,
       "/livez": 200,

@@ -66,6 +66,7 @@ test("a release has checksums, an SBOM, licences, changes, the chart and the cli
       `slipway-push-${manifest.version}.pom`,
       `slipway-push-${manifest.version}.tgz`,
       `slipway_push-${manifest.version}-py3-none-any.whl`,
+      `slipway-manual-${manifest.version}.tgz`,
     ].sort(),
   );
   expect(await run(["sha256sum", "--check", "SHA256SUMS"], out)).toContain(`${executable}: OK`);

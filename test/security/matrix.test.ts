@@ -31,6 +31,8 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "* /livez": "everybody",
   "* /readyz": "everybody",
   "* /docs": "everybody",
+  "GET /manual": "everybody",
+  "GET /manual/*": "everybody",
   "GET /docs/push": "everybody",
   "GET /docs/push/openapi.json": "everybody",
   "* /metrics": "prometheus",

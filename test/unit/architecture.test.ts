@@ -125,6 +125,8 @@ const parts: Part[] = [
       "base",
     ],
   },
+  // The script of the pages of the manual.
+  { name: "manual", files: /^manual\//, imports: [], types: ["http"] },
   // Before the client, whose core works without React.
   { name: "client hook", files: /^client\/react\.ts$/, imports: ["client"] },
   { name: "client", files: /^client\//, imports: [] },
@@ -153,6 +155,8 @@ const owners = {
   "rabbitmq-client": ["bus"],
   "@platformatic/kafka": ["bus"],
   hono: ["http", "console"],
+  marked: ["http"],
+  minisearch: ["manual"],
   "@hono/zod-openapi": ["http"],
   commander: ["main"],
   react: ["console", "client hook"],
@@ -166,8 +170,8 @@ async function filesOf(pattern: string): Promise<SourceFile[]> {
   return Promise.all(paths.map(async (path) => ({ path, text: await Bun.file(`${root}/${path}`).text() })));
 }
 
-const product = await filesOf("{src,client,console}/**/*.{ts,tsx}");
-const everything = await filesOf("{src,client,clients,console,test,bench,scripts}/**/*.{ts,tsx}");
+const product = await filesOf("{src,client,console,manual}/**/*.{ts,tsx}");
+const everything = await filesOf("{src,client,clients,console,manual,test,bench,scripts}/**/*.{ts,tsx}");
 
 describe("the architecture", () => {
   test("imports follow the direction of the design", () => expect(wrongArrows(product, parts)).toEqual([]));

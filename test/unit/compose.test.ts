@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 import { loadConfig } from "../../src/config/config-load.ts";
+import { manualSources } from "../../src/http/manual/site.ts";
 import { type Compose, deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
 
 const text = { type: "string" } as const;
@@ -235,7 +236,19 @@ test("what the Dockerfile copies is there, and what the program runs on is copie
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) =>
     sources.split(" "),
   );
-  const needed = ["package.json", "package-lock.json", "LICENSE", "bin", "src", "client", "console"];
+  const needed = [
+    "package.json",
+    "package-lock.json",
+    "LICENSE",
+    "bin",
+    "src",
+    "client",
+    "console",
+    "manual",
+  ];
+  const isCopied = (source: string) =>
+    copied.some((each) => source === each || source.startsWith(`${each}/`));
+  expect(manualSources.filter((source) => !isCopied(source))).toEqual([]);
   expect(needed.filter((source) => !copied.includes(source))).toEqual([]);
   for (const source of copied) expect([source, existsSync(join(root, source))]).toEqual([source, true]);
 });

@@ -20,6 +20,7 @@ export const shell = {
   audit: "Audit",
   system: "System",
   account: "Password and sessions",
+  manual: "Manual",
   apiReference: "API reference",
   shortcuts: "Keyboard shortcuts",
   signOut: "Sign out",

@@ -22,6 +22,7 @@ export const shell: Translated<typeof english> = {
   audit: "审计",
   system: "系统",
   account: "密码和会话",
+  manual: "使用手册",
   apiReference: "API 参考",
   shortcuts: "键盘快捷键",
   signOut: "退出登录",
