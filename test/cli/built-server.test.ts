@@ -28,6 +28,7 @@ describe("the built program", () => {
       expect((await server.reach(id, "success")).state).toBe("success");
       await server.logged(id, "hello");
       expect((await fetch(`${server.url}/docs`)).status).toBe(200);
+      expect((await fetch(`${server.url}/manual/push.html`)).status).toBe(200);
       expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
     } finally {
       expect(await server.end("SIGTERM")).toBe(0);

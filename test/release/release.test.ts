@@ -200,6 +200,7 @@ describe("the executable in a folder without anything else", () => {
         body: JSON.stringify({ targetType: "user", target: "42", data: "it is live" }),
       });
       expect(published.status).toBe(200);
+      expect((await fetch(`${server.url}/manual/push.html`)).status).toBe(200);
       await eventually("the message arrives", () => client.frames.includes("it is live"));
       client.close();
       const hook = await makeHook(

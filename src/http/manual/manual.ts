@@ -1,5 +1,5 @@
 import { ownFolder } from "../../own-command.ts";
-import { type Asset, loadBundle } from "../asset-bundle.ts";
+import type { Asset } from "../asset-bundle.ts";
 import { addressOf } from "../request-address.ts";
 import type { Routes } from "../server.ts";
 import { fileResponse } from "../static-file.ts";
@@ -40,8 +40,11 @@ function files(): Promise<Map<string, Asset>> {
 }
 
 async function load(): Promise<Map<string, Asset>> {
-  const { manualBundle } = await import("./manual-bundle.ts");
-  return new Map((await loadBundle(manualBundle, rootDir)).map((asset) => [asset.path, asset]));
+  const [{ loadBundle }, { manualBundle }] = await Promise.all([
+    import("../asset-bundle.ts"),
+    import("./manual-bundle.ts"),
+  ]);
+  return new Map((await loadBundle(manualBundle, ownFolder())).map((asset) => [asset.path, asset]));
 }
 
 async function servePage(request: Request): Promise<Response> {
