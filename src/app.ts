@@ -1,6 +1,7 @@
 import type { AppContext, AppRole, Part, WorkerContext } from "./app/app-context.ts";
 import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
 import { buildPushPart } from "./app/push-part.ts";
+import { openTelemetry } from "./app/system/open-telemetry.ts";
 import { workerHealth } from "./app/worker-health.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
@@ -39,11 +40,13 @@ export async function buildApp(
   worker?: WorkerContext,
 ): Promise<App> {
   const metrics = buildMetrics();
-  const context: AppContext = { config, log, metrics, clock, worker };
+  const telemetry = await openTelemetry(config, role, { metrics, log });
+  const context: AppContext = { config, log, metrics, telemetry, clock, worker };
   const parts: Part[] = [];
   let state: "starting" | "serving" | "draining" = "starting";
   const closeAll = async () => {
     for (const part of parts.toReversed()) await part.close();
+    await telemetry.close();
   };
   // The database opens on a thread of its own, while this one loads and builds the other parts.
   const opening = role === "push" ? null : openStore(context);

@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Handler, Routes } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import type { WorkerLink } from "../workers/worker/worker-link.ts";
 
@@ -15,6 +16,7 @@ export interface AppContext {
   config: Config;
   log: Logger;
   metrics: Metrics;
+  telemetry: Telemetry;
   clock: Clock;
   /** Set in a worker of an instance with several processes. */
   worker?: WorkerContext | undefined;

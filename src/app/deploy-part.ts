@@ -47,7 +47,7 @@ export async function buildDeployPart(
   const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
   const credentials = buildCredentials(store, clock);
   const publish = publisherFor(config, push);
-  const live = publish ? buildLive(publish, log) : silentLive;
+  const live = publish ? buildLive(publish, log, context.telemetry) : silentLive;
   const tasks = buildTaskPart(context, {
     store,
     secrets,
@@ -155,8 +155,8 @@ function publisherFor(config: AppContext["config"], push: PushPart | null): Publ
   const url = config["deploy.push.url"];
   if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
   if (!push) return null;
-  return async (to, data) => {
-    await push.gateway.publisher.publish({ ...to, data });
+  return async (to, data, traceparent) => {
+    await push.gateway.publisher.publish({ ...to, data, ...(traceparent === null ? {} : { traceparent }) });
   };
 }
 

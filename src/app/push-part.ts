@@ -33,7 +33,7 @@ const maxPendingVerifications = 1000;
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
-  const { config, log, metrics, clock, worker } = context;
+  const { config, log, metrics, telemetry, clock, worker } = context;
   if (!ownCodes) checkCodeSources(config);
   const codes = await codeSources(context, ownCodes);
   const steady = clock === systemClock ? steadyClock : clock;
@@ -59,6 +59,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       steady,
       random: Math.random,
       metrics,
+      telemetry,
       log,
     },
   );

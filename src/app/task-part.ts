@@ -40,7 +40,10 @@ const outgoingTimeoutMs = 10_000;
 const closeWithinMs = 3000;
 
 /** Tasks of the deploy service: queue, runner protocol, live events and notifications. */
-export function buildTaskPart({ config, log, metrics, clock }: AppContext, options: TaskPartOptions) {
+export function buildTaskPart(
+  { config, log, metrics, telemetry, clock }: AppContext,
+  options: TaskPartOptions,
+) {
   const { store, secrets, consoleUrl } = options;
   const limits = {
     leaseMs: config["tasks.lease"],
@@ -73,6 +76,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     calls: store.outgoingCalls,
     now,
     log,
+    telemetry,
     counted: taskMetrics.outgoing,
     record,
   });
@@ -87,6 +91,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     metrics: taskMetrics,
     noteWaiting: buildWaitingNote({ store, waitOf, log }),
     consoleUrl,
+    telemetry,
     log,
   });
   const gitUrlRules = gitUrlRulesOf(config);
@@ -104,7 +109,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   });
   return {
     routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
-    manualTasks: buildManualTasks({ store, events }),
+    manualTasks: buildManualTasks({ store, events, telemetry }),
     events,
     approvals,
     waitOf,

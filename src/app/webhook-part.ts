@@ -37,7 +37,10 @@ export interface WebhookPartOptions {
 }
 
 /** The webhook of the deploy service: the delivery endpoint and its management. */
-export function buildWebhookPart({ config, log, metrics, clock }: AppContext, options: WebhookPartOptions) {
+export function buildWebhookPart(
+  { config, log, metrics, telemetry, clock }: AppContext,
+  options: WebhookPartOptions,
+) {
   const { store, secrets, announcer, waitOf, onDelivery, baseUrl } = options;
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
@@ -50,6 +53,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     clock,
     log,
     metrics: counters,
+    telemetry,
     lockWaitMs,
     limitPerMinute,
     keepsTips: config["webhook.reconcileMinutes"] > 0,
@@ -78,6 +82,7 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     hooks,
     decider,
     clock,
+    telemetry,
     limitPerMinute,
     maxBodyKB,
     onFloodWriteFailed: (error) =>

@@ -12,6 +12,7 @@ import {
   settings,
 } from "./config.ts";
 import type { Kind, Reading } from "./setting-kinds.ts";
+import { standardVariables } from "./telemetry-settings.ts";
 
 /** `config print` shows this in place of a secret. It is not accepted as a secret. */
 const mask = "********";
@@ -64,7 +65,9 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     const stated = given.get(key);
     // An empty value in a file or in the environment means: not set.
     const isStated = stated && stated.raw !== null && stated.raw !== undefined && stated.raw !== "";
-    const entry = isStated ? stated : { raw: settings[key].default, source: "default" };
+    const entry = isStated
+      ? stated
+      : (standardValue(key, sources.env) ?? { raw: settings[key].default, source: "default" });
     origins.set(key, entry.source);
     if (entry.raw === undefined) {
       values[key] = undefined;
@@ -220,6 +223,13 @@ function readEnvironment(
     if ("value" in address)
       given.set("server.listen", { raw: hostAndPort(address.value.host, env.PORT), source: "PORT" });
   }
+}
+
+/** Null: there is none. A value that is invalid here, such as an address for gRPC, is meant for other programs. */
+function standardValue(key: SettingKey, env: ConfigSources["env"]): { raw: string; source: string } | null {
+  const name = standardVariables[key];
+  const raw = name && env[name];
+  return name && raw && "value" in settings[key].kind.read(raw) ? { raw, source: name } : null;
 }
 
 function describeValue(key: SettingKey, raw: unknown): string {

@@ -30,6 +30,7 @@ import {
   url,
   webOrigin,
 } from "./setting-kinds.ts";
+import { telemetrySettings } from "./telemetry-settings.ts";
 
 /**
  * Every setting of the product: key as it is spelt in slipway.yaml, kind, default, meaning. The file, the
@@ -269,6 +270,7 @@ export const settings = {
     "`auto`: the console's cookie is `Secure` if server.baseUrl is https or the client used https. `never`: for a console that is also opened over plain http.",
   ),
   "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
+  ...telemetrySettings,
   "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Lowest level that is logged."),
   "log.format": setting(
     oneOf("auto", "json", "pretty"),
@@ -315,6 +317,7 @@ export const startSecrets = {
     "SLIPWAY_TOKEN",
     "SLIPWAY_API_KEY",
     "PGPASSWORD",
+    "OTEL_EXPORTER_OTLP_HEADERS",
   ],
   flags: [...settingKeys.filter((key) => settings[key].secret).map(flagName), "token"],
 };

@@ -20,6 +20,8 @@ export interface OutgoingCall {
    */
   proof: string;
   body: string;
+  /** The span of the task or delivery that it reports; null: it is not traced. */
+  traceparent: string | null;
   /** Attempts that were started. */
   attempts: number;
   /** Until then the instance that started the last attempt holds the call. */
@@ -28,7 +30,10 @@ export interface OutgoingCall {
 }
 
 /** A call before it is stored. */
-export type NewOutgoingCall = Omit<OutgoingCall, "id" | "attempts" | "nextTryAt" | "createdAt">;
+export type NewOutgoingCall = Omit<
+  OutgoingCall,
+  "id" | "attempts" | "nextTryAt" | "createdAt" | "traceparent"
+>;
 
 /** What the sender needs to know of a call before it claims it. */
 export type CallAddress = Pick<OutgoingCall, "projectId" | "kind" | "subject" | "targetId" | "url">;

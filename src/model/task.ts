@@ -101,6 +101,8 @@ export interface Task {
   reason: Reason;
   /** Manual runs go before webhook ones. */
   priority: number;
+  /** The span that asked for the task, as W3C Trace Context writes it; null: the task is not traced. */
+  traceparent: string | null;
   /** It must not be claimed before this time (debounce). */
   notBefore: Date | null;
   attempt: number;
@@ -169,6 +171,7 @@ export type NewTask = Pick<
   | "rerunOf"
   | "rollbackTo"
   | "priority"
+  | "traceparent"
   | "notBefore"
   | "createdAt"
 >;

@@ -2,6 +2,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AdmissionOptions, InstanceLimits } from "./admission/admission.ts";
 import type { ExpiryOptions } from "./admission/expiry.ts";
 import type { CodeVerifierParts } from "./admission/verification-order.ts";
@@ -55,6 +56,7 @@ export interface GatewayParts {
   steady: Clock;
   random: () => number;
   metrics: Metrics;
+  telemetry: Telemetry;
   log: Logger;
 }
 

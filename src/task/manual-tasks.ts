@@ -8,6 +8,8 @@ import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
+import type { EndedSpan, Telemetry } from "../telemetry/telemetry.ts";
+import { readTraceparent } from "../telemetry/trace-context.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
 import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/enqueue.ts";
@@ -32,9 +34,17 @@ export interface ManualTasks {
   cancel(task: Task, audited: NewAuditEntry): Promise<Task>;
 }
 
-export function buildManualTasks({ store, events }: { store: Store; events: TaskEvents }): ManualTasks {
+export interface ManualTasksParts {
+  store: Store;
+  events: TaskEvents;
+  telemetry: Telemetry;
+}
+
+export function buildManualTasks({ store, events, telemetry }: ManualTasksParts): ManualTasks {
   async function enqueue(project: Project, order: RollbackOrder, audited: NewAuditEntry): Promise<Task> {
     const { username } = audited;
+    const traceparent = telemetry.newTrace();
+    const startMs = Date.now();
     const { enqueued, calls } = await store.run(startTask, {
       order: {
         ...order,
@@ -45,11 +55,14 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
         causeRef: null,
         causeCommit: null,
         deliveryId: null,
+        traceparent,
         notBefore: null,
       },
       consoleUrl: events.consoleUrl(),
       audited,
     });
+    const context = readTraceparent(traceparent);
+    if (context) telemetry.record({ ...manualSpan(enqueued.task), context, startMs, endMs: Date.now() });
     events.enqueued(enqueued);
     events.send(calls);
     return enqueued.task;
@@ -92,6 +105,12 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
       return now;
     },
   };
+}
+
+/** The first span of a task that a user started; that of other tasks is their delivery. */
+function manualSpan({ id, projectId }: Task): Pick<EndedSpan, "name" | "kind" | "attributes"> {
+  const attributes = { "slipway.task.id": id, "slipway.project.id": projectId };
+  return { name: "manual start", kind: "server", attributes };
 }
 
 interface Start {

@@ -172,6 +172,7 @@ describe.each(await availableDatabases())(
       const refuse = (change: object) =>
         store.run(recordRefusal, {
           record: sampleDelivery({ project_id: project.id, task_id: 0, ...change }),
+          traceparent: null,
           consoleUrl,
         });
       const rejected = { status: "rejected", code: "signature_invalid" };
@@ -187,6 +188,7 @@ describe.each(await availableDatabases())(
           status: "rejected",
           code: "rate_limited",
         }),
+        traceparent: null,
         consoleUrl,
       });
       expect(await found(project)).toEqual([]);

@@ -21,6 +21,7 @@ describe.each(await availableDatabases())("outgoing calls on $name", async ({ ma
     messageId: "msg_1",
     proof: "signature",
     body: "{}",
+    traceparent: null,
     attempts: 1,
     nextTryAt: later(5),
     createdAt: sampleTime,

@@ -6,6 +6,7 @@ import { configOf } from "../../src/config/config-load.ts";
 import { listenOn } from "../../src/http/server.ts";
 import { buildMetrics } from "../../src/metrics.ts";
 import type { Gateway } from "../../src/push/gateway.ts";
+import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 import { startVerifyService } from "./verify-service.ts";
 
 export interface GatewayServer {
@@ -29,7 +30,7 @@ export async function startGateway(
   const defaults = { "push.connect-rate": 0, "push.log-file": false };
   const config = configOf({ "push.verify-uri": verify.url, ...defaults, ...values });
   const log = pino({ level: "silent" });
-  const part = await buildPushPart({ config, log, metrics, clock }, null);
+  const part = await buildPushPart({ config, log, metrics, telemetry: silentTelemetry, clock }, null);
   const server = listenOn(
     { host: "127.0.0.1", port: 0 },
     {

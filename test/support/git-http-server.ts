@@ -19,13 +19,14 @@ export function serveGit(
       if (!authorized)
         return new Response("", { status: 401, headers: { "www-authenticate": 'Basic realm="git"' } });
       await beforeAnswer(url.pathname);
-      return backend(request, url, root);
+      return gitBackend(request, url, root);
     },
   });
   return { url: server.url.origin, requests, stop: () => server.stop(true) };
 }
 
-async function backend(request: Request, url: URL, root: string): Promise<Response> {
+/** Answers one request of git for a repository below `root`. */
+export async function gitBackend(request: Request, url: URL, root: string): Promise<Response> {
   const child = Bun.spawn(["git", "http-backend"], {
     cwd: dirname(root),
     stdin: new Blob([await request.arrayBuffer()]),

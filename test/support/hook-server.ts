@@ -9,6 +9,7 @@ import type { DeliverySummary } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildRecentWait } from "../../src/task/queue/recent-wait.ts";
+import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 import type { WebhookChange } from "../../src/webhook/save-webhook.ts";
 import { sampleProject } from "./samples.ts";
 
@@ -34,7 +35,7 @@ export async function startHookServer(
   const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
   const told: DeliverySummary[] = [];
   const metrics = buildMetrics();
-  const context = { config: configOf(settings), log, metrics, clock };
+  const context = { config: configOf(settings), log, metrics, telemetry: silentTelemetry, clock };
   let origin = "";
   const part = buildWebhookPart(context, {
     store,

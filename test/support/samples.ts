@@ -105,6 +105,7 @@ export function sampleTask(change: Partial<NewTask> = {}): NewTask {
     rerunOf: null,
     rollbackTo: null,
     priority: 0,
+    traceparent: null,
     notBefore: null,
     createdAt: sampleTime,
     ...change,

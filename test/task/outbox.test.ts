@@ -5,6 +5,7 @@ import type { NewOutgoingCall, OutgoingCallKeeper } from "../../src/model/outgoi
 import { ForbiddenAddress } from "../../src/task/notify/guarded-request.ts";
 import { buildOutbox } from "../../src/task/notify/outbox.ts";
 import { storeCalls } from "../../src/task/notify/store-calls.ts";
+import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 import { makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleProject } from "../support/samples.ts";
@@ -51,6 +52,7 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
     record: async () => {},
     log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
     retryAfterMs,
+    telemetry: silentTelemetry,
     counted: (_kind, result) => results.push(result),
     async send({ body }) {
       posted.push(body);
@@ -63,7 +65,7 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
   outbox.start();
   /** Stores calls as an operation does, and sends them. */
   const send = async (...sent: NewOutgoingCall[]) =>
-    outbox.send(await storeCalls({ outgoingCalls: calls, now: () => new Date(clock.now()) }, sent));
+    outbox.send(await storeCalls({ outgoingCalls: calls, now: () => new Date(clock.now()) }, sent, null));
   return { outbox, send, posted, results, logged };
 }
 
@@ -158,7 +160,7 @@ describe("outgoing calls", () => {
     const now = () => new Date(clock.now());
     const bodies = ["first", "second", "third"];
     for (const body of bodies)
-      await storeCalls({ outgoingCalls: store.outgoingCalls, now }, [call({ body })]);
+      await storeCalls({ outgoingCalls: store.outgoingCalls, now }, [call({ body })], null);
     clock.advance(16_000);
     const next = outboxWith([], {
       clock,

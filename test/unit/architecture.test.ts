@@ -107,7 +107,7 @@ const parts: Part[] = [
     imports: [],
   },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"], types: ["git-host"] },
-  { name: "base", files: /^src\/((reason|system)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
+  { name: "base", files: /^src\/((reason|system|telemetry)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",
     files: /^console\//,
@@ -154,6 +154,8 @@ const owners = {
   "bun:sqlite": ["store"],
   "rabbitmq-client": ["bus"],
   "@platformatic/kafka": ["bus"],
+  "@opentelemetry/sdk-trace": ["base"],
+  "@opentelemetry/exporter-trace-otlp-http": ["base"],
   hono: ["http", "console"],
   marked: ["http"],
   minisearch: ["manual"],

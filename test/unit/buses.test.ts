@@ -5,6 +5,7 @@ import { steadyClock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { ConfigError, configOf } from "../../src/config/config-load.ts";
 import { buildMetrics } from "../../src/metrics.ts";
+import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const dataDir = temporaryFolder("buses");
@@ -14,6 +15,7 @@ function open(settings: Partial<Config>) {
     config: configOf({ "data.dir": dataDir, ...settings }),
     log: pino({ level: "silent" }),
     metrics: buildMetrics(),
+    telemetry: silentTelemetry,
     clock: systemClock,
   };
   return openBuses(context, steadyClock);

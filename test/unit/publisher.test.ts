@@ -5,6 +5,7 @@ import { manualClock } from "../../src/clock.ts";
 import type { BroadcastMessage } from "../../src/push/message/message.ts";
 import { fingerprintOf, Idempotency, scopedKey } from "../../src/push/publish/idempotency.ts";
 import { Publisher } from "../../src/push/publish/publisher.ts";
+import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 
 const request = { targetType: "user" as const, target: "anna", data: "x" };
 const orderSeven = { key: "order-7", caller: "shop" };
@@ -30,6 +31,7 @@ function publisherOverSlowLog(isConfirmed = () => true) {
     idempotency,
     clock,
     steady: clock,
+    telemetry: silentTelemetry,
     log: pino({ level: "silent" }),
     node: "one",
     newId: () => `id-${++ids}`,

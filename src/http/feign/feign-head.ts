@@ -5,6 +5,8 @@ export interface FeignHead {
   contentType: string | null;
   contentLength: string | null;
   idempotencyKey: string | null;
+  /** The span of the caller, as W3C Trace Context names it. */
+  traceparent: string | null;
   authorization: string | null;
   apiKey: string | null;
   /** Whether the caller claims to be the deploy service. */
@@ -21,6 +23,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     contentType: null,
     contentLength: null,
     idempotencyKey: null,
+    traceparent: null,
     authorization: null,
     apiKey: null,
     isFromDeployService: false,
@@ -37,6 +40,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     else if (name === "host") head.host = value;
     else if (name === "origin" || (name === "sec-fetch-site" && isForeign(value))) head.isFromWebPage = true;
     else if (name === "x-slipway-service") head.isFromDeployService = value === "deploy";
+    else if (name === "traceparent") head.traceparent = value;
     else if (isProxyHeader(name)) head.hasPassedProxy = true;
   });
   return head;

@@ -113,6 +113,7 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
     if (typeof text !== "string") return text;
     const publishRequest = readPublish(text);
     if (isRefusal(publishRequest)) return refuse(publisher.refuse(parseJson(text), publishRequest));
+    if (head.traceparent !== null) publishRequest.traceparent = head.traceparent;
     const { targetType, target } = publishRequest;
     if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head))
       return refuse(publisher.refuse(publishRequest, consoleRefusal));

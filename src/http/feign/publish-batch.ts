@@ -40,6 +40,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
 
   /** Never rejects. */
   async function publish(request: PublishRequest, key: unknown, head: FeignHead): Promise<Entry | Fault> {
+    if (head.traceparent !== null) request.traceparent = head.traceparent;
     if (key !== undefined && key !== null && typeof key !== "string")
       return publisher.refuse(
         request,

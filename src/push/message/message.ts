@@ -35,6 +35,8 @@ export interface BroadcastMessage {
   idempotencyKey?: string;
   /** Who chose the idempotency key; callers do not share keys. */
   caller?: string;
+  /** The span of the publish; absent: it is not traced. */
+  traceparent?: string;
 }
 
 /** A message as it was read from the log. */
@@ -55,6 +57,8 @@ export interface PushedMessage
   ack: boolean;
   /** What became of it; null: it is not traced. */
   trace: TracedMessage | null;
+  /** The span of the publish; absent: it has none. */
+  traceparent?: string;
 }
 
 /** Measures only if the length leaves a doubt: a UTF-16 unit has at most three bytes in UTF-8. */
@@ -96,7 +100,7 @@ export function readBroadcast(
     return { ...identifiers, caller: "", ts, targetType, target: name, data, ...received };
   }
   if (!isBroadcast(value)) return null;
-  const { id, ts, idempotencyKey, caller = "" } = value;
+  const { id, ts, idempotencyKey, caller = "", traceparent } = value;
   return {
     id,
     idempotencyKey,
@@ -111,6 +115,7 @@ export function readBroadcast(
     receivers: 0,
     ack: value.ack === true,
     trace: null,
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 
@@ -149,7 +154,8 @@ function isBroadcast(value: JsonObject): value is JsonObject & BroadcastMessage 
     typeof value.target === "string" &&
     (value.targets === undefined || (isUserType(value.targetType) && isTextList(value.targets))) &&
     (value.idempotencyKey === undefined || typeof value.idempotencyKey === "string") &&
-    (value.caller === undefined || typeof value.caller === "string")
+    (value.caller === undefined || typeof value.caller === "string") &&
+    (value.traceparent === undefined || typeof value.traceparent === "string")
   );
 }
 

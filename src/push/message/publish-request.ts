@@ -13,6 +13,8 @@ export interface PublishRequest {
   data: string;
   /** Asks the clients of the user to acknowledge it. */
   ack?: true;
+  /** The span of the caller. */
+  traceparent?: string;
 }
 
 /** Why a publish is refused; the fields of the failure envelope. */

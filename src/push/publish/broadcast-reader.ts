@@ -1,5 +1,6 @@
 import { isMarker, type LogReader, type LogRecord, type Receipts } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
+import type { Span, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Connections } from "../connection/connections.ts";
 import type { Hub, Marker } from "../fanout/hub.ts";
 import type { PushCounters } from "../message/counters.ts";
@@ -15,6 +16,7 @@ export interface BroadcastReaderParts {
   counters: PushCounters;
   rules: BroadcastRules;
   steady: Clock;
+  telemetry: Telemetry;
   onUnreadable: () => void;
   onCaughtUp: () => void;
   /** Called after records were delivered. */
@@ -40,8 +42,10 @@ export class BroadcastReader implements LogReader {
       for (const entry of entries) if (entry) this.#keep(entry);
       return undefined;
     }
+    const spans = this.#parts.telemetry.isOn ? this.#spansOf(entries) : [];
     const receipts = () => {
       onAdvanced();
+      for (const { span, message } of spans) endDelivery(span, message);
       return entries.map((entry) => entry?.receivers ?? 0);
     };
     const delivering = hub.deliver(entries.filter((entry) => entry !== null));
@@ -58,6 +62,17 @@ export class BroadcastReader implements LogReader {
     const { hub, connections, counters } = this.#parts;
     if (connections.size > 0) counters.losses++;
     hub.forgetEarlier();
+  }
+
+  /** Begins a span for each message that was published as part of a trace. */
+  #spansOf(entries: (PushedMessage | Marker | null)[]): DeliverySpan[] {
+    const spans: DeliverySpan[] = [];
+    for (const message of entries) {
+      if (message === null || !("data" in message)) continue;
+      const span = this.#parts.telemetry.start(message.traceparent, "deliver", "consumer");
+      if (span) spans.push({ span, message });
+    }
+    return spans;
   }
 
   /** Null: the record is not delivered. */
@@ -94,4 +109,16 @@ export class BroadcastReader implements LogReader {
     const atMs = steady.now() - ageMs;
     return idempotency.read(key, { offset, id, fingerprint, atMs });
   }
+}
+
+interface DeliverySpan {
+  span: Span;
+  message: PushedMessage;
+}
+
+/** Of a message that no connection here gets there is no span: in a cluster that would be most of them. */
+function endDelivery(span: Span, { id, receivers, targetType, target }: PushedMessage): void {
+  if (receivers === 0) return;
+  const about = { "slipway.push.target_type": targetType, "messaging.destination.name": target };
+  span.end({ attributes: { ...about, "messaging.message.id": id, "slipway.push.receivers": receivers } });
 }

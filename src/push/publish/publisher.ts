@@ -1,9 +1,11 @@
 import type { Log } from "../../bus/log.ts";
 import type { Clock } from "../../clock.ts";
-import { Fault } from "../../errors.ts";
+import { Fault, messageOf } from "../../errors.ts";
 import { isObject } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason } from "../../reason/reason.ts";
+import type { Span, Telemetry } from "../../telemetry/telemetry.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import type { Hub } from "../fanout/hub.ts";
 import { failureCodes } from "../message/failure-codes.ts";
 import {
@@ -28,6 +30,7 @@ export interface PublisherParts {
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
+  telemetry: Telemetry;
   log: Logger;
   node: string;
   newId: () => string;
@@ -70,14 +73,51 @@ export class Publisher {
 
   /** Rejects with Fault "too_large" or "unavailable". Not `async`: each promise costs about 1 µs of the 20 of a publish. */
   publish(request: PublishRequest): Promise<Published> {
-    const publishing = this.#append(this.#messageOf(request));
+    const span = this.#spanOf(request);
+    const publishing = this.#append(this.#messageOf(request, span));
+    if (span) return this.#ended(span, request, publishing);
     return this.#isDebug ? publishing.then((published) => this.#log(request, published)) : publishing;
   }
 
+  /** Null: the publish is not part of a trace. */
+  #spanOf({ traceparent }: PublishRequest): Span | null {
+    return traceparent === undefined ? null : this.#parts.telemetry.start(traceparent, "publish", "producer");
+  }
+
+  async #ended<P extends Published | PublishRefusal>(
+    span: Span,
+    request: PublishRequest,
+    publishing: Promise<P>,
+  ): Promise<P> {
+    const { targetType, target } = request;
+    const about = { "slipway.push.target_type": targetType, "messaging.destination.name": target };
+    try {
+      const published = await publishing;
+      if ("code" in published) span.end({ attributes: about, fault: published.message });
+      else {
+        const { id, receivers } = published;
+        const counted = receivers === null ? {} : { "slipway.push.receivers": receivers };
+        span.end({ attributes: { ...about, "messaging.message.id": id, ...counted } });
+        if (this.#isDebug) this.#log({ ...request, traceparent: span.traceparent }, published);
+      }
+      return published;
+    } catch (error) {
+      span.end({ attributes: about, fault: messageOf(error) });
+      throw error;
+    }
+  }
+
   /** A repeat of a key returns the id of the first publish and delivers nothing. */
-  async publishOnce(
+  publishOnce(request: PublishRequest, key: CallerKey): Promise<Published | PublishRefusal> {
+    const span = this.#spanOf(request);
+    const publishing = this.#publishOnce(request, key, span);
+    return span ? this.#ended(span, request, publishing) : publishing;
+  }
+
+  async #publishOnce(
     request: PublishRequest,
     { key, caller }: CallerKey,
+    span: Span | null,
   ): Promise<Published | PublishRefusal> {
     if (key === "" || key.length > maxIdLength)
       return this.refuse(
@@ -89,7 +129,7 @@ export class Publisher {
     const known = idempotency.find(scopedKey(caller, key), steady.now());
     const { first, receivers } = known
       ? { first: known, receivers: null }
-      : await this.#appendKeyed(request, { key, caller });
+      : await this.#appendKeyed(request, { key, caller }, span);
     if (first.fingerprint !== fingerprint)
       return this.refuse(
         request,
@@ -101,7 +141,7 @@ export class Publisher {
     if (known) trace.answeredAsRepeat(this.#unpublished(request), known.id);
     const published = { id: first.id, receivers };
     if (this.#isDebug && receivers === null) log.debug(published, "publish repeated");
-    else if (this.#isDebug) this.#log(request, published);
+    else if (this.#isDebug && span === null) this.#log(request, published);
     return published;
   }
 
@@ -125,8 +165,8 @@ export class Publisher {
   }
 
   /** Which of two records with one key counts is known when the record was read back. */
-  async #appendKeyed(request: PublishRequest, { key, caller }: CallerKey) {
-    const message: BroadcastMessage = { ...this.#messageOf(request), idempotencyKey: key, caller };
+  async #appendKeyed(request: PublishRequest, { key, caller }: CallerKey, span: Span | null) {
+    const message: BroadcastMessage = { ...this.#messageOf(request, span), idempotencyKey: key, caller };
     const reading = this.#parts.idempotency.whenRead(message.id);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(this.#noted(message, notReadBack())), readBackMs);
@@ -161,7 +201,10 @@ export class Publisher {
     return error;
   }
 
-  #messageOf({ targetType, target, targets, data, ack }: PublishRequest): BroadcastMessage {
+  #messageOf(
+    { targetType, target, targets, data, ack }: PublishRequest,
+    span: Span | null,
+  ): BroadcastMessage {
     const { clock, node, newId } = this.#parts;
     const message = { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node } as const;
     return {
@@ -169,14 +212,16 @@ export class Publisher {
       ...{ targetType, target, data },
       ...(targets && { targets }),
       ...(ack && { ack }),
+      ...(span && { traceparent: span.traceparent }),
     };
   }
 
   /** Logs everything except the data. */
-  #log({ targetType, target, targets, data }: PublishRequest, published: Published): Published {
+  #log({ targetType, target, targets, data, traceparent }: PublishRequest, published: Published): Published {
     const bytes = Buffer.byteLength(data);
     const users = targets ? { users: targets.length } : {};
-    this.#parts.log.debug({ ...published, targetType, target, ...users, bytes }, "published");
+    const about = { ...published, targetType, target, ...users, bytes, ...traceFields(traceparent) };
+    this.#parts.log.debug(about, "published");
     return published;
   }
 }

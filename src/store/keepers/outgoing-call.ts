@@ -15,6 +15,7 @@ const calls = table<OutgoingCall, "outgoing_calls">("outgoing_calls", {
   messageId: plain(),
   proof: plain(),
   body: plain(),
+  traceparent: plain(),
   attempts: plain(),
   nextTryAt: time,
   createdAt: time,

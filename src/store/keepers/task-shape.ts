@@ -45,6 +45,7 @@ export const taskShape = table<Task, "tasks">("tasks", {
   rollback: optional(json()),
   reason: reasonField,
   priority: plain(),
+  traceparent: plain(),
   notBefore: optional(time),
   attempt: plain(),
   leaseHash: plain(),

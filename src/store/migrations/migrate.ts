@@ -13,6 +13,7 @@ import { reasonsAsData } from "./0002-reasons-as-data.ts";
 import { publicUrl } from "./0003-public-url.ts";
 import { replaysIndex } from "./0004-replays-index.ts";
 import { defaultNotify } from "./0005-default-notify.ts";
+import { traceparent } from "./0006-traceparent.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -20,6 +21,7 @@ const migrations = {
   "0003-public-url": publicUrl,
   "0004-replays-index": replaysIndex,
   "0005-default-notify": defaultNotify,
+  "0006-traceparent": traceparent,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

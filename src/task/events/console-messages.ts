@@ -5,7 +5,10 @@ import type { DeliverySummary } from "../../model/delivery.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
+import { taskTraceparent } from "../queue/task-trace.ts";
 
 /**
  * Messages on `private-project-<id>`; `private-project-<id>/task-<id>` carries the same ones, and the log. `approval` goes
@@ -28,7 +31,14 @@ export interface LiveTarget {
 }
 
 /** Passes a message to the push gateway: in this process, or another one over HTTP. */
-export type PublishLive = (to: LiveTarget, data: string) => Promise<void>;
+export type PublishLive = (to: LiveTarget, data: string, traceparent: string | null) => Promise<void>;
+
+/** A message whose way to the browser is traced. */
+interface TracedEvent {
+  /** The span above it. */
+  traceparent: string | null;
+  event: TaskEvent;
+}
 
 /**
  * Limit of messages that wait for the gateway; above it they are dropped, and browsers fetch missing lines by index.
@@ -47,27 +57,35 @@ export const silentLive: Live = {
 };
 
 /** Live events of tasks for browsers. */
-export function buildLive(publish: PublishLive, log: Logger) {
+export function buildLive(publish: PublishLive, log: Logger, telemetry: Telemetry) {
   let last = Promise.resolve();
   let waiting = 0;
   let dropped = 0;
 
-  function say(channel: string, data: string): void {
-    send({ targetType: "channel", target: channel }, data);
+  function say(channel: string, data: string, traced?: TracedEvent): void {
+    send({ targetType: "channel", target: channel }, data, traced);
   }
 
-  function send(to: LiveTarget, data: string): void {
+  function send(to: LiveTarget, data: string, traced?: TracedEvent): void {
     if (waiting >= maxWaiting) {
       dropped += 1;
       return;
     }
     waiting += 1;
+    const span = traced ? telemetry.start(traced.traceparent, `message ${traced.event}`, "producer") : null;
+    const attributes = { "messaging.destination.name": to.target };
     // One after the other, so that log lines keep their order.
     last = last
-      .then(() => publish(to, data))
-      .catch((error: unknown) =>
-        log.warn({ channel: to.target, error: messageOf(error) }, "a live message was not published"),
-      )
+      .then(() => publish(to, data, span?.traceparent ?? null))
+      .then(() => span?.end({ attributes }))
+      .catch((error: unknown) => {
+        const fault = messageOf(error);
+        span?.end({ attributes, fault });
+        log.warn(
+          { channel: to.target, error: fault, ...traceFields(span?.traceparent) },
+          "a live message was not published",
+        );
+      })
       .finally(() => {
         waiting -= 1;
         if (waiting > 0 || dropped === 0) return;
@@ -79,8 +97,10 @@ export function buildLive(publish: PublishLive, log: Logger) {
   return {
     task(event: TaskEvent | "task.changed", task: Task): void {
       const data = JSON.stringify({ type: "task", event, task: taskJson(task) } satisfies LiveMessage);
-      say(projectChannel(task.projectId), data);
-      say(taskChannel(task.projectId, task.id), data);
+      // Of a change between the events of a task there are many, and no one waits for it.
+      const traced = event === "task.changed" ? undefined : { event, traceparent: taskTraceparent(task) };
+      say(projectChannel(task.projectId), data, traced);
+      say(taskChannel(task.projectId, task.id), data, traced);
     },
     /** A deploy waits for the approval of one of these users. */
     approval(task: Task, project: string, userIds: number[]): void {

@@ -11,10 +11,10 @@ export function buildPushClient(
   const address = `${options.url.replace(/\/+$/, "")}/feign/publish`;
   const headers: Record<string, string> = { ...deployServiceHeader, "content-type": "application/json" };
   if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
-  return async (to, data) => {
+  return async (to, data, traceparent) => {
     const response = await send(address, {
       method: "POST",
-      headers,
+      headers: traceparent === null ? headers : { ...headers, traceparent },
       body: JSON.stringify({ ...to, data }),
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),

@@ -3,9 +3,12 @@ import type { Logger } from "../../logger.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import { eventOfEnd } from "../notify/report-task.ts";
 import type { AnnouncedTask, TaskAnnouncer } from "../queue/enqueue.ts";
+import { spansOfTask, taskTraceparent } from "../queue/task-trace.ts";
 import type { Live } from "./console-messages.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
@@ -40,18 +43,20 @@ export interface TaskEventsParts {
   metrics: TaskMetrics;
   noteWaiting: NoteWaiting;
   consoleUrl: () => string;
+  telemetry: Telemetry;
   log: Logger;
 }
 
 export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
-  const { wakeups, live, metrics, keepers, outbox, consoleUrl } = parts;
+  const { wakeups, live, metrics, keepers, outbox, consoleUrl, telemetry } = parts;
+  const isDebug = parts.log.isLevelEnabled("debug");
   const running = new Set<Promise<void>>();
 
   function later(task: Task, event: string, work: () => Promise<void>): void {
     const done = work()
       .catch((error: unknown) =>
         parts.log.error(
-          { taskId: task.id, event, error: messageOf(error) },
+          { taskId: task.id, event, error: messageOf(error), ...traceFields(taskTraceparent(task)) },
           "a task event was not announced",
         ),
       )
@@ -73,13 +78,22 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   function queued(task: Task, project: AnnouncedTask["project"] | null): void {
+    note("a task is queued", task);
     live.task("task.queued", task);
     later(task, "task.queued", () => noteWaiting(task, project));
     wakeups.notify(queueTopic);
   }
 
+  function note(event: string, task: Task): void {
+    if (!isDebug) return;
+    const { id: taskId, projectId, state } = task;
+    parts.log.debug({ taskId, projectId, state, ...traceFields(taskTraceparent(task)) }, event);
+  }
+
   function finished(task: Task): void {
     metrics.finished(task);
+    note("a task has ended", task);
+    if (telemetry.isOn) for (const span of spansOfTask(task)) telemetry.record(span);
     wakeups.notify(taskTopic(task.id));
     wakeups.notify(queueTopic);
     const event: TaskEvent | undefined = eventOfEnd[task.state];
@@ -106,6 +120,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     moved: changed,
     started(task) {
       metrics.started(task);
+      note("a task has started", task);
       live.task("task.started", task);
     },
     resolved: (task) => live.task("task.changed", task),

@@ -17,7 +17,7 @@ import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
 import { releaseInstruction } from "../release/release-instruction.ts";
 import { cacheScopeOf, isFork } from "./cache-scope.ts";
-import { taskVariables } from "./task-variables.ts";
+import { taskVariables, traceVariables } from "./task-variables.ts";
 
 export interface TaskLimits {
   leaseMs: number;
@@ -62,7 +62,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     parts,
     step === "deploy" ? task.approval?.secretNames : undefined,
   );
-  const env = { ...project.env, ...taskVariables(task, project) };
+  const env = { ...traceVariables(task), ...project.env, ...taskVariables(task, project) };
   const stageOf = (stages: Stages, name: StageName) => ({
     ...stageFor(stages, name, limits),
     ...containerOf(project.image, stages, name),

@@ -1,6 +1,7 @@
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";
+import { taskTraceparent } from "../queue/task-trace.ts";
 
 /**
  * The variables of a script that the server knows; the runner adds those of the checkout and the stage. All are set, even if
@@ -19,4 +20,10 @@ export function taskVariables(task: Task, { name }: Pick<Project, "name">): Reco
     CI_MERGE_REQUEST: source?.mergeRequest ?? "",
     CI_TARGET_BRANCH: source?.targetBranch ?? "",
   };
+}
+
+/** With it, tools that know OpenTelemetry add their own spans to the trace of the task. */
+export function traceVariables(task: Task): Record<string, string> {
+  const traceparent = taskTraceparent(task);
+  return traceparent === null ? {} : { TRACEPARENT: traceparent };
 }

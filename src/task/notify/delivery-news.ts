@@ -39,13 +39,14 @@ export async function reportDelivery(
   delivery: Recorded,
   project: Project,
   consoleUrl: string,
+  traceparent: string | null,
 ): Promise<AddedCall[]> {
   if (!isNews(delivery)) return [];
   const calls =
     delivery.status === "ignored"
       ? await skippedStatus(keepers, delivery, project, consoleUrl)
       : await refusal(keepers, delivery, project, consoleUrl);
-  return storeCalls(keepers, calls);
+  return storeCalls(keepers, calls, traceparent);
 }
 
 async function refusal(

@@ -10,6 +10,8 @@ import type {
   OutgoingCallKeeper,
 } from "../../model/outgoing-call.ts";
 import { type Reason, renderReason } from "../../reason/reason.ts";
+import type { SpanEnd, Telemetry } from "../../telemetry/telemetry.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import { laneOf } from "./commit-status.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 import { maxCalls } from "./store-calls.ts";
@@ -19,6 +21,7 @@ export interface OutboxOptions extends AttemptOptions {
   /** The database's time, which is the same for all instances. */
   now(): Date;
   log: Logger;
+  telemetry: Telemetry;
   counted(kind: string, result: "delivered" | "failed"): void;
   /** Records the result of an attempt, for the project's managers. Never throws. */
   record(call: NewOutgoingCall, attempt: number, result: AttemptResult): Promise<void>;
@@ -98,7 +101,9 @@ export function buildOutbox(options: OutboxOptions) {
   }
 
   async function tryStored(call: OutgoingCall): Promise<void> {
+    const span = options.telemetry.start(call.traceparent, call.kind, "client");
     const result = await attemptCall(call, options);
+    span?.end(attemptEnd(call, result));
     // Recorded last: after a crash before the end of the call is stored, the call is repeated.
     await settle(call, result);
     await options.record(call, call.attempts, result);
@@ -124,16 +129,20 @@ export function buildOutbox(options: OutboxOptions) {
       host: hostOf(call.url),
       fault: renderReason(result.fault),
       nextTryInMs: waitMs,
+      ...traceFields(call.traceparent),
     };
     log.debug(about, "an outgoing call was not taken");
     await calls.putOff(call, after(options.now(), waitMs));
     rouse.abort();
   }
 
-  function giveUp(call: NewOutgoingCall, fault: Reason): void {
+  function giveUp(call: OutgoingCall, fault: Reason): void {
     options.counted(call.kind, "failed");
     log.warn(
-      { kind: call.kind, host: hostOf(call.url), fault: renderReason(fault) },
+      {
+        ...{ kind: call.kind, host: hostOf(call.url), fault: renderReason(fault) },
+        ...traceFields(call.traceparent),
+      },
       "an outgoing call was given up",
     );
   }
@@ -244,6 +253,19 @@ function after(time: Date, ms: number): Date {
 
 function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+function attemptEnd(call: OutgoingCall, { isDelivered, status, fault }: AttemptResult): SpanEnd {
+  return {
+    attributes: {
+      "slipway.event": call.event,
+      "slipway.project.id": call.projectId,
+      "slipway.attempt": call.attempts,
+      "server.address": hostOf(call.url),
+      ...(status === null ? {} : { "http.response.status_code": status }),
+    },
+    ...(isDelivered ? {} : { fault: renderReason(fault) }),
+  };
 }
 
 /** Counts one more call of the project until the returned function is called. */

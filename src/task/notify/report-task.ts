@@ -5,6 +5,7 @@ import type { Project, TaskEvent } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import type { Task, TaskState } from "../../model/task.ts";
+import { taskTraceparent } from "../queue/task-trace.ts";
 import { commitStatusCall } from "./commit-status.ts";
 import { taskNotifications } from "./notifications.ts";
 import { storeCalls } from "./store-calls.ts";
@@ -54,7 +55,7 @@ export async function reportTask(
           context,
         );
   const status = await statusOf(keepers, task, project, consoleUrl, known?.hasStatusToken);
-  return storeCalls(keepers, [...notifications, ...status]);
+  return storeCalls(keepers, [...notifications, ...status], taskTraceparent(task));
 }
 
 /** Reports the final state of a task. */
@@ -96,7 +97,7 @@ export async function reportMoved(
   const calls: NewOutgoingCall[] = [];
   for (const reported of [replaced, task])
     calls.push(...(await statusOf(keepers, reported, project, consoleUrl, hasStatusToken)));
-  return storeCalls(keepers, calls);
+  return storeCalls(keepers, calls, taskTraceparent(task));
 }
 
 async function statusOf(

@@ -97,5 +97,5 @@ interface GoneRunner {
 export const reportGone = operation(
   "reportGone",
   async (keepers, { runnerId, lastSeenAt, calls }: GoneRunner): Promise<AddedCall[] | null> =>
-    (await keepers.runners.markGone(runnerId, lastSeenAt)) ? storeCalls(keepers, calls) : null,
+    (await keepers.runners.markGone(runnerId, lastSeenAt)) ? storeCalls(keepers, calls, null) : null,
 );

@@ -19,11 +19,15 @@ const firstTryWithinMs = 15_000;
 export function storeCalls(
   keepers: Pick<OperationKeepers, "outgoingCalls" | "now">,
   calls: readonly NewOutgoingCall[],
+  /** The span that the calls belong to. */
+  traceparent: string | null,
 ): Promise<AddedCall[]> {
   const createdAt = keepers.now();
   const nextTryAt = new Date(createdAt.getTime() + firstTryWithinMs);
   const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
   return Promise.all(
-    calls.map((call) => keepers.outgoingCalls.add({ ...call, attempts: 0, nextTryAt, createdAt }, limits)),
+    calls.map((call) =>
+      keepers.outgoingCalls.add({ ...call, traceparent, attempts: 0, nextTryAt, createdAt }, limits),
+    ),
   );
 }

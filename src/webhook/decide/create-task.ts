@@ -41,7 +41,7 @@ export function sourceOf(of: NormalizedEvent): TaskSource {
 
 /** The task of a delivery that has passed all steps. */
 export function createTask(delivery: PassedDelivery): Decision {
-  const { kind, config, event, now, state } = delivery;
+  const { kind, config, event, now, state, traceparent } = delivery;
   const trace = traceOn(delivery.trace);
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? newReason("all_passed") };
@@ -57,6 +57,7 @@ export function createTask(delivery: PassedDelivery): Decision {
     actions: actionsFor(config, event),
     deliveryId: null,
     rerunOf: null,
+    traceparent,
     notBefore: startOf(kind, config, event, now),
   };
   trace.add("task", "pass", order.ref, "", newReason("task_started"));

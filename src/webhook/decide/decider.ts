@@ -8,10 +8,13 @@ import { isNews } from "../../task/notify/delivery-news.ts";
 import type { TaskAnnouncer } from "../../task/queue/enqueue.ts";
 import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
 import type { WaitOf } from "../../task/queue/recent-wait.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
 import { acceptDelivery, decide, stateQuery } from "./decide-delivery.ts";
 import { type FilteredDelivery, newDelivery, type PendingDelivery, type Trace, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
+import { deliverySpan } from "./delivery-span.ts";
 import { applyFilters, type Filtered } from "./filters.ts";
 import { type Answer, answerOf, type Outcome, taskFieldsOf } from "./outcome.ts";
 import { bucketOf, maxSharedLimit, type SharedLimit } from "./rate.ts";
@@ -50,6 +53,7 @@ export interface DeciderOptions {
   clock: Clock;
   log: Logger;
   metrics: WebhookMetrics;
+  telemetry: Telemetry;
   /** Longest wait for the project's lock. */
   lockWaitMs: number;
   limitPerMinute: number;
@@ -66,8 +70,9 @@ const maxAttempts = 3;
 
 /** Decides about deliveries: the steps that all kinds of them go through, from the filters to the record. */
 export function buildDecider(options: DeciderOptions): Decider {
-  const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
+  const { store, hooks, clock, log, metrics, telemetry, announcer, onDelivery, limitPerMinute } = options;
   const places = buildQueuePlaces();
+  const isDebug = log.isLevelEnabled("debug");
 
   async function accept(firstHook: Hook, first: PendingDelivery, readAgain: ReadAgain): Promise<Answer> {
     let [hook, delivery] = [firstHook, first];
@@ -83,8 +88,8 @@ export function buildDecider(options: DeciderOptions): Decider {
       };
       const accepted = await store.run(acceptDelivery, input, lock);
       if (accepted === "timeout") return refuse(delivery, lockTimeout(options.lockWaitMs));
-      if (accepted === "overtaken") return answerOf(overtaken, 0);
-      if (accepted !== "changed") return answerTo(accepted);
+      if (accepted === "overtaken") return ended(delivery, answerOf(overtaken, 0));
+      if (accepted !== "changed") return ended(delivery, await answerTo(accepted, delivery));
       const current = await hooks.current(hook);
       const again = readAgain(current);
       if (again instanceof Promise || current === null) return again as Promise<Answer>;
@@ -106,9 +111,9 @@ export function buildDecider(options: DeciderOptions): Decider {
     return isCounted ? { bucket: bucketOf(event, rules), perMinute: limitPerMinute } : null;
   }
 
-  async function answerTo(accepted: RecordedDelivery): Promise<Answer> {
+  async function answerTo(accepted: RecordedDelivery, { traceparent }: PendingDelivery): Promise<Answer> {
     const { id, outcome, record, enqueued, place = null } = accepted;
-    notify(accepted);
+    notify(accepted, traceparent);
     const mergedIntoTaskId = record.merged_into_task_id;
     if (mergedIntoTaskId !== null) return answerOf(outcome, id, { mergedIntoTaskId });
     if (!enqueued) return answerOf(outcome, id);
@@ -118,9 +123,13 @@ export function buildDecider(options: DeciderOptions): Decider {
     return answerOf(outcome, id, taskFieldsOf(task, places.placeOf(task.projectId, place), wait));
   }
 
-  function notify(recorded: RecordedDelivery): void {
+  function notify(recorded: RecordedDelivery, traceparent: string | null): void {
     const { id, record, enqueued, moved, calls, replacedBy = null } = recorded;
     metrics.recorded(record.status, record.code);
+    if (isDebug) {
+      const about = { deliveryId: id, projectId: record.project_id, outcome: record.code };
+      log.debug({ ...about, ...traceFields(traceparent) }, "a delivery was recorded");
+    }
     const project = { id: record.project_id, name: record.project_name };
     if (enqueued) announcer.enqueued({ ...enqueued, project });
     if (moved) announcer.moved(moved);
@@ -128,35 +137,58 @@ export function buildDecider(options: DeciderOptions): Decider {
     onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
   }
 
-  async function refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer> {
+  /** Records the span of a delivery that has its answer. */
+  function ended(delivery: PendingDelivery, answer: Answer): Answer {
+    const span = telemetry.isOn ? deliverySpan(delivery, answer, Date.now()) : null;
+    if (span) telemetry.record(span);
+    return answer;
+  }
+
+  async function refuse(given: PendingDelivery, outcome: Outcome): Promise<Answer> {
+    const delivery = traced(given);
+    const { traceparent } = delivery;
     try {
       const record = recordOf(delivery, outcome, delivery.arrivedAt);
       const consoleUrl = announcer.consoleUrl();
       const { id, calls } = isNews(record)
-        ? await store.run(recordRefusal, { record, consoleUrl })
+        ? await store.run(recordRefusal, { record, traceparent, consoleUrl })
         : { id: await store.deliveries.create(record), calls: [] };
-      notify({ id, record: summaryOf(record), outcome, calls });
-      return answerOf(outcome, id);
+      notify({ id, record: summaryOf(record), outcome, calls }, traceparent);
+      return ended(delivery, answerOf(outcome, id));
     } catch (error) {
       log.error(
-        { error: messageOf(error), outcome: outcome.code, projectId: delivery.projectId },
+        {
+          error: messageOf(error),
+          outcome: outcome.code,
+          projectId: delivery.projectId,
+          ...traceFields(traceparent),
+        },
         "a delivery could not be recorded",
       );
       metrics.recorded("failed", "internal_error");
-      return answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0);
+      return ended(delivery, answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0));
     }
+  }
+
+  /** Tests, replays and polls begin their trace here. */
+  function traced(delivery: PendingDelivery): PendingDelivery {
+    if (!telemetry.isOn || delivery.traceparent !== null) return delivery;
+    return { ...delivery, traceparent: telemetry.newTrace() };
   }
 
   /** After a rollback, the failure gets its own record. */
   async function fail(delivery: PendingDelivery, error: unknown): Promise<Answer> {
-    log.error({ error: messageOf(error), projectId: delivery.projectId }, "a delivery failed");
+    const { projectId, traceparent } = delivery;
+    log.error({ error: messageOf(error), projectId, ...traceFields(traceparent) }, "a delivery failed");
     const reason = error instanceof Fault ? error.reason : newReason("unexpected_error");
     return refuse(delivery, { code: "internal_error", reason, told: "The delivery could not be handled." });
   }
 
   return {
-    async decide(hook, delivery, given) {
+    async decide(hook, pending, given) {
       const startedAtMs = performance.now();
+      const delivery = traced(pending);
+      const span = telemetry.start(delivery.traceparent, "decision", "internal");
       const readAgain = given ?? ((current) => (current ? delivery : refuse(delivery, endpointGone)));
       try {
         return await accept(hook, delivery, readAgain).catch((error: unknown) => {
@@ -167,6 +199,7 @@ export function buildDecider(options: DeciderOptions): Decider {
         return fail(delivery, error);
       } finally {
         metrics.decided((performance.now() - startedAtMs) / 1000);
+        span?.end();
       }
     },
     async preview(hook, event, kind) {

@@ -31,6 +31,8 @@ export interface PendingDelivery {
   arrivedAt: Date;
   replayOf: number | null;
   trace: TraceStep[];
+  /** The span of the delivery; null: it is not traced. */
+  traceparent: string | null;
 
   /** Step locate: 0 and empty where no project was found. */
   projectId: number;
@@ -101,6 +103,7 @@ export function newDelivery(
     arrivedAt,
     replayOf: null,
     trace: [],
+    traceparent: null,
     projectId: 0,
     projectName: "",
     provider: "",

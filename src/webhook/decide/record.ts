@@ -148,7 +148,13 @@ export async function carryOut(
   if (!start) {
     const id = await keepers.deliveries.create(record, tip);
     const summary = summaryOf(record);
-    const calls = await reportDelivery(keepers, { ...summary, id }, project, consoleUrl);
+    const calls = await reportDelivery(
+      keepers,
+      { ...summary, id },
+      project,
+      consoleUrl,
+      delivery.traceparent,
+    );
     return { id, record: summary, outcome, calls };
   }
   const { id, task } = await keepers.deliveries.createWithTask(record, start.task, tip);
@@ -184,13 +190,17 @@ async function mergeInto(
 
 interface Refusal {
   record: NewDelivery;
+  traceparent: string | null;
   consoleUrl: string;
 }
 
 /** Records a delivery that was refused before it could be decided, and stores the messages about it. */
 export const recordRefusal = operation(
   "recordRefusal",
-  async (keepers, { record, consoleUrl }: Refusal): Promise<{ id: number; calls: AddedCall[] }> => {
+  async (
+    keepers,
+    { record, traceparent, consoleUrl }: Refusal,
+  ): Promise<{ id: number; calls: AddedCall[] }> => {
     const [id, project] = await Promise.all([
       keepers.deliveries.create(record),
       keepers.projects.byId(record.project_id),
@@ -198,7 +208,7 @@ export const recordRefusal = operation(
     const calls =
       project === null
         ? []
-        : await reportDelivery(keepers, { ...summaryOf(record), id }, project, consoleUrl);
+        : await reportDelivery(keepers, { ...summaryOf(record), id }, project, consoleUrl, traceparent);
     return { id, calls };
   },
 );

@@ -5,6 +5,7 @@ import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
 import { type Decider, notEnabled, type ReadAgain } from "../decide/decider.ts";
 import {
   type DeliveryRequest,
@@ -34,6 +35,7 @@ export interface ReceiverOptions {
   hooks: HookDirectory;
   decider: Decider;
   clock: Clock;
+  telemetry: Telemetry;
   limitPerMinute: number;
   maxBodyKB: number;
   onFloodWriteFailed: (error: unknown) => void;
@@ -41,7 +43,7 @@ export interface ReceiverOptions {
 
 /** Receives live deliveries: checks endpoint, size, rate and signature. Verified ones are decided under the project's lock. */
 export function buildReceiver(options: ReceiverOptions): Receiver {
-  const { store, hooks, decider, clock, limitPerMinute } = options;
+  const { store, hooks, decider, clock, telemetry, limitPerMinute } = options;
   const rates = buildProjectRates(limitPerMinute);
   /** Per address, so that guessing secrets does not use up the project's rate. */
   const failedSignatures = new SlidingWindow<string>(limitPerMinute);
@@ -51,7 +53,11 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   });
 
   const arrived = ({ remoteIp }: DeliveryRequest) =>
-    newDelivery(deliveryKinds.live, new Date(clock.now()), { remoteIp });
+    newDelivery(deliveryKinds.live, new Date(clock.now()), {
+      remoteIp,
+      // Always a new trace: a sender that anyone can be must not decide which traces are recorded.
+      traceparent: telemetry.newTrace(),
+    });
 
   async function receive(request: DeliveryRequest): Promise<Answer> {
     let delivery = arrived(request);

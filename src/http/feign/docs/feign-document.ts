@@ -43,11 +43,15 @@ interface Operation {
 }
 
 const scope = z.enum(["cluster"]).optional().openapi({ description: "Asks all instances." });
-const idempotency = z.object({
+const publishHeaders = z.object({
   "idempotency-key": z
     .string()
     .optional()
     .openapi({ description: "A repeat within five minutes delivers nothing and returns the same id." }),
+  traceparent: z
+    .string()
+    .optional()
+    .openapi({ description: "W3C Trace Context: with telemetry on, the caller's trace continues here." }),
 });
 const users = envelopeOf(z.array(z.string()), "Users");
 const text = envelopeOf(z.string(), "Text");
@@ -57,7 +61,7 @@ const operations: Operation[] = [
     ...{ method: "post", path: "/feign/publish", tag: "publish", summary: "Publish a message" },
     description:
       "`X-Push-Id` names the message, `X-Push-Receivers` says how many connections were reached (on one instance).",
-    ...{ headers: idempotency, body: publishShape, answer: text },
+    ...{ headers: publishHeaders, body: publishShape, answer: text },
     failures: [
       "targetType",
       "target",
@@ -72,7 +76,7 @@ const operations: Operation[] = [
     ...{ method: "post", path: "/feign/publishBatch", tag: "publish", summary: "Publish many messages" },
     description:
       "A refused message does not stop the others. A message to several users is one record of the log.",
-    ...{ headers: idempotency, body: publishBatchShape, answer: envelopeOf(entriesShape, "Entries") },
+    ...{ headers: publishHeaders, body: publishBatchShape, answer: envelopeOf(entriesShape, "Entries") },
     failures: ["targetType", "data", "idempotencyKey", "batch", "ack", "idempotencyKeyReused"],
   },
   {

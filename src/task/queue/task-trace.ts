@@ -1,0 +1,118 @@
+import type { Task, TaskStage } from "../../model/task.ts";
+import { renderReason } from "../../reason/reason.ts";
+import type { EndedSpan, SpanAttributes } from "../../telemetry/telemetry.ts";
+import {
+  derivedContext,
+  readTraceparent,
+  type TraceContext,
+  traceparentOf,
+} from "../../telemetry/trace-context.ts";
+
+type Traced = Pick<Task, "id" | "traceparent">;
+
+/** The task's own span; null: it is not traced. */
+function contextOf({ id, traceparent }: Traced): TraceContext | null {
+  const asked = readTraceparent(traceparent);
+  return asked && derivedContext(asked, `task ${id}`);
+}
+
+/** For what belongs to a task: its scripts, messages and calls. Null: it is not traced. */
+export function taskTraceparent(task: Traced): string | null {
+  const context = contextOf(task);
+  return context && traceparentOf(context);
+}
+
+/** The spans of a task that has ended, from the times that were recorded. */
+export function spansOfTask(task: Task): EndedSpan[] {
+  const asked = readTraceparent(task.traceparent);
+  const context = contextOf(task);
+  if (asked === null || context === null || task.finishedAt === null) return [];
+  const endMs = task.finishedAt.getTime();
+  const startMs = task.createdAt.getTime();
+  const own: EndedSpan = {
+    name: "task",
+    kind: "internal",
+    context,
+    parentSpanId: asked.spanId,
+    startMs,
+    endMs,
+    attributes: attributesOf(task),
+    ...faultOf(task),
+  };
+  const below = (part: Part): EndedSpan => ({
+    kind: "internal",
+    context: derivedContext(context, part.name),
+    parentSpanId: context.spanId,
+    ...part,
+  });
+  return [own, ...partsOf(task, startMs, endMs).map(below)];
+}
+
+type Part = Pick<EndedSpan, "name" | "startMs" | "endMs" | "attributes" | "fault">;
+
+function partsOf(task: Task, createdMs: number, endMs: number): Part[] {
+  const { startedAt, notBefore, approval, stages } = task;
+  const startedMs = startedAt?.getTime() ?? endMs;
+  const parts: Part[] = [
+    {
+      name: "queue",
+      startMs: createdMs,
+      endMs: startedMs,
+      attributes: notBefore === null ? {} : { "slipway.task.not_before": notBefore.toISOString() },
+    },
+  ];
+  const ran = stages.filter((stage) => stage.startedAt !== null);
+  // The first stage begins when the checkout is done.
+  const checkedOutMs = Math.min(endMs, ...ran.map(({ startedAt: at }) => at?.getTime() ?? endMs));
+  if (startedAt !== null)
+    parts.push({
+      name: "checkout",
+      startMs: startedMs,
+      endMs: checkedOutMs,
+      ...(ran.length === 0 ? faultOf(task) : {}),
+    });
+  if (approval?.requestedAt)
+    parts.push({
+      name: "approval",
+      startMs: Date.parse(approval.requestedAt),
+      endMs: approval.at === null ? endMs : Date.parse(approval.at),
+      attributes: { "slipway.approval.state": approval.state },
+    });
+  return [...parts, ...ran.map((stage) => stagePart(stage, endMs))];
+}
+
+function stagePart({ name, state, startedAt, finishedAt, exitCode }: TaskStage, endMs: number): Part {
+  return {
+    name: `stage ${name}`,
+    startMs: startedAt?.getTime() ?? endMs,
+    endMs: finishedAt?.getTime() ?? endMs,
+    attributes: {
+      "slipway.stage.state": state,
+      ...(exitCode === null ? {} : { "process.exit.code": exitCode }),
+    },
+    ...(isFault(state) ? { fault: state } : {}),
+  };
+}
+
+function attributesOf({ id, projectId, state, ref, commit, attempt, ...task }: Task): SpanAttributes {
+  return {
+    "slipway.task.id": id,
+    "slipway.task.state": state,
+    "slipway.task.attempt": attempt,
+    "slipway.task.trigger": task.triggerType,
+    "slipway.project.id": projectId,
+    "vcs.ref.head.name": ref,
+    ...(commit === null ? {} : { "vcs.ref.head.revision": commit }),
+    ...(task.runnerId === null ? {} : { "slipway.runner.id": task.runnerId }),
+    ...(task.rollback === null ? {} : { "slipway.rollback.state": task.rollback.state }),
+  };
+}
+
+/** A cancel is no failure: a person or a newer push asked for it. */
+function isFault(state: string): boolean {
+  return state === "failed" || state === "timeout" || state === "lost";
+}
+
+function faultOf({ state, reason }: Pick<Task, "state" | "reason">): Pick<EndedSpan, "fault"> {
+  return isFault(state) ? { fault: renderReason(reason) || state } : {};
+}
