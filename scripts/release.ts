@@ -10,9 +10,9 @@
  * others are built, not run.
  */
 import { readdirSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { buildClient } from "./build-client.ts";
@@ -53,8 +53,11 @@ await writeFile(join(folder, "LICENCES.txt"), licenceTexts());
 await writeFile(join(folder, "CHANGELOG.md"), await changesOfVersion());
 await writePackages();
 await writeManual();
+// For images and compose files, whose build context is this folder. Only committed files: a checkout may have secrets.
+for (const name of run(["git", "ls-files", "deploy"]).split("\n"))
+  await cp(join(root, name), join(folder, name));
 await writeChecksums();
-for (const name of readdirSync(folder).sort())
+for (const name of files())
   console.log(`${name}: ${(statSync(join(folder, name)).size / 1024 ** 2).toFixed(1)} MiB`);
 
 async function writeSystem(name: string): Promise<void> {
@@ -105,11 +108,20 @@ async function changesOfVersion(): Promise<string> {
 
 async function writeChecksums(): Promise<void> {
   const lines = [];
-  for (const name of readdirSync(folder).sort()) {
+  for (const name of files()) {
     const hash = new Bun.CryptoHasher("sha256").update(await readFile(join(folder, name))).digest("hex");
     lines.push(`${hash}  ${name}\n`);
   }
   await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
+}
+
+/** Everything that was written, as paths in the folder. */
+function files(): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 function run(command: string[], cwd = root, env: Record<string, string> = {}): string {

@@ -6,10 +6,11 @@ import { addDataCommands } from "./data-commands.ts";
 import { addDeployCommands } from "./deploy-commands.ts";
 import { addPushCommands } from "./push-commands.ts";
 import { addRunnerCommand } from "./runner-command.ts";
-import { addServeCommands } from "./serve-commands.ts";
+import { addHealthCommand, addServeCommands } from "./serve-commands.ts";
 
 export function addAllCommands(program: Command): void {
   addServeCommands(program);
+  addHealthCommand(program);
   addRunnerCommand(program);
   addConfigCommands(program);
   addPushCommands(program);

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import type { AppRole } from "../app/app-context.ts";
+import { buildBaseUrl } from "../app/base-url.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
+import { Fault } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import { banner, type Running } from "./banner.ts";
@@ -87,4 +89,24 @@ function stopOnSignals(app: Running): void {
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+}
+
+/** A health check of a container kills a command that takes longer than a few seconds. */
+const answersWithinMs = 3000;
+
+/** `health`: for images that have no other HTTP client. */
+export function addHealthCommand(program: Command): void {
+  addSettings(program.command("health"))
+    .description(
+      "exit with 0 if the server with these settings is alive on this machine (/livez), and with 3 if not",
+    )
+    .action(async (options: Record<string, unknown>) => {
+      const { "server.listen": listen } = await configFrom(options);
+      const { url } = buildBaseUrl(undefined, listen).current();
+      const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(answersWithinMs) }).catch(
+        () => null,
+      );
+      if (!answer?.ok) throw new Fault("unavailable", `No server is alive at ${url}.`);
+      process.stdout.write(`The server at ${url} is alive.\n`);
+    });
 }

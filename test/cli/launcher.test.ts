@@ -72,14 +72,6 @@ describe("bin/slipway", () => {
     expect(await startsNode()).toBe(true);
   });
 
-  test("starts in an image, which has no setup.mjs, also if Node is installed there", async () => {
-    const dockerfile = await Bun.file(join(repository, "deploy/Dockerfile")).text();
-    const [, mark = ""] = /^ {2}&& (cp package-lock\.json .+)$/m.exec(dockerfile) ?? [];
-    rmSync(join(root, "scripts/setup.mjs"));
-    expect(Bun.spawnSync(["sh", "-c", mark], { cwd: root }).exitCode).toBe(0);
-    expect(await startsNode()).toBe(false);
-  });
-
   /** A mount namespace with an empty /proc; without root one of a new user namespace. */
   const withoutProc = [
     ...["unshare", ...(process.getuid?.() === 0 ? [] : ["--map-root-user"]), "--mount", "sh", "-c"],

@@ -26,6 +26,13 @@ test("an unreachable server is named, and the exit code is 3", async () => {
   expect(run.stderr).toContain("http://127.0.0.1:1");
 });
 
+test("health asks the server of the settings, and exits with 0 or 3", async () => {
+  const alive = await slipway(["health", "--server-listen", new URL(server.url).host]);
+  expect(alive).toMatchObject({ exitCode: 0, stdout: `The server at ${server.url} is alive.\n` });
+  const away = await slipway(["health", "--server-listen", "127.0.0.1:1"]);
+  expect(away).toMatchObject({ exitCode: 3, stderr: "No server is alive at http://127.0.0.1:1.\n" });
+});
+
 test("another server than Slipway is named, and the exit code is 3", async () => {
   const page = Bun.serve({ port: 0, fetch: () => new Response("<html>Welcome</html>") });
   for (const command of [

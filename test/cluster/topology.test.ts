@@ -57,13 +57,13 @@ async function expectConsoleNamesClosed(topology: ComposeTopology): Promise<void
 }
 
 describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefined)(
-  "the topology of deploy/compose.yaml",
+  "the topology of deploy/compose-cluster.yaml",
   () => {
     let topology: ComposeTopology | undefined;
     afterAll(() => topology?.stop());
 
     test("serves users outside and services inside, and keeps all users while an instance is restarted", async () => {
-      topology = new ComposeTopology(await readCompose("compose.yaml"), {
+      topology = new ComposeTopology(await readCompose("compose-cluster.yaml"), {
         ...variables,
         POSTGRES_PASSWORD: "unused",
         BASE_URL: "https://deploy.example.com",

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { adminPassword } from "../support/api-server.ts";
@@ -8,48 +8,26 @@ import { makeRepository } from "../support/git-repository.ts";
 import { makeHook } from "../support/hook.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startPushProcess } from "../support/push-process.ts";
+import {
+  executableName,
+  makeRelease,
+  outputOf,
+  releaseFolder,
+  releaseWithinMs,
+} from "../support/release-folder.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
-const root = join(import.meta.dir, "../..");
-const executable = `slipway-${manifest.version}-linux-x64`;
 const executableArm64 = `slipway-${manifest.version}-linux-arm64`;
 const arm64 = await serviceUrl("arm64");
-// Python and Java also make the packages of their clients.
-const [helm, python] = await Promise.all([serviceUrl("helm"), serviceUrl("python"), serviceUrl("javac")]);
-
-/** A build of the wheel fetches its builder. */
-const releaseWithinMs = 5 * 60_000;
-
-/** Makes a release of the last commit in a clone of this repository. */
-async function release(folder: string): Promise<string> {
-  await run(["git", "clone", "-q", "--shared", root, folder]);
-  // Links save space, and are not possible between two disks.
-  await run(
-    ["sh", "-c", 'cp -al "$0/node_modules" . 2>/dev/null || cp -a "$0/node_modules" .', root],
-    folder,
-  );
-  const out = join(folder, "dist/release");
-  const systems = ["--only", "linux-x64", "--only", "linux-arm64"];
-  await run([process.execPath, "scripts/release.ts", ...systems, "--out", out], folder);
-  return out;
-}
-
-async function run(command: string[], cwd = root): Promise<string> {
-  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
-  const [output, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  expect([await child.exited, errors]).toEqual([0, ""]);
-  return output;
-}
+const helm = await serviceUrl("helm");
+const python = await serviceUrl("python");
 
 let out = "";
 beforeAll(async () => {
-  out = await release(join(temporaryFolder("release"), "first"));
+  out = await releaseFolder();
 }, releaseWithinMs);
 
 test("a release has checksums, an SBOM, licences, changes, the chart and the clients", async () => {
@@ -59,17 +37,21 @@ test("a release has checksums, an SBOM, licences, changes, the chart and the cli
       "LICENCES.txt",
       "SHA256SUMS",
       "sbom.cdx.json",
-      executable,
+      executableName,
       executableArm64,
       `slipway-${manifest.version}.tgz`,
       `slipway-push-${manifest.version}.jar`,
       `slipway-push-${manifest.version}.pom`,
+      "deploy",
       `slipway-push-${manifest.version}.tgz`,
       `slipway_push-${manifest.version}-py3-none-any.whl`,
       `slipway-manual-${manifest.version}.tgz`,
     ].sort(),
   );
-  expect(await run(["sha256sum", "--check", "SHA256SUMS"], out)).toContain(`${executable}: OK`);
+  expect(await outputOf(["sha256sum", "--check", "SHA256SUMS"], out)).toContain(`${executableName}: OK`);
+  expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toContain("  deploy/Dockerfile\n");
+  for (const name of (await outputOf(["git", "ls-files", "deploy"])).trim().split("\n"))
+    expect([name, existsSync(join(out, name))]).toEqual([name, true]);
   const bill = JSON.parse(readFileSync(join(out, "sbom.cdx.json"), "utf8"));
   expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "slipway" } } });
   const licences = readFileSync(join(out, "LICENCES.txt"), "utf8");
@@ -83,8 +65,8 @@ test("a release has checksums, an SBOM, licences, changes, the chart and the cli
 test.skipIf(!helm)("the chart is one for Helm", async () => {
   const chart = join(out, `slipway-${manifest.version}.tgz`);
   const values = ["--set", "baseUrl=https://deploy.example.com"];
-  expect(await run([helm ?? "", "lint", chart, ...values])).toContain("0 chart(s) failed");
-  const rendered = await run([helm ?? "", "template", "demo", chart, ...values]);
+  expect(await outputOf([helm ?? "", "lint", chart, ...values])).toContain("0 chart(s) failed");
+  const rendered = await outputOf([helm ?? "", "template", "demo", chart, ...values]);
   expect(rendered).toContain(`image: "slipway:${manifest.version}"`);
 });
 
@@ -92,9 +74,9 @@ test("the packages of the clients can be used", async () => {
   const wheel = join(out, `slipway_push-${manifest.version}-py3-none-any.whl`);
   const load =
     "import sys; sys.path.insert(0, sys.argv[1]); import slipway_push; print(slipway_push.__file__)";
-  expect(await run([python ?? "", "-c", load, wheel])).toBe(`${wheel}/slipway_push/__init__.py\n`);
+  expect(await outputOf([python ?? "", "-c", load, wheel])).toBe(`${wheel}/slipway_push/__init__.py\n`);
   const jar = join(out, `slipway-push-${manifest.version}.jar`);
-  expect(await run(["javap", "-cp", jar, "dev.slipway.push.SlipwayPush"])).toContain(
+  expect(await outputOf(["javap", "-cp", jar, "dev.slipway.push.SlipwayPush"])).toContain(
     "class dev.slipway.push.SlipwayPush",
   );
   expect(readFileSync(jar.replace(/jar$/, "pom"), "utf8")).toContain(
@@ -105,7 +87,7 @@ test("the packages of the clients can be used", async () => {
 test(
   "a second build in another folder has the same checksums",
   async () => {
-    const second = await release(join(temporaryFolder("release"), "in/another/folder"));
+    const second = await makeRelease(join(temporaryFolder("release"), "in/another/folder"));
     expect(readFileSync(join(second, "SHA256SUMS"), "utf8")).toBe(
       readFileSync(join(out, "SHA256SUMS"), "utf8"),
     );
@@ -114,15 +96,15 @@ test(
 );
 
 test("the executable names its version, commit and system, and no folder of the build", async () => {
-  const commit = (await run(["git", "rev-parse", "--short=12", "HEAD"])).trim();
-  const text = await run([join(out, executable), "version"]);
+  const commit = (await outputOf(["git", "rev-parse", "--short=12", "HEAD"])).trim();
+  const text = await outputOf([join(out, executableName), "version"]);
   expect(text).toBe(`${manifest.version} (commit ${commit}, linux-x64)\n`);
-  expect(readFileSync(join(out, executable)).includes(dirname(dirname(out)))).toBe(false);
+  expect(readFileSync(join(out, executableName)).includes(dirname(dirname(out)))).toBe(false);
 });
 
 test.skipIf(!arm64)("the executable of arm64 serves clients", async () => {
   const command = [...(arm64 ?? "").split(" "), join(out, executableArm64)];
-  expect(await run([...command, "version"])).toEndWith(", linux-arm64)\n");
+  expect(await outputOf([...command, "version"])).toEndWith(", linux-arm64)\n");
   const verify = startVerifyService();
   const gateway = await startPushProcess("arm64", { "push-verify-uri": verify.url }, command);
   const client = await PushClient.open(`${gateway.url.replace("http", "ws")}/ws?code=42`);
@@ -140,10 +122,12 @@ test.skipIf(!arm64)("the executable of arm64 serves clients", async () => {
 });
 
 test("uncommitted changes and unknown systems are refused", async () => {
-  const child = Bun.spawn([process.execPath, "scripts/release.ts", "--only", "plan9"], {
-    cwd: root,
-    stderr: "pipe",
-  });
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "../../scripts/release.ts"), "--only", "plan9"],
+    {
+      stderr: "pipe",
+    },
+  );
   expect(await new Response(child.stderr).text()).toStartWith(
     "There is no system plan9; there are linux-x64,",
   );
@@ -158,8 +142,8 @@ async function emptySystem(): Promise<string> {
     ["null", "3"],
     ["urandom", "9"],
   ] as const)
-    await run(["mknod", "-m", "666", join(folder, "dev", name), "c", "1", minor]);
-  const programs = { slipway: join(out, executable), git: "git", sh: "sh", cat: "cat", env: "env" };
+    await outputOf(["mknod", "-m", "666", join(folder, "dev", name), "c", "1", minor]);
+  const programs = { slipway: join(out, executableName), git: "git", sh: "sh", cat: "cat", env: "env" };
   for (const [name, program] of Object.entries(programs)) {
     const path = Bun.which(program) ?? program;
     cpSync(path, join(folder, "bin", name), { dereference: true });

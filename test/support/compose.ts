@@ -8,6 +8,11 @@ export interface ComposeService {
   volumes?: string[];
   networks?: string[];
   ports?: string[];
+  read_only?: boolean;
+  tmpfs?: string[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  healthcheck?: { test: string[] };
   [key: string]: unknown;
 }
 
@@ -21,7 +26,7 @@ export interface Compose {
 export const deployFolder = join(import.meta.dir, "../../deploy");
 
 /** A compose file of deploy/ as it is written; merges are done by the YAML parser. */
-export async function readCompose(file: "compose.yaml" | "compose-push.yaml"): Promise<Compose> {
+export async function readCompose(file: `compose${"" | "-push" | "-cluster"}.yaml`): Promise<Compose> {
   return Bun.YAML.parse(await Bun.file(join(deployFolder, file)).text()) as Compose;
 }
 

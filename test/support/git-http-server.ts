@@ -1,10 +1,12 @@
 import { dirname } from "node:path";
+import type { Certificate } from "./certificate.ts";
 
-/** Serves bare repositories over HTTP with basic authentication, by git's own `http-backend`. */
+/** Serves bare repositories over HTTP, or HTTPS with a certificate, with basic authentication, by git's own `http-backend`. */
 export function serveGit(
   root: string,
   credential: { username: string; token: string } | null,
   beforeAnswer: (path: string) => Promise<void> = async () => {},
+  certificate?: Certificate,
 ) {
   const requests: { path: string; authorized: boolean }[] = [];
   const expected =
@@ -12,6 +14,7 @@ export function serveGit(
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
+    ...(certificate ? { tls: { cert: certificate.certificate, key: certificate.key } } : {}),
     async fetch(request) {
       const url = new URL(request.url);
       const authorized = expected === null || request.headers.get("authorization") === expected;

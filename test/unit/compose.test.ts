@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 import { loadConfig } from "../../src/config/config-load.ts";
-import { manualSources } from "../../src/http/manual/site.ts";
 import { type Compose, deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
 
 const text = { type: "string" } as const;
@@ -24,6 +22,11 @@ const serviceSchema = {
       properties: { context: text, dockerfile: text, target: text },
     },
     command: texts,
+    init: { type: "boolean" },
+    read_only: { type: "boolean" },
+    tmpfs: texts,
+    cap_drop: texts,
+    security_opt: texts,
     restart: { enum: ["no", "always", "on-failure", "unless-stopped"] },
     hostname: text,
     networks: texts,
@@ -117,8 +120,8 @@ const variables: Record<string, string> = {
 
 const shipped = [
   {
-    file: "compose.yaml",
-    example: ".env.example",
+    file: "compose-cluster.yaml",
+    example: "cluster.env.example",
     serving: ["push-1", "push-2", "deploy"],
     listeningNowhere: ["runner"],
     published: ["\x24{PUBLIC_PORT:-8080}:8080"],
@@ -132,7 +135,14 @@ const shipped = [
   },
 ] as const;
 
-describe.each(shipped)("deploy/$file", ({ file, example, serving, listeningNowhere, published }) => {
+const single = {
+  file: "compose.yaml",
+  example: ".env.example",
+  serving: ["slipway"],
+  listeningNowhere: [],
+} as const;
+
+describe.each([single, ...shipped])("deploy/$file", ({ file, example, serving, listeningNowhere }) => {
   let compose: Compose;
   beforeAll(async () => {
     compose = await readCompose(file);
@@ -155,7 +165,8 @@ describe.each(shipped)("deploy/$file", ({ file, example, serving, listeningNowhe
           required: !isOptional,
         });
         const isHealthy = service.depends_on?.[other]?.condition === "service_healthy";
-        const hasCheck = compose.services[other]?.healthcheck !== undefined;
+        const { image, healthcheck } = compose.services[other] ?? {};
+        const hasCheck = image === "slipway" || healthcheck !== undefined;
         expect({ name, other, isChecked: !isHealthy || hasCheck }).toEqual({ name, other, isChecked: true });
       }
       for (const network of service.networks ?? []) expect(compose.networks).toHaveProperty([network]);
@@ -166,37 +177,21 @@ describe.each(shipped)("deploy/$file", ({ file, example, serving, listeningNowhe
     }
   });
 
-  test("what serves is asked whether it is alive; a runner listens nowhere", () => {
-    for (const name of serving)
-      expect(JSON.stringify(compose.services[name]?.healthcheck)).toContain(":8080/livez");
+  test("what serves is asked whether it is alive, by its image or here; a runner listens nowhere", () => {
+    for (const name of serving) {
+      const { image, healthcheck } = compose.services[name] ?? {};
+      const own = healthcheck?.test.slice(1);
+      expect([name, own]).toEqual([name, image === "slipway" ? undefined : ["slipway", "health"]]);
+    }
     for (const name of listeningNowhere) expect(compose.services[name]?.healthcheck).toBeUndefined();
   });
 
-  test("only the load balancer is reachable from outside, and of it only the public side", () => {
-    const reachable = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
-    expect(reachable.map(([name, { ports }]) => [name, ports])).toEqual([["balancer", [...published]]]);
-    expect(compose.services.balancer?.environment?.PUBLIC_BIND).toBe(":8080");
-    expect(compose.services.balancer?.environment?.INSIDE_BIND).toBe(":8081");
-  });
-
-  test("every instance is given settings that are valid, and a name of its own", async () => {
-    const ids = new Set<string>();
+  test("what is of Slipway has a read-only root and no privileges", () => {
     for (const name of [...serving, ...listeningNowhere]) {
-      const { SLIPWAY_ADMIN_PASSWORD: _, ...given } = environmentOf(compose.services[name], variables);
-      const config = await loadConfig({ env: given, flags: {} });
-      if (name.startsWith("push")) ids.add(config["push.queue.instance-id"] ?? "");
+      const { read_only, tmpfs, cap_drop, security_opt } = compose.services[name] ?? {};
+      const expected = [name, true, ["/tmp:exec,mode=1777"], ["ALL"], ["no-new-privileges:true"]];
+      expect([name, read_only, tmpfs, cap_drop, security_opt]).toEqual(expected);
     }
-    expect(ids).toEqual(new Set(["push-1", "push-2"]));
-  });
-
-  test("nothing is open that was not asked for: keys and origins have to be given", async () => {
-    const gateway = compose.services["push-1"];
-    for (const name of ["PUSH_API_KEY", "DEPLOY_KEY", "ALLOWED_ORIGINS"])
-      expect(() => environmentOf(gateway, { ...variables, [name]: "" })).toThrow(name);
-    const config = await loadConfig({ env: environmentOf(gateway, variables), flags: {} });
-    expect(config["push.api-keys"]).toEqual(["key"]);
-    expect(config["push.deploy-key"]).toBe("another key");
-    expect(config["push.allowed-origins"]).toEqual(["https://www.example.com"]);
   });
 
   test("its example of an .env file names every variable, and no other", async () => {
@@ -205,15 +200,53 @@ describe.each(shipped)("deploy/$file", ({ file, example, serving, listeningNowhe
     const named = [...(await Bun.file(join(deployFolder, example)).text()).matchAll(/^(\w+)=/gm)].map(
       ([, name]) => name ?? "",
     );
-    expect([...new Set(named)].sort()).toEqual([...new Set([...used, "COMPOSE_PROFILES"])].sort());
+    const profiles = source.includes("profiles:") ? ["COMPOSE_PROFILES"] : [];
+    expect([...new Set(named)].sort()).toEqual([...new Set([...used, ...profiles])].sort());
   });
 
   test("a container has longer to stop than its connections to be drained", async () => {
-    expect(parseInt(String(compose.services["push-1"]?.stop_grace_period), 10) * 1000).toBeGreaterThan(
+    expect(parseInt(String(compose.services[serving[0]]?.stop_grace_period), 10) * 1000).toBeGreaterThan(
       await drainMs(),
     );
   });
 });
+
+describe.each(shipped)(
+  "deploy/$file, with several instances",
+  ({ file, serving, listeningNowhere, published }) => {
+    let compose: Compose;
+    beforeAll(async () => {
+      compose = await readCompose(file);
+    });
+
+    test("only the load balancer is reachable from outside, and of it only the public side", () => {
+      const reachable = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+      expect(reachable.map(([name, { ports }]) => [name, ports])).toEqual([["balancer", [...published]]]);
+      expect(compose.services.balancer?.environment?.PUBLIC_BIND).toBe(":8080");
+      expect(compose.services.balancer?.environment?.INSIDE_BIND).toBe(":8081");
+    });
+
+    test("every instance is given settings that are valid, and a name of its own", async () => {
+      const ids = new Set<string>();
+      for (const name of [...serving, ...listeningNowhere]) {
+        const { SLIPWAY_ADMIN_PASSWORD: _, ...given } = environmentOf(compose.services[name], variables);
+        const config = await loadConfig({ env: given, flags: {} });
+        if (name.startsWith("push")) ids.add(config["push.queue.instance-id"] ?? "");
+      }
+      expect(ids).toEqual(new Set(["push-1", "push-2"]));
+    });
+
+    test("nothing is open that was not asked for: keys and origins have to be given", async () => {
+      const gateway = compose.services["push-1"];
+      for (const name of ["PUSH_API_KEY", "DEPLOY_KEY", "ALLOWED_ORIGINS"])
+        expect(() => environmentOf(gateway, { ...variables, [name]: "" })).toThrow(name);
+      const config = await loadConfig({ env: environmentOf(gateway, variables), flags: {} });
+      expect(config["push.api-keys"]).toEqual(["key"]);
+      expect(config["push.deploy-key"]).toBe("another key");
+      expect(config["push.allowed-origins"]).toEqual(["https://www.example.com"]);
+    });
+  },
+);
 
 test("the unit gives a server longer to stop than its connections to be drained", async () => {
   const unit = await Bun.file(join(deployFolder, "slipway.service")).text();
@@ -230,25 +263,11 @@ test("variables are filled in as Compose does", () => {
   expect(() => interpolate("\x24{X:?must be set}", {})).toThrow("must be set");
 });
 
-test("what the Dockerfile copies is there, and what the program runs on is copied", async () => {
-  const root = join(deployFolder, "..");
-  const dockerfile = await Bun.file(join(deployFolder, "Dockerfile")).text();
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) =>
-    sources.split(" "),
-  );
-  const needed = [
-    "package.json",
-    "package-lock.json",
-    "LICENSE",
-    "bin",
-    "src",
-    "client",
-    "console",
-    "manual",
-  ];
-  const isCopied = (source: string) =>
-    copied.some((each) => source === each || source.startsWith(`${each}/`));
-  expect(manualSources.filter((source) => !isCopied(source))).toEqual([]);
-  expect(needed.filter((source) => !copied.includes(source))).toEqual([]);
-  for (const source of copied) expect([source, existsSync(join(root, source))]).toEqual([source, true]);
+test("on one machine the server is reached from that machine, whose proxy is believed", async () => {
+  const { networks, services } = await readCompose("compose.yaml");
+  expect(services.slipway?.ports).toEqual(["127.0.0.1:\x24{PUBLIC_PORT:-8080}:8080"]);
+  const config = await loadConfig({ env: environmentOf(services.slipway, {}), flags: {} });
+  expect(networks).toEqual({ slipway: { ipam: { config: [{ subnet: "172.29.6.0/24" }] } } });
+  expect(config["server.trustedProxies"]).toEqual(["172.29.6.1/32"]);
+  expect(config["runner.enabled"]).toBe(true);
 });
