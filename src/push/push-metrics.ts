@@ -71,11 +71,14 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => counters.losses,
   );
   counter("repeated_total", "Messages skipped as repeats.", () => counters.repeated);
-  return new Histogram({
+  const verifySeconds = new Histogram({
     name: "slipway_push_verify_seconds",
     help: "Time that verification of a code took.",
     registers,
     labelNames: ["result"],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
   });
+  // From 0 on, because a counter that appears with 1 has not increased for Prometheus.
+  for (const result of ["verified", "rejected", "verify_unavailable"]) verifySeconds.zero({ result });
+  return verifySeconds;
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
 import type { Keepers } from "../../model/store.ts";
-import { type Task, unfinishedStates, workedMs } from "../../model/task.ts";
+import { isFinished, type Task, taskStates, unfinishedStates, workedMs } from "../../model/task.ts";
 
 const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
 
@@ -33,6 +33,8 @@ export function buildTaskMetrics(
     buckets: seconds,
     registers,
   });
+  // From 0 on, because a counter that appears with 1 has not increased for Prometheus.
+  for (const result of taskStates.filter(isFinished)) duration.zero({ result });
   const lost = new Counter({
     name: "slipway_task_leases_lost_total",
     help: "Leases that ended because their runner was silent.",
@@ -57,6 +59,8 @@ export function buildTaskMetrics(
     labelNames: ["kind", "result"],
     registers,
   });
+  for (const kind of ["notification", "commit status"])
+    for (const result of ["delivered", "failed"]) outgoing.inc({ kind, result }, 0);
   return {
     started(task: Task): void {
       const mayRunAt = Math.max(task.createdAt.getTime(), task.notBefore?.getTime() ?? 0);

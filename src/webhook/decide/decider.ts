@@ -125,7 +125,7 @@ export function buildDecider(options: DeciderOptions): Decider {
 
   function notify(recorded: RecordedDelivery, traceparent: string | null): void {
     const { id, record, enqueued, moved, calls, replacedBy = null } = recorded;
-    metrics.recorded(record.status, record.code);
+    metrics.recorded(record.code);
     if (isDebug) {
       const about = { deliveryId: id, projectId: record.project_id, outcome: record.code };
       log.debug({ ...about, ...traceFields(traceparent) }, "a delivery was recorded");
@@ -165,7 +165,7 @@ export function buildDecider(options: DeciderOptions): Decider {
         },
         "a delivery could not be recorded",
       );
-      metrics.recorded("failed", "internal_error");
+      metrics.recorded("internal_error");
       return ended(delivery, answerOf({ code: "internal_error", reason: newReason("not_recorded") }, 0));
     }
   }

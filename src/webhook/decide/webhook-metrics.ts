@@ -1,11 +1,13 @@
 import { Counter, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
-import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+import type { DeliveryCode } from "../../model/delivery.ts";
+import { deliveryCodes, outcomes } from "./outcome.ts";
 
 export function buildWebhookMetrics(registry: Metrics) {
   const registers = [registry];
   // The registry hashes labels at every increment; therefore counts are kept here and copied when metrics are read.
-  const counts = new Map<DeliveryCode, { status: DeliveryStatus; count: number }>();
+  // All begin at 0, because a counter that appears with 1 has not increased for Prometheus.
+  const counts = Object.fromEntries(deliveryCodes.map((code) => [code, 0])) as Record<DeliveryCode, number>;
   const deliveries = new Counter({
     name: "slipway_webhook_deliveries_total",
     help: "Deliveries by status and code.",
@@ -13,7 +15,10 @@ export function buildWebhookMetrics(registry: Metrics) {
     registers,
     collect() {
       deliveries.reset();
-      for (const [code, { status, count }] of counts) deliveries.inc({ status, code }, count);
+      for (const code of deliveryCodes) {
+        const { status } = outcomes[code];
+        deliveries.inc({ status, code }, counts[code]);
+      }
     },
   });
   const decision = new Histogram({
@@ -28,10 +33,8 @@ export function buildWebhookMetrics(registry: Metrics) {
     registers,
   });
   return {
-    recorded(status: DeliveryStatus, code: DeliveryCode): void {
-      const known = counts.get(code);
-      if (known) known.count++;
-      else counts.set(code, { status, count: 1 });
+    recorded(code: DeliveryCode): void {
+      counts[code]++;
     },
     /** Seconds from the wait for the lock to the commit. */
     decided: (seconds: number) => decision.observe(seconds),
