@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { Fault, messageOf } from "../errors.ts";
 import type { Page } from "../model/page.ts";
-import { idValue, textValue } from "./option-values.ts";
+import { idValue, projectOrNoneValue, textValue } from "./option-values.ts";
 import { print, type Row, table, visible } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 
@@ -89,7 +89,7 @@ interface Filters {
 
 function addFilters(command: Command): Command {
   return command
-    .option("--project <id>", "of one project", idValue)
+    .option("--project <id>", "of one project; 0: of unknown addresses, for admins", projectOrNoneValue)
     .option("--group <id>", "of the projects of a group", idValue)
     .option("--status <status>", "accepted, merged, ignored, rejected or failed", textValue)
     .option("--code <code>", "such as branch_not_matched", textValue)

@@ -11,6 +11,11 @@ export function textValue(value: string): string {
   return value;
 }
 
+/** The id of a project, or 0 for deliveries to addresses that belong to none. */
+export function projectOrNoneValue(value: string): number {
+  return value.trim() === "0" ? 0 : idValue(value);
+}
+
 /** The id of a task, project, group or runner. */
 export function idValue(value: string): number {
   if (/^[1-9]\d{0,15}$/.test(value.trim())) return Number(value);

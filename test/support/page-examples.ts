@@ -9,6 +9,21 @@ export interface PageExample {
   language: string;
   name: string;
   text: string;
+  /** Its name, or its language and number on the page: `sh 2`. */
+  id: string;
+  line: number;
+}
+
+/** The blocks of a page in their order. */
+export function blocksIn(source: string): PageExample[] {
+  const counts = new Map<string, number>();
+  const found = source.matchAll(/^( *)```(\S*)(?: (\S+))?\n([\s\S]*?)^\1```$/gm);
+  return [...found].map(({ index, 2: language = "", 3: name = "", 4: text = "" }) => {
+    const count = (counts.get(language) ?? 0) + 1;
+    counts.set(language, count);
+    const id = name === "" ? `${language} ${count}` : name;
+    return { language, name, text, id, line: source.slice(0, index).split("\n").length };
+  });
 }
 
 /** The blocks of a page of docs/ in their order, after texts of the page were replaced: addresses, ports, folders. */
@@ -21,9 +36,7 @@ export async function examplesOf(
     if (!source.includes(from)) throw new Error(`docs/${page} has no ${from}.`);
     source = source.replaceAll(from, to);
   }
-  return [...source.matchAll(/^```(\S+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
-    ([, language = "", name = "", text = ""]) => ({ language, name, text }),
-  );
+  return blocksIn(source);
 }
 
 export interface PageShell {
