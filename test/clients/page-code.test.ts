@@ -160,6 +160,19 @@ test("the events of docs/push.md are JSON, one of each type, with the fields of 
     expect(Object.keys(event).slice(0, 5)).toEqual(["v", "id", "ts", "node", "type"]);
 });
 
+test("the settings for Prometheus in docs/telemetry.md name the rules of deploy/prometheus and the job that they expect", () => {
+  const settings = Bun.YAML.parse(example("docs/telemetry.md", "yaml 2")) as {
+    rule_files: string[];
+    scrape_configs: { job_name: string }[];
+  };
+  const rules = settings.rule_files.map((name) =>
+    readFileSync(join(root, "deploy/prometheus", name), "utf8"),
+  );
+  const jobs = settings.scrape_configs.map(({ job_name: name }) => name);
+  expect(jobs).toEqual(["slipway"]);
+  expect(rules.join("")).toContain(`job="${jobs[0]}"`);
+});
+
 test("every example that is claimed for this file was checked", () => {
   const own = "test/clients/page-code.test.ts";
   const claimed = Object.entries(claims).flatMap(([page, claim]) =>

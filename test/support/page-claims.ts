@@ -66,7 +66,10 @@ export const claims: Record<string, Record<string, string>> = {
     "sh 2": "test/cli/page-commands.test.ts",
   },
   "docs/tasks.md": { "*": "test/releases/guide.test.ts" },
-  "docs/telemetry.md": { "yaml 1": "test/cli/page-commands.test.ts" },
+  "docs/telemetry.md": {
+    "yaml 1": "test/cli/page-commands.test.ts",
+    "yaml 2": "test/clients/page-code.test.ts",
+  },
   "docs/testing.md": { "ts 1": "test/clients/page-code.test.ts" },
   "docs/webhook.md": {
     "json 1": "test/cli/page-commands.test.ts",
@@ -87,15 +90,16 @@ export const exceptions: Record<string, Record<string, string>> = {
   "CONTRIBUTING.md": { "sh 1": "they are runs of all tests and benchmarks, which take minutes" },
   "docs/testing.md": { "sh 1": "the fault suite runs for minutes; the tests of test/faults run its parts" },
   "docs/operations.md": {
-    "sh 1": "it starts containers of a registry; test/unit/compose.test.ts checks deploy/compose.yaml",
-    "sh 2": "it adds users and services to the machine; test/security/systemd-units.test.ts runs the units",
+    systemd: "it adds users and services to the machine; test/security/systemd-units.test.ts runs the units",
+    compose:
+      "it downloads an image; test/unit/compose.test.ts checks the files, test/containers runs what it can",
   },
   "client/README.md": { "sh 1": "it needs a registry; test/release installs the package from its file" },
   "examples/README.md": {
     "sh 1": "it uses fixed ports; test/clients/page-examples.test.ts runs the same programs",
   },
   "deploy/helm/slipway/README.md": {
-    "sh 1": "it needs a cluster; the tests of the chart render it with these values",
-    "sh 2": "it needs a cluster; the tests of the chart render it with an existing secret",
+    install: "it needs a cluster; the tests of the chart render it with these values",
+    secret: "it needs a cluster; the tests of the chart render it with an existing secret",
   },
 };
