@@ -5,12 +5,11 @@ import { ComposeTopology } from "../support/compose-topology.ts";
 import { makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
-import { installPackages } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
 import { StreamClient } from "../support/stream-client.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
-const haproxy = Bun.which("haproxy") ?? ((await installPackages("haproxy")) ? Bun.which("haproxy") : null);
+const haproxy = await serviceUrl("haproxy");
 const queueUrl = await serviceUrl("amqp");
 const postgresUrl = await serviceUrl("postgres");
 
@@ -56,7 +55,7 @@ async function expectConsoleNamesClosed(topology: ComposeTopology): Promise<void
   expect(proven.status).toBe(200);
 }
 
-describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefined)(
+describe.if(haproxy !== undefined && queueUrl !== undefined && postgresUrl !== undefined)(
   "the topology of deploy/compose-cluster.yaml",
   () => {
     let topology: ComposeTopology | undefined;
@@ -129,54 +128,57 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
   },
 );
 
-describe.if(haproxy !== null && queueUrl !== undefined)("the topology of deploy/compose-push.yaml", () => {
-  const verify = startVerifyService();
-  let topology: ComposeTopology | undefined;
-  afterAll(async () => {
-    await topology?.stop();
-    await verify.stop();
-  });
-
-  test("serves users outside and services inside, and nothing else", async () => {
-    topology = new ComposeTopology(await readCompose("compose-push.yaml"), {
-      ...variables,
-      VERIFY_URI: verify.url,
+describe.if(haproxy !== undefined && queueUrl !== undefined)(
+  "the topology of deploy/compose-push.yaml",
+  () => {
+    const verify = startVerifyService();
+    let topology: ComposeTopology | undefined;
+    afterAll(async () => {
+      await topology?.stop();
+      await verify.stop();
     });
-    const { publicUrl, insideUrl } = topology;
-    const settings = gatewaySettings("topology-push");
-    await Promise.all([topology.start("push-1", settings), topology.start("push-2", settings)]);
-    topology.startBalancer(haproxy ?? "");
-    await eventually(
-      "the balancer serves",
-      async () => (await serves(`${publicUrl}/ws`)) && serves(`${insideUrl}/feign/x`),
-    );
-    for (const path of [...insidePaths, "/", "/api/projects"])
-      expect([path, (await fetch(publicUrl + path)).status]).toEqual([path, 404]);
-    await expectConsoleNamesClosed(topology);
 
-    const client = await PushClient.open(`${publicUrl.replace("http", "ws")}/ws?code=anna`);
-    const message = { targetType: "user", target: "anna", data: "to anna" };
-    expect((await publishAt(topology, message, { authorization: "Bearer wrong" })).status).toBe(401);
-    expect((await publishAt(topology, message)).status).toBe(200);
-    expect(await client.received(1)).toEqual(["to anna"]);
-    const stream = await StreamClient.open(`${publicUrl}/sse?code=cleo`);
-    await stream.receivedType("welcome");
-    // The balancer chooses any instance for a frame.
-    for (const channel of ["one", "two", "three"]) stream.send(JSON.stringify({ type: "join", channel }));
-    await stream.receivedType("joined", 3);
-    await publishAt(topology, { targetType: "channel", target: "three", data: "to three" });
-    await stream.receivedType("message");
-    stream.close();
-    const elsewhere = await fetch(`${publicUrl}/ws?code=bert`, {
-      headers: {
-        origin: "https://evil.example",
-        upgrade: "websocket",
-        connection: "Upgrade",
-        "sec-websocket-version": "13",
-        "sec-websocket-key": Buffer.alloc(16).toString("base64"),
-      },
+    test("serves users outside and services inside, and nothing else", async () => {
+      topology = new ComposeTopology(await readCompose("compose-push.yaml"), {
+        ...variables,
+        VERIFY_URI: verify.url,
+      });
+      const { publicUrl, insideUrl } = topology;
+      const settings = gatewaySettings("topology-push");
+      await Promise.all([topology.start("push-1", settings), topology.start("push-2", settings)]);
+      topology.startBalancer(haproxy ?? "");
+      await eventually(
+        "the balancer serves",
+        async () => (await serves(`${publicUrl}/ws`)) && serves(`${insideUrl}/feign/x`),
+      );
+      for (const path of [...insidePaths, "/", "/api/projects"])
+        expect([path, (await fetch(publicUrl + path)).status]).toEqual([path, 404]);
+      await expectConsoleNamesClosed(topology);
+
+      const client = await PushClient.open(`${publicUrl.replace("http", "ws")}/ws?code=anna`);
+      const message = { targetType: "user", target: "anna", data: "to anna" };
+      expect((await publishAt(topology, message, { authorization: "Bearer wrong" })).status).toBe(401);
+      expect((await publishAt(topology, message)).status).toBe(200);
+      expect(await client.received(1)).toEqual(["to anna"]);
+      const stream = await StreamClient.open(`${publicUrl}/sse?code=cleo`);
+      await stream.receivedType("welcome");
+      // The balancer chooses any instance for a frame.
+      for (const channel of ["one", "two", "three"]) stream.send(JSON.stringify({ type: "join", channel }));
+      await stream.receivedType("joined", 3);
+      await publishAt(topology, { targetType: "channel", target: "three", data: "to three" });
+      await stream.receivedType("message");
+      stream.close();
+      const elsewhere = await fetch(`${publicUrl}/ws?code=bert`, {
+        headers: {
+          origin: "https://evil.example",
+          upgrade: "websocket",
+          connection: "Upgrade",
+          "sec-websocket-version": "13",
+          "sec-websocket-key": Buffer.alloc(16).toString("base64"),
+        },
+      });
+      expect(elsewhere.status).toBe(403);
+      client.close();
     });
-    expect(elsewhere.status).toBe(403);
-    client.close();
-  });
-});
+  },
+);

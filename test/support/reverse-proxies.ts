@@ -7,6 +7,7 @@ import { answers, launch, type RunningService, serviceFolder } from "./service-p
 
 /** The path of a reverse proxy; each test starts it itself. */
 export const findNginx = () => findExecutable("nginx", "nginx-light", "SLIPWAY_TEST_NGINX");
+export const findHaproxy = () => findExecutable("haproxy", "haproxy", "SLIPWAY_TEST_HAPROXY");
 export const findCaddy = () => findExecutable("caddy", "caddy", "SLIPWAY_TEST_CADDY");
 
 export interface ProxySetup {
@@ -174,6 +175,34 @@ export async function startShippedCaddy(
     command: [setup.executable, "run", "--adapter", "caddyfile", "--config", file],
     env: { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, HOME: folder },
     isReady: () => answers(setup.port, Buffer.from("GET / HTTP/1.0\r\n\r\n")),
+  });
+  return withLogs(proxy, folder);
+}
+
+/** HAProxy with deploy/haproxy.cfg and one server behind it; public are TLS and a certificate of the test. */
+export async function startShippedHaproxy(
+  setup: ProxySetup,
+  { certificate, key }: Certificate,
+): Promise<ProxyWithLogs> {
+  const folder = serviceFolder("haproxy");
+  await Bun.write(join(folder, "site.pem"), certificate + key);
+  const file = join(folder, "haproxy.cfg");
+  const example = (await Bun.file(join(deployFolder, "haproxy.cfg")).text())
+    .replace(/^ *bind "\$\{PUBLIC_BIND\}"$/m, "")
+    .replace("# With a certificate: bind :443", `bind :${setup.port}`)
+    .replace("/etc/haproxy/site.pem", `${folder}/site.pem`);
+  await Bun.write(file, example);
+  const { upstream } = setup;
+  const url = `https://localhost:${setup.port}`;
+  const proxy = await launch({
+    name: "haproxy",
+    url,
+    folder,
+    // It logs to standard output.
+    command: ["sh", "-c", 'exec "$0" -db -f "$1" > "$2"', setup.executable, file, join(folder, "access.log")],
+    env: { INSIDE_BIND: `127.0.0.1:${freePort()}`, PUSH_1: upstream, PUSH_2: upstream, DEPLOY: upstream },
+    // It answers nothing but TLS.
+    isReady: async () => (await fetch(url, { tls: { rejectUnauthorized: false } })).status > 0,
   });
   return withLogs(proxy, folder);
 }

@@ -11,6 +11,8 @@ export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> 
   pid: number;
   /** Sends a signal and waits for the end; returns the exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
+  /** Everything that it has printed and logged. */
+  output(): string;
 }
 
 export async function startServerProcess(
@@ -67,6 +69,7 @@ export async function startServerProcess(
   return {
     ...(await deployClient(url, dataDir)),
     pid: child.pid,
+    output: () => output,
     async end(signal) {
       child.kill(signal);
       return child.exited;

@@ -6,7 +6,7 @@ import { startKafka } from "./kafka.ts";
 import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
-import { findCaddy, findNginx } from "./reverse-proxies.ts";
+import { findCaddy, findHaproxy, findNginx } from "./reverse-proxies.ts";
 import { findExecutable, ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
@@ -22,6 +22,7 @@ const services = {
   firefox: { variable: "SLIPWAY_TEST_FIREFOX", start: findFirefox },
   sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
   nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
+  haproxy: { variable: "SLIPWAY_TEST_HAPROXY", start: findHaproxy },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
   python: {
     variable: "SLIPWAY_TEST_PYTHON",
