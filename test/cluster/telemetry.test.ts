@@ -5,6 +5,7 @@ import { PushClient } from "../support/push-client.ts";
 import { type PushProcess, startPushProcess } from "../support/push-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { startVerifyService } from "../support/verify-service.ts";
+import { startWorkers } from "../support/worker-instance.ts";
 
 const amqp = await serviceUrl("amqp");
 
@@ -58,4 +59,25 @@ describe.skipIf(amqp === undefined)("a trace over RabbitMQ", () => {
       "publish on one",
     ]);
   });
+});
+
+test("every worker of an instance adds its deliveries to the trace", async () => {
+  const collector = startCollector();
+  const verify = startVerifyService();
+  const instance = await startWorkers(2, {
+    "push-verify-uri": verify.url,
+    "telemetry-otlp-endpoint": collector.url,
+  });
+  const clients = await instance.openOnEach("code=ann");
+  const traceId = crypto.randomUUID().replaceAll("-", "");
+  const traceparent = `00-${traceId}-${"b".repeat(16)}-01`;
+  await instance.publish({ targetType: "user", target: "ann", data: "hello" }, { traceparent });
+  const delivered = "(elsewhere) > publish > deliver";
+  const wanted = ["(elsewhere) > publish", delivered, delivered];
+  await collector.wait(traceId, wanted);
+  expect(treeOf(collector.ofTrace(traceId))).toEqual(wanted);
+  for (const client of clients) client.close();
+  await instance.stop();
+  await verify.stop();
+  collector.stop();
 });

@@ -105,7 +105,7 @@ export function sampleTask(change: Partial<NewTask> = {}): NewTask {
     rerunOf: null,
     rollbackTo: null,
     priority: 0,
-    traceparent: null,
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     notBefore: null,
     createdAt: sampleTime,
     ...change,

@@ -8,12 +8,16 @@ import { startApiServer } from "../support/api-server.ts";
 import { deployClient } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { startCollector } from "../support/otlp-collector.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 
 const apiKey = "key-between-the-roles";
 
 const port = freePort();
+const collector = startCollector();
 const deploy = await startApiServer({
+  "telemetry.otlp-endpoint": collector.url,
+  "telemetry.service-name": "deploy",
   "deploy.push.url": `http://127.0.0.1:${port}`,
   "deploy.push.apiKey": apiKey,
 });
@@ -21,6 +25,8 @@ const config = configOf({
   "server.listen": { host: "127.0.0.1", port },
   "data.dir": deploy.dataDir,
   "push.verify-uri": `${deploy.url}/api/push/verify`,
+  "telemetry.otlp-endpoint": collector.url,
+  "telemetry.service-name": "push",
   "push.api-keys": [apiKey],
   "push.drain-delay": 0,
   "push.drain-period": 0,
@@ -30,9 +36,10 @@ const runner = await registerRunner(deploy.url, deploy.admin, { name: "by hand" 
 afterAll(async () => {
   await push.stop();
   await deploy.stop();
+  collector.stop();
 });
 
-test("when the roles run separately, live events go through the push role's /feign/publish", async () => {
+test("when the roles run separately, live events go through the push role's /feign/publish, with their trace", async () => {
   const client = await deployClient(deploy.url, deploy.dataDir);
   const projectId = await client.project("https://git.example.com/shop.git", { build: "make" });
   const messages: LiveMessage[] = [];
@@ -64,4 +71,11 @@ test("when the roles run separately, live events go through the push role's /fei
   const logged = messages.flatMap((message) => (message.type === "log" ? message.lines : []));
   expect(logged).toEqual([{ index: 0, stage: "build", at: line.at, text: "built" }]);
   live.close();
+  const message = "manual start > task > message task.succeeded";
+  const wanted = [message, `${message} > publish`, `${message} > publish > deliver`];
+  const spans = await collector.trace("task", { "slipway.task.id": id }, wanted);
+  const servicesOf = (...names: string[]) =>
+    new Set(spans.flatMap(({ name, service }) => (names.includes(name) ? [service] : [])));
+  expect([...servicesOf("task", "message task.succeeded")]).toEqual(["deploy"]);
+  expect([...servicesOf("publish", "deliver")]).toEqual(["push"]);
 });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { readTraceparent } from "../../src/telemetry/trace-context.ts";
 import { eventually } from "../support/eventually.ts";
 import { treeOf } from "../support/otlp-collector.ts";
 import { openTraceScene } from "../support/trace-scene.ts";
@@ -66,6 +67,9 @@ describe("a push is one trace", () => {
     for (const { kind, attributes } of named("commit status"))
       expect([kind, attributes["http.response.status_code"]]).toEqual(["client", 201]);
     for (const { startMs, endMs } of spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
+    const told = await scene.notifications.event(taskId, "task.succeeded");
+    const context = readTraceparent(told.headers.get("traceparent"));
+    expect(named("notification").map(({ spanId }) => spanId)).toContain(context?.spanId as string);
     expect(collector.headers[0]?.get("authorization")).toBe("Bearer abc");
     const [task] = named("task");
     const line = (await server.log(taskId)).find(({ text }) => text.startsWith("trace: "));

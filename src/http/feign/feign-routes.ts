@@ -112,11 +112,12 @@ function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: 
     const text = await readJsonText(request, head, maxBodyBytes);
     if (typeof text !== "string") return text;
     const publishRequest = readPublish(text);
-    if (isRefusal(publishRequest)) return refuse(publisher.refuse(parseJson(text), publishRequest));
+    if (isRefusal(publishRequest))
+      return refuse(publisher.refuse(parseJson(text), publishRequest, head.traceparent));
     if (head.traceparent !== null) publishRequest.traceparent = head.traceparent;
     const { targetType, target } = publishRequest;
     if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head))
-      return refuse(publisher.refuse(publishRequest, consoleRefusal));
+      return refuse(publisher.refuse(publishRequest, consoleRefusal, head.traceparent));
     const { idempotencyKey: key } = head;
     const published =
       key === null

@@ -45,6 +45,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
       return publisher.refuse(
         request,
         refusal(failureCodes.idempotencyKey, "idempotencyKey must be a string."),
+        head.traceparent,
       );
     try {
       const published =
@@ -85,10 +86,10 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     const mayActForConsole = callers.mayActForConsole(head);
     const entries = await Promise.all(
       messages.map((message): Promise<Entry | Fault> | Entry => {
-        if (!isObject(message)) return publisher.refuse(message, notAnObject);
+        if (!isObject(message)) return publisher.refuse(message, notAnObject, head.traceparent);
         const read = readAllowed(message, mayActForConsole);
         return isRefusal(read)
-          ? publisher.refuse(message, read)
+          ? publisher.refuse(message, read, head.traceparent)
           : publish(read, message.idempotencyKey, head);
       }),
     );
@@ -113,7 +114,9 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     const targets = new Set<string>();
     for (const user of users) {
       const read = readAllowed({ targetType, target: user, data: "" }, mayActForConsole);
-      refusals.push(isRefusal(read) ? publisher.refuse({ targetType, target: user }, read) : null);
+      refusals.push(
+        isRefusal(read) ? publisher.refuse({ targetType, target: user }, read, head.traceparent) : null,
+      );
       if (!isRefusal(read)) targets.add(read.target);
     }
     const key = head.idempotencyKey ?? idempotencyKey;

@@ -123,6 +123,7 @@ export class Publisher {
       return this.refuse(
         request,
         refusal(failureCodes.idempotencyKey, `Idempotency-Key must have 1 to ${maxIdLength} characters.`),
+        request.traceparent,
       );
     const { idempotency, steady, log, trace } = this.#parts;
     const fingerprint = fingerprintOf(request);
@@ -137,6 +138,7 @@ export class Publisher {
           failureCodes.idempotencyKeyReused,
           "This Idempotency-Key was used with another body; use a new key.",
         ),
+        request.traceparent,
       );
     if (known) trace.answeredAsRepeat(this.#unpublished(request), known.id);
     const published = { id: first.id, receivers };
@@ -146,8 +148,10 @@ export class Publisher {
   }
 
   /** Notes in the trace that a publish is refused; `body` may be anything that a caller has sent. */
-  refuse(body: unknown, refused: PublishRefusal): PublishRefusal {
-    this.#parts.trace.refused(this.#unpublished(isObject(body) ? body : {}), refused);
+  refuse(body: unknown, refused: PublishRefusal, traceparent?: string | null): PublishRefusal {
+    const { trace, telemetry } = this.#parts;
+    const named = telemetry.isOn ? traceparent : null;
+    trace.refused(this.#unpublished(isObject(body) ? body : {}), refused, named);
     return refused;
   }
 
@@ -197,7 +201,8 @@ export class Publisher {
   #noted(message: BroadcastMessage, error: Error): Error {
     const isTooLarge = error instanceof Fault && error.code === "too_large";
     const code = isTooLarge ? failureCodes.tooLarge : failureCodes.unavailable;
-    this.#parts.trace.refused(this.#unpublished(message, message.id), refusal(code, error.message));
+    const unpublished = this.#unpublished(message, message.id);
+    this.#parts.trace.refused(unpublished, refusal(code, error.message), message.traceparent);
     return error;
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
+import { traceFields } from "../../telemetry/trace-context.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient } from "../connection/recipients.ts";
@@ -109,9 +110,15 @@ export class MessageTrace {
     this.#addUnpublished(message, "repeated", 0, firstId);
   }
 
-  refused(message: UnpublishedMessage, { code, message: text }: PublishRefusal): void {
+  refused(
+    message: UnpublishedMessage,
+    { code, message: text }: PublishRefusal,
+    /** The span that the log line names. */
+    traceparent?: string | null,
+  ): void {
     const { id, targetType, target } = message;
-    this.#parts.log.info({ id, targetType, target, code, reason: text }, "publish refused");
+    const about = { id, targetType, target, code, reason: text, ...traceFields(traceparent) };
+    this.#parts.log.info(about, "publish refused");
     this.#addUnpublished(message, "refused", code, text);
   }
 

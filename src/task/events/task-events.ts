@@ -4,11 +4,10 @@ import type { TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import { traceFields } from "../../telemetry/trace-context.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import { eventOfEnd } from "../notify/report-task.ts";
 import type { AnnouncedTask, TaskAnnouncer } from "../queue/enqueue.ts";
-import { spansOfTask, taskTraceparent } from "../queue/task-trace.ts";
+import { spansOfTask, taskTraceFields } from "../queue/task-trace.ts";
 import type { Live } from "./console-messages.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
@@ -56,7 +55,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     const done = work()
       .catch((error: unknown) =>
         parts.log.error(
-          { taskId: task.id, event, error: messageOf(error), ...traceFields(taskTraceparent(task)) },
+          { taskId: task.id, event, error: messageOf(error), ...taskTraceFields(task) },
           "a task event was not announced",
         ),
       )
@@ -87,7 +86,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   function note(event: string, task: Task): void {
     if (!isDebug) return;
     const { id: taskId, projectId, state } = task;
-    parts.log.debug({ taskId, projectId, state, ...traceFields(taskTraceparent(task)) }, event);
+    parts.log.debug({ taskId, projectId, state, ...taskTraceFields(task) }, event);
   }
 
   function finished(task: Task): void {

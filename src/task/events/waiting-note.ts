@@ -5,6 +5,7 @@ import { renderReason } from "../../reason/reason.ts";
 import type { AnnouncedTask } from "../queue/enqueue.ts";
 import type { WaitOf } from "../queue/recent-wait.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
+import { taskTraceFields } from "../queue/task-trace.ts";
 
 /** Writes to the task's log and the server's log why no runner can take a queued task. */
 export type NoteWaiting = (task: Task, project: AnnouncedTask["project"]) => Promise<LogLine | null>;
@@ -29,7 +30,8 @@ export function buildWaitingNote({ store, waitOf, log }: WaitingNoteParts): Note
     if (last?.text === text && nowMs < last.untilMs) return;
     if (logged.size >= maxProjects) logged.clear();
     logged.set(project.id, { text, untilMs: nowMs + loggedEveryMs });
-    log.warn({ taskId: task.id, projectId: project.id, project: project.name }, text);
+    const about = { taskId: task.id, projectId: project.id, project: project.name };
+    log.warn({ ...about, ...taskTraceFields(task) }, text);
   }
 
   return async (task, project) => {

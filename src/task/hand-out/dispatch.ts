@@ -16,6 +16,7 @@ import { hashToken, randomToken } from "../../secrets.ts";
 import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
+import { taskTraceFields } from "../queue/task-trace.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
@@ -114,7 +115,8 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
   async function refuse(task: Task, reason: Reason): Promise<void> {
-    parts.log.error({ taskId: task.id, reason: renderReason(reason) }, "a task could not be handed out");
+    const about = { taskId: task.id, reason: renderReason(reason), ...taskTraceFields(task) };
+    parts.log.error(about, "a task could not be handed out");
     const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
     if (!failed) return;
     parts.events.logged(failed.task, [failed.line]);

@@ -4,6 +4,7 @@ import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Lease } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
+import { taskTraceFields } from "../queue/task-trace.ts";
 import { endLease, reportLostLease } from "./end-lease.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
@@ -32,7 +33,7 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
     const done = await store.run(endLease, { lease, consoleUrl: events.consoleUrl() });
     if (!done) return;
     const { id, attempt, state } = done.task;
-    log.warn({ taskId: id, attempt, state }, "a runner lost its lease");
+    log.warn({ taskId: id, attempt, state, ...taskTraceFields(done.task) }, "a runner lost its lease");
     reportLostLease(events, done);
   }
 

@@ -102,7 +102,7 @@ export function buildOutbox(options: OutboxOptions) {
 
   async function tryStored(call: OutgoingCall): Promise<void> {
     const span = options.telemetry.start(call.traceparent, call.kind, "client");
-    const result = await attemptCall(call, options);
+    const result = await attemptCall({ ...call, traceparent: span?.traceparent ?? null }, options);
     span?.end(attemptEnd(call, result));
     // Recorded last: after a crash before the end of the call is stored, the call is repeated.
     await settle(call, result);

@@ -1,5 +1,5 @@
 import { thrownReason } from "../../errors.ts";
-import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
+import type { NewOutgoingCall, OutgoingCall } from "../../model/outgoing-call.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import { visibleText } from "../../visible-text.ts";
 import { isChatFormat } from "./chat-formats.ts";
@@ -30,7 +30,7 @@ const alreadyThere = "nothing was sent: the commit has a status already";
 
 /** Sends a call once. Never throws. */
 export async function attemptCall(
-  call: NewOutgoingCall,
+  call: NewOutgoingCall & Partial<Pick<OutgoingCall, "traceparent">>,
   { prepare, send }: AttemptOptions,
 ): Promise<AttemptResult> {
   let prepared: PreparedCall | null = null;

@@ -27,7 +27,8 @@ export interface OutgoingRequestParts {
 export type Sendable = Pick<
   OutgoingCall,
   "projectId" | "url" | "targetId" | "messageId" | "proof" | "body" | "subject"
->;
+> &
+  Partial<Pick<OutgoingCall, "traceparent">>;
 
 /** The call must never be sent. */
 export class Withheld extends ReasonError {
@@ -103,7 +104,10 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     const isDefault = targetId === defaultTargetId;
     const key = isDefault ? address.secret : await secretOf(projectId, reservedSecrets.notify);
     const signed = webhookHeaders(messageId, Math.floor(clock.now() / 1000), call.body, key);
-    const request = { url: address.url, headers: { ...commonHeaders, ...signed }, body: call.body };
+    // For receivers of our own format only: a chat service has no use for it.
+    const traced = call.traceparent ? { traceparent: call.traceparent } : {};
+    const headers = { ...commonHeaders, ...traced, ...signed };
+    const request = { url: address.url, headers, body: call.body };
     return { request, secrets: key === null ? hidden : [...hidden, key] };
   }
 

@@ -5,6 +5,7 @@ import {
   derivedContext,
   readTraceparent,
   type TraceContext,
+  traceFields,
   traceparentOf,
 } from "../../telemetry/trace-context.ts";
 
@@ -20,6 +21,11 @@ function contextOf({ id, traceparent }: Traced): TraceContext | null {
 export function taskTraceparent(task: Traced): string | null {
   const context = contextOf(task);
   return context && traceparentOf(context);
+}
+
+/** The fields of a log line about a task. */
+export function taskTraceFields(task: Traced): ReturnType<typeof traceFields> {
+  return traceFields(taskTraceparent(task));
 }
 
 /** The spans of a task that has ended, from the times that were recorded. */
