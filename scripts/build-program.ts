@@ -29,7 +29,13 @@ import {
   runtimeName,
   stateOf,
 } from "../src/launch/built-program.ts";
-import { leanMetrics, modulePaths, selfContainedKafka, separateFiles } from "./bundle-plugins.ts";
+import {
+  leanMetrics,
+  leanSchemas,
+  modulePaths,
+  selfContainedKafka,
+  separateFiles,
+} from "./bundle-plugins.ts";
 
 const lock = join(programFolder, "building");
 /** A lock this old is left over from a build that was killed. */
@@ -104,7 +110,7 @@ async function bundle(folder: string): Promise<{ sources: string[]; outputs: str
     splitting: true,
     minify,
     metafile: true,
-    plugins: [selfContainedKafka, leanMetrics],
+    plugins: [selfContainedKafka, leanMetrics, leanSchemas],
     define: {
       builtStoreThread: JSON.stringify(join(folder, "app/store-thread-program.js")),
       ...modulePaths(root),

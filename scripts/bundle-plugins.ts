@@ -50,6 +50,18 @@ export const leanMetrics: BunPlugin = {
   },
 };
 
+/** zod contains its messages in some fifty languages: half of its size, and Slipway has its own texts. */
+export const leanSchemas: BunPlugin = {
+  name: "lean-schemas",
+  setup(build) {
+    const namespace = "lean-schemas";
+    build.onResolve({ filter: /\/locales\/index\.js$/ }, ({ path, importer }) =>
+      /node_modules\/zod\//.test(importer) ? { path, namespace } : undefined,
+    );
+    build.onLoad({ filter: /./, namespace }, () => ({ contents: "export {};", loader: "js" }));
+  },
+};
+
 const standIns: Record<string, string> = {
   "./lib/pushgateway": "module.exports = class Pushgateway {};",
   "@opentelemetry/api": "",

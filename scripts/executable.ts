@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { writeBundle } from "../src/http/asset-bundle.ts";
 import { consoleBundle } from "../src/http/console-bundle.ts";
 import { manualBundle } from "../src/http/manual/manual-bundle.ts";
-import { leanMetrics, modulePaths, selfContainedKafka } from "./bundle-plugins.ts";
+import { leanMetrics, leanSchemas, modulePaths, selfContainedKafka } from "./bundle-plugins.ts";
 
 export const root = join(import.meta.dir, "..");
 /** An executable names the paths of its bundles from the sources, so it is the same in every build. */
@@ -51,7 +51,7 @@ export async function writeExecutable({ file, build, target, runtime }: Executab
     },
     minify: true,
     naming: { asset: "[name].[ext]" },
-    plugins: [selfContainedKafka, leanMetrics],
+    plugins: [selfContainedKafka, leanMetrics, leanSchemas],
   });
 }
 

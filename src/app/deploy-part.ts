@@ -109,7 +109,6 @@ export async function buildDeployPart(
     routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
     async started(server) {
       for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
-      await management.start();
       facts.push(...(await management.createFirstAdmin()));
       await webhook.start();
       setUp.start();

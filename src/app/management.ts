@@ -79,10 +79,6 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     return loading;
   };
   return {
-    /** Builds the API. The schemas of its requests and answers take longer than the rest of a start. */
-    async start() {
-      await api();
-    },
     /** Answers `/api/*` and `/docs`. */
     handle: (async (request, server) => {
       const peerAddress = server.requestIP(request)?.address ?? "";

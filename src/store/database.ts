@@ -2,9 +2,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
 import { auditedCall } from "./keepers/audited-call.ts";
-import { keepersOver } from "./keepers/keepers.ts";
-import { openPostgres } from "./postgres/postgres.ts";
-import { beAlone, joinServers } from "./postgres/postgres-servers.ts";
+import { keepersOver } from "./keepers/keeper-calls.ts";
 import { readDatabaseUrl } from "./query/database-url.ts";
 import type { Engine } from "./query/engine.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
@@ -57,6 +55,7 @@ export async function openOwnStore(use: Use, options: StoreOptions): Promise<Sto
 async function own(use: Use, { url, log }: StoreOptions): Promise<() => Promise<void>> {
   const read = readDatabaseUrl(url);
   if (read.kind === "sqlite") return ownSqlite(read.path);
+  const { beAlone, joinServers } = await import("./postgres/postgres-servers.ts");
   return use === "server" ? joinServers(read.url, log) : beAlone(read.url);
 }
 
@@ -64,6 +63,8 @@ async function openEngine(options: StoreOptions): Promise<Engine> {
   const { url, log, clock = systemClock, poolSize = 10, threadProgram } = options;
   const read = readDatabaseUrl(url);
   if (read.kind === "sqlite") return openSqlite({ path: read.path, log, clock, threadProgram });
+  // Imported only here: on SQLite, only the threads of the store build queries.
+  const { openPostgres } = await import("./postgres/postgres.ts");
   return openPostgres({ url: read.url, log, poolSize });
 }
 

@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
@@ -177,6 +177,16 @@ describe("a thread of the store", () => {
     const behind = Promise.all([value(), value()]);
     expect(await given).toMatchObject({ code: "unavailable", message: "A list took longer than 10 s." });
     expect(await behind).toEqual([null, null]);
+  });
+
+  test("ends when nobody has called it for a while, and the next call starts another", async () => {
+    open({ idleMs: 1 });
+    // The last connection deletes the log when it closes.
+    const hasEnded = () => eventually("the thread has ended", () => !existsSync(`${file}-wal`));
+    await slow(0);
+    await hasEnded();
+    expect(await value()).toBe("x");
+    await hasEnded();
   });
 
   test("refuses a call that waited too long for its turn, and more than may wait", async () => {

@@ -50,6 +50,22 @@ function environmentOf(pid: number): string[] {
   }
 }
 
+/** Pids of the running children of a process whose command line contains `text`. */
+export function childrenOf(parent: number, text: string): number[] {
+  const read = (pid: string, name: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => Number(read(pid, "stat").split(") ").at(-1)?.split(" ")[1]) === parent)
+    .filter((pid) => read(pid, "cmdline").includes(text) && isAlive(Number(pid)))
+    .map(Number);
+}
+
 /** Whether it runs; a zombie does not. */
 export function isAlive(pid: number): boolean {
   try {

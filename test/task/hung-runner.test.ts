@@ -1,29 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { isAlive, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
+import { childrenOf, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 
 const leaseMs = 10_000;
 const settings = { "tasks-lease": `${leaseMs}ms`, "tasks-stop-grace": "60s", "tasks-concurrency": "1" };
 const { server, repository } = await setUpServerProcess(settings);
 afterEach(() => signalIfAlive(server.runnerPid(), "SIGCONT"));
-
-/** Pids of the children of a process whose command line contains `text`. */
-function childrenOf(parent: number, text: string): number[] {
-  const read = (pid: string, name: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/${name}`, "utf8");
-    } catch {
-      return "";
-    }
-  };
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => Number(read(pid, "stat").split(") ").at(-1)?.split(" ")[1]) === parent)
-    .filter((pid) => read(pid, "cmdline").includes(text) && isAlive(Number(pid)))
-    .map(Number);
-}
 
 /** A shell that records its pid and ignores SIGTERM. */
 const stubborn = (file: string) =>

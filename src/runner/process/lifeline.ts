@@ -7,7 +7,10 @@ import type { GuardMessage } from "./guard.ts";
 import { guardCommand } from "./helper-commands.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
-/** The runner's side of its guard process, which ends scripts if the runner was killed or is suspended. */
+/**
+ * The runner's side of its guard process, which ends scripts if the runner was killed or is suspended. A runner without a
+ * task has no guard.
+ */
 export interface Lifeline {
   guard(instruction: Pick<RunTask, "taskId" | "attempt" | "limits">): TaskGuard;
   close(): void;
@@ -27,6 +30,9 @@ export interface TaskGuard {
 /** How much later than the runner the guard acts, as a fraction of the time after which the runner gives up. */
 const guardDelay = 1 / 45;
 
+/** The guard stays this long after the last task, so that tasks in a row share it. */
+const guardIdleMs = 60_000;
+
 interface WatchedTask {
   provenAt: number;
   limits: RunTask["limits"];
@@ -34,11 +40,12 @@ interface WatchedTask {
   trees: Map<string, ProcessTree>;
 }
 
-export function openLifeline(log: Logger): Lifeline {
+export function openLifeline(log: Logger, idleMs = guardIdleMs): Lifeline {
   const tasks = new Map<string, WatchedTask>();
   const closing = new AbortController();
   const backoff = buildBackoff(100, 10_000);
-  let guard = start();
+  let guard: ReturnType<typeof start> | null = null;
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   function start() {
     // The initial list is an argument: the runner may hang before it writes to the pipe.
@@ -51,8 +58,27 @@ export function openLifeline(log: Logger): Lifeline {
       detached: true,
     });
     child.unref();
-    void child.exited.then(replace);
+    void child.exited.then(() => {
+      if (guard === child) void replace();
+    });
     return child;
+  }
+
+  /** The new guard knows everything. */
+  function ensureGuard(): void {
+    clearTimeout(idleTimer);
+    if (guard !== null) return;
+    try {
+      guard = start();
+    } catch (error) {
+      void startLater(error);
+    }
+  }
+
+  function endGuard(): void {
+    const ending = guard;
+    guard = null;
+    void ending?.stdin.end();
   }
 
   function everything(): GuardMessage[] {
@@ -65,24 +91,26 @@ export function openLifeline(log: Logger): Lifeline {
 
   async function replace(): Promise<void> {
     if (closing.signal.aborted) return;
+    const ended = guard;
     log.warn("the guard process of this runner has ended; restarting it");
     await pause(backoff.nextMs(), closing.signal);
-    if (closing.signal.aborted) return;
-    try {
-      guard = start();
-    } catch (error) {
-      log.error(
-        { error },
-        "the guard process could not be started: scripts will not be ended if this runner hangs",
-      );
-      await replace();
-    }
+    if (guard === ended) guard = null;
+    if (!closing.signal.aborted && tasks.size > 0) ensureGuard();
+  }
+
+  async function startLater(error: unknown): Promise<void> {
+    log.error(
+      { error },
+      "the guard process could not be started: scripts will not be ended if this runner hangs",
+    );
+    await pause(backoff.nextMs(), closing.signal);
+    if (!closing.signal.aborted && tasks.size > 0) ensureGuard();
   }
 
   function send(message: GuardMessage): void {
     try {
-      guard.stdin.write(`${JSON.stringify(message)}\n`);
-      guard.stdin.flush();
+      guard?.stdin.write(`${JSON.stringify(message)}\n`);
+      guard?.stdin.flush();
     } catch {
       // The guard has just ended; the next one gets the whole list.
     }
@@ -103,6 +131,7 @@ export function openLifeline(log: Logger): Lifeline {
       const key = `${taskId}-${attempt}`;
       const task: WatchedTask = { provenAt: steadyClock.now(), limits, isEnding: false, trees: new Map() };
       tasks.set(key, task);
+      ensureGuard();
       send(renewal(key, task));
       return {
         renewed(provenAt) {
@@ -124,12 +153,16 @@ export function openLifeline(log: Logger): Lifeline {
         close() {
           tasks.delete(key);
           send({ type: "forget", task: key });
+          if (tasks.size > 0 || closing.signal.aborted) return;
+          idleTimer = setTimeout(endGuard, idleMs);
+          idleTimer.unref();
         },
       };
     },
     close() {
       closing.abort();
-      void guard.stdin.end();
+      clearTimeout(idleTimer);
+      endGuard();
     },
   };
 }

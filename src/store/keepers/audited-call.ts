@@ -1,7 +1,7 @@
 import type { NewAuditEntry } from "../../model/audit.ts";
 import { operation } from "../../model/store.ts";
 import type { KeeperCall } from "../query/engine.ts";
-import { callKeeper } from "./keepers.ts";
+import { callKeeper } from "./keeper-calls.ts";
 
 interface AuditedCall {
   call: KeeperCall;

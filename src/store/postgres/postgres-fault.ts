@@ -1,6 +1,6 @@
 import pg from "pg";
 import { Fault, messageOf } from "../../errors.ts";
-import { codeOf } from "../query/dialect.ts";
+import { codeOf } from "../query/error-code.ts";
 
 /**
  * Classes of SQLSTATE that mean "not now" (connection, sign-in, missing database, resources, operator intervention,

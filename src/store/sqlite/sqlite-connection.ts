@@ -1,6 +1,6 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
 import { Fault, messageOf } from "../../errors.ts";
-import { codeOf } from "../query/dialect.ts";
+import { codeOf } from "../query/error-code.ts";
 import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 

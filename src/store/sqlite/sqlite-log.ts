@@ -8,7 +8,8 @@ const idleMs = 2_000;
 const keptBytes = 1024 * 1024;
 
 /**
- * Runs checkpoints beside the writer, because their syncs take long: at most one a second during writes. When writes pause, the log is truncated: SQLite itself never shrinks the file, and a small disk would stay full.
+ * Runs checkpoints of a log that is worth it beside the writer, because their syncs take long: at most one a second during
+ * writes. When writes pause, the log is truncated: SQLite itself never shrinks the file, and a small disk would stay full.
  */
 export function buildCheckpoints(
   checkpoint: (mode: "passive" | "truncate") => Promise<unknown>,
@@ -22,7 +23,7 @@ export function buildCheckpoints(
 
   function run(mode: "passive" | "truncate"): void {
     isRunning = true;
-    checkpoint(mode)
+    checkpointLong(mode)
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "a database checkpoint failed"))
       .finally(() => {
         isRunning = false;
@@ -30,14 +31,18 @@ export function buildCheckpoints(
       });
   }
 
-  async function cutWhenIdle(): Promise<void> {
+  async function checkpointLong(mode: "passive" | "truncate"): Promise<void> {
+    if ((await logBytes()) > keptBytes) await checkpoint(mode);
+  }
+
+  function cutWhenIdle(): void {
     timer = undefined;
-    if (isRunning || performance.now() - writtenAt < idleMs) return wait();
-    if ((await logBytes()) > keptBytes) run("truncate");
+    if (isRunning || performance.now() - writtenAt < idleMs) wait();
+    else run("truncate");
   }
 
   function wait(): void {
-    timer = setTimeout(() => void cutWhenIdle().catch(() => {}), idleMs);
+    timer = setTimeout(cutWhenIdle, idleMs);
     timer.unref();
   }
 

@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { codeOf } from "../query/dialect.ts";
 import type { Engine } from "../query/engine.ts";
+import { codeOf } from "../query/error-code.ts";
 import { buildWriteCheck } from "../query/write-check.ts";
 import { buildCheckpoints } from "./sqlite-log.ts";
 import { buildStoreThread, type StoreThread } from "./store-thread.ts";
@@ -35,6 +35,8 @@ const threads = {
     // A call that has waited this long is refused: its caller waits no longer for the answer.
     maxWaitMs: 60_000,
     timeoutMs: 30_000,
+    // Each thread takes about 10 MB, and nobody reads lists of an idle server.
+    idleMs: 60_000,
   },
 } as const;
 

@@ -26,6 +26,8 @@ export interface StoreThreadOptions extends Omit<ThreadData, "slots"> {
   maxWaitMs?: number;
   /** A group that takes longer is given up with its thread, and those behind it go on with another. */
   timeoutMs?: number;
+  /** A thread without a call for this long ends; the next call starts another one. */
+  idleMs?: number;
   /** What waits, for messages. */
   noun: string;
   /** Called with the answer of every group that the thread executed. */
@@ -63,6 +65,9 @@ export function buildStoreThread(options: StoreThreadOptions) {
   const waiting: Entry[] = [];
   let sent: SentGroup[] = [];
   let worker: Worker | null = null;
+  let usedAtMs = 0;
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let idleEnd: Promise<void> | null = null;
   let isPumping = false;
   let isClosed = false;
   let whenIdle: (() => void) | null = null;
@@ -111,7 +116,35 @@ export function buildStoreThread(options: StoreThreadOptions) {
     }
     // Only what is waited for keeps the process running.
     if (sent.length === 0) worker?.unref();
+    usedAtMs = performance.now();
+    endWhenIdle();
     pump();
+  }
+
+  /** One timer for a row of calls: a timer for each would cost more than most calls. */
+  function endWhenIdle(): void {
+    if (options.idleMs === undefined || idleTimer !== undefined) return;
+    const leftMs = usedAtMs + options.idleMs - performance.now();
+    idleTimer = setTimeout(
+      () => {
+        idleTimer = undefined;
+        if (worker === null || sent.length > 0) return;
+        if (performance.now() - usedAtMs < (options.idleMs ?? 0)) return endWhenIdle();
+        idleEnd = endThread(worker);
+        worker = null;
+      },
+      Math.max(1, leftMs),
+    );
+    idleTimer.unref();
+  }
+
+  async function endThread(ending: Worker): Promise<void> {
+    await new Promise<void>((resolve) => {
+      ending.once("message", () => resolve());
+      ending.once("error", () => resolve());
+      ending.postMessage(closeMessage);
+    });
+    await ending.terminate();
   }
 
   function release({ entries, timer }: SentGroup): void {
@@ -197,16 +230,13 @@ export function buildStoreThread(options: StoreThreadOptions) {
           whenIdle = resolve;
         });
       expiry.stop();
+      clearTimeout(idleTimer);
+      await idleEnd;
       if (worker === null) return;
       const ending = worker;
       ending.ref();
       worker = null;
-      await new Promise<void>((resolve) => {
-        ending.once("message", () => resolve());
-        ending.once("error", () => resolve());
-        ending.postMessage(closeMessage);
-      });
-      await ending.terminate();
+      await endThread(ending);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { Fault, type FaultCode, type FieldFault, messageOf } from "../../errors.ts";
 import { type Reason, renderReason } from "../../reason/reason.ts";
-import { codeOf } from "../query/dialect.ts";
+import { codeOf } from "../query/error-code.ts";
 
 export interface ThreadData {
   file: string;

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { AnyOperation } from "../../model/store.ts";
-import { buildKeepers, callKeeper } from "../keepers/keepers.ts";
+import { callKeeper } from "../keepers/keeper-calls.ts";
+import { buildKeepers } from "../keepers/keepers.ts";
 import { buildUpkeep } from "../keepers/upkeep.ts";
 import { sqliteDialect } from "../query/dialect.ts";
 import { databaseOver, type Execute } from "../query/kysely-dialect.ts";
