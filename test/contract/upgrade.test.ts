@@ -1,19 +1,44 @@
 import { describe, expect, test } from "bun:test";
 import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
 import { lastMigration } from "../../src/store/migrations/migrate.ts";
+import { buildCli } from "../support/cli.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 
-async function recordSchema({ url }: TestDatabase, from: string, to: string): Promise<void> {
+async function execute({ url }: TestDatabase, sql: string): Promise<void> {
   const connection = await openBulkConnection(url);
   await connection.beginWriting();
-  const sql = `update kysely_migration set name = '${to}' where name = '${from}'`;
   await connection.execute({ sql, parameters: [] });
   await connection.commit();
   await connection.close();
 }
 
+/** The migration after the last one. Its number is lower than those of unreleased schemas. */
+const next = `${String(Number.parseInt(lastMigration, 10) + 1).padStart(4, "0")}-of-a-later-version`;
+
+function recordSchema(database: TestDatabase, from: string, to: string): Promise<void> {
+  return execute(database, `update kysely_migration set name = '${to}' where name = '${from}'`);
+}
+
 describe.each(await availableDatabases())("a database on $name", ({ make }) => {
+  test("that a later version has upgraded is refused with the way out, and stays as it is", async () => {
+    const database = await make();
+    try {
+      await (await database.open()).close();
+      await execute(
+        database,
+        `insert into kysely_migration (name, timestamp) values ('${next}', '2030-01-01T00:00:00.000Z')`,
+      );
+      const text = `A later version of Slipway has upgraded the database: it has the schema ${next}, and this version knows those up to ${lastMigration}. Start that version again, or restore the backup that was made before the upgrade into an empty database.`;
+      expect(String(await failureOf(database.open()))).toContain(text);
+      const server = await buildCli({ SLIPWAY_DATABASE_URL: database.url })(["deploy"]);
+      expect([server.exitCode, server.stderr]).toEqual([1, `${text}\n`]);
+      expect(String(await failureOf(database.open()))).toContain(text);
+    } finally {
+      await database.remove();
+    }
+  });
+
   test.each(["0022-short-authors", "0999-later"])(
     "with the schema %s is refused and stays as it is",
     async (schema) => {

@@ -72,9 +72,14 @@ async function adoptOrRefuse<S>(db: Kysely<S>): Promise<void> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return;
   const table = sql.table(DEFAULT_MIGRATION_TABLE);
-  const { rows } = await sql<{ name: string | null }>`select max(name) as name from ${table}`.execute(db);
-  const recorded = rows[0]?.name ?? null;
+  const { rows } = await sql<{ name: string }>`select name from ${table} order by name`.execute(db);
+  const recorded = rows.at(-1)?.name ?? null;
   if (recorded === null || schemas.includes(recorded)) return;
+  if (rows.some(({ name }) => name === lastMigration))
+    throw new Fault(
+      "conflict",
+      `A later version of Slipway has upgraded the database: it has the schema ${recorded}, and this version knows those up to ${lastMigration}. Start that version again, or restore the backup that was made before the upgrade into an empty database.`,
+    );
   const known = knownSchema(recorded);
   if (known === null)
     throw new Fault(
