@@ -85,7 +85,8 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     async missing() {
       if (gateway.drain.isDraining) return "draining";
       const state = bus.state();
-      return state.ready ? null : `queue: ${state.detail}`;
+      const problem = state.ready ? gateway.skipped.problem : state.detail;
+      return problem === null ? null : `queue: ${problem}`;
     },
     facts: [`push: codes verified by ${namesOf(codes)}, bus ${bus.name}`],
     warnings: [...warningsOf(config, maxConnections, console), ...workerWarnings(config, ownCodes !== null)],

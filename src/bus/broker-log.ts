@@ -255,7 +255,8 @@ function decode(body: unknown): unknown {
   return value === undefined ? text : value;
 }
 
-/** Records of Slipway name the time at which they were appended. */
+/** Records of Slipway, of whatever version, name the time at which they were appended. */
 function timeIn(value: unknown): number | undefined {
-  return isObject(value) && value.v === 1 && typeof value.ts === "number" ? value.ts : undefined;
+  const isOwn = isObject(value) && typeof value.v === "number";
+  return isOwn && typeof value.ts === "number" ? value.ts : undefined;
 }

@@ -3,6 +3,7 @@ import { messageOf } from "../errors.ts";
 import type { BrokerLog } from "./broker-log.ts";
 import type { MarkerRecord } from "./log.ts";
 import type { SessionEvents } from "./reconnector.ts";
+import { writtenVersion } from "./record-version.ts";
 
 const intervalMs = 5_000;
 /** Twice this time without any record, and the log counts as deaf. Twice, because this process may have been suspended once. */
@@ -36,7 +37,12 @@ export async function keepMarking({ log, events, send, isBlocked }: MarkersOptio
   };
   void endInAlarm(log, AbortSignal.any([signal, ended.signal]), isBlocked, endReading);
   for (; !signal.aborted; await pause(intervalMs, signal)) {
-    const marker: MarkerRecord = { v: 1, id: crypto.randomUUID(), type: "marker", ts: Date.now() };
+    const marker: MarkerRecord = {
+      v: writtenVersion,
+      id: crypto.randomUUID(),
+      type: "marker",
+      ts: Date.now(),
+    };
     let isBack = false;
     void log.awaitMarker(marker.id).then(() => {
       isBack = true;

@@ -64,7 +64,7 @@ export interface Log {
 
 /** A record without content. It gives a log without messages a recent offset, and shows that the log is readable. */
 export interface MarkerRecord {
-  v: 1;
+  v: number;
   id: string;
   type: "marker";
   /** Milliseconds since 1970. */

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { randomToken } from "../secrets.ts";
 import type { Log, LogFigures, LogReader, LogRecord, MarkerRecord, Receipts } from "./log.ts";
 import type { LogFile } from "./log-file.ts";
+import { writtenVersion } from "./record-version.ts";
 
 interface Waiting {
   value: { id: string };
@@ -19,7 +20,7 @@ export function firstOffset(clock: Clock): number {
 
 /** The first record of a log, so that a client can name a position before any message exists. */
 export function newMarker(clock: Clock): MarkerRecord {
-  return { v: 1, id: randomToken(9), type: "marker", ts: clock.now() };
+  return { v: writtenVersion, id: randomToken(9), type: "marker", ts: clock.now() };
 }
 
 export interface MemoryLogOptions {

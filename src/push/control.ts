@@ -1,4 +1,5 @@
 import { isMarker, type Log, type LogReader, type LogRecord, type Receipts } from "../bus/log.ts";
+import { writtenVersion } from "../bus/record-version.ts";
 import { isConsoleUser } from "../model/console-names.ts";
 import type { ClusterAnswers, ClusterQuestions } from "./cluster-questions.ts";
 import type { Channels } from "./connection/channels.ts";
@@ -13,6 +14,7 @@ import {
   readControl,
 } from "./message/control-message.ts";
 import { joinedFrame, leftFrame } from "./message/frames.ts";
+import type { SkippedRecords } from "./message/skipped-records.ts";
 
 /**
  * Selects all connections of a user, or one connection. `exceptConsole`: not one of the console. Only the instance that has
@@ -52,7 +54,7 @@ export interface ControlParts {
   presence: (offset: number, message: ControlMessage & { type: "presence" }) => void;
   /** Handles the uses of codes on all instances. */
   used: (record: LogRecord, message: ControlMessage & { type: "use" }) => void;
-  onUnreadable: () => void;
+  skipped: SkippedRecords;
   onCaughtUp: () => void;
   /** Called when actions may have been lost. */
   onLost: () => void;
@@ -150,7 +152,7 @@ export class Control implements LogReader {
     if (isRepeat || isMarker(value)) return 0;
     const message = readControl(value);
     if (!message) {
-      this.#parts.onUnreadable();
+      this.#parts.skipped.note("control", value, ageMs);
       return 0;
     }
     if (message.type === "presence") this.#parts.presence(offset, message);
@@ -200,7 +202,7 @@ export class Control implements LogReader {
   /** Null: the log does not count the affected connections. */
   #append(action: ControlAction, id = this.#parts.newId()): Promise<number | null> {
     const { control, node } = this.#parts;
-    const message: ControlMessage = { v: 1, id, node, ...action };
+    const message: ControlMessage = { v: writtenVersion, id, node, ...action };
     return control.append(message);
   }
 

@@ -26,6 +26,7 @@ import type { GatewayOptions, GatewayParts } from "./gateway-options.ts";
 import { newPushCounters } from "./message/counters.ts";
 import { memberFrame } from "./message/frames.ts";
 import { idGenerator } from "./message/ids.ts";
+import { SkippedRecords } from "./message/skipped-records.ts";
 import { ChannelMembers } from "./presence/channel-members.ts";
 import { Presence, presenceWindowMs } from "./presence/presence.ts";
 import { eventSinks } from "./presence/presence-events.ts";
@@ -51,6 +52,7 @@ export class Gateway {
   readonly publisher: Publisher;
   readonly ring: ResumeRing;
   readonly sendBuffers: SendBuffers;
+  readonly skipped: SkippedRecords;
   readonly sockets: SocketEvents;
   readonly streams: EventStreams;
   readonly trace: MessageTrace;
@@ -204,13 +206,8 @@ export class Gateway {
       },
       steady.now(),
     );
-    const warnUnreadable = oncePerSecond(steady, (skipped) =>
-      log.warn({ skipped }, "skipped records of the queue that are not valid messages"),
-    );
-    const onUnreadable = () => {
-      counters.unreadable++;
-      warnUnreadable();
-    };
+    const skipped = new SkippedRecords(counters, steady, log);
+    this.skipped = skipped;
     this.control = new Control({
       workers,
       control: bus.control,
@@ -228,7 +225,7 @@ export class Gateway {
       newId,
       presence: (offset, message) => this.presence.receive(offset, message),
       used: (record, message) => this.#singleUse.receive(record, message),
-      onUnreadable,
+      skipped,
       onCaughtUp: () => {
         this.presence.caughtUp();
         onCaughtUp();
@@ -285,7 +282,7 @@ export class Gateway {
       rules: { maxMessageBytes, reservesConsoleNames, clock },
       steady,
       telemetry: parts.telemetry,
-      onUnreadable,
+      skipped,
       onCaughtUp,
       onAdvanced: () => this.sockets.resumeEarly(),
     });

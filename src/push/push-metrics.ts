@@ -66,6 +66,11 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
   counter("dropped_total", "Messages that the runtime dropped for a connection.", () => counters.dropped);
   counter("unreadable_total", "Records of the logs that are not valid messages.", () => counters.unreadable);
   counter(
+    "later_version_total",
+    "Records of the logs that an instance of a later version wrote and this one cannot read.",
+    () => counters.later,
+  );
+  counter(
     "losses_total",
     "Times that messages for open connections may have been lost between the queue and this instance.",
     () => counters.losses,

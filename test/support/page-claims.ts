@@ -71,6 +71,10 @@ export const claims: Record<string, Record<string, string>> = {
     "yaml 2": "test/clients/page-code.test.ts",
   },
   "docs/testing.md": { "ts 1": "test/clients/page-code.test.ts" },
+  "docs/upgrading.md": {
+    backup: "test/upgrade/upgrading-page.test.ts",
+    back: "test/upgrade/upgrading-page.test.ts",
+  },
   "docs/webhook.md": {
     "json 1": "test/cli/page-commands.test.ts",
     "sh 1": "test/cli/page-commands.test.ts",
@@ -93,6 +97,13 @@ export const exceptions: Record<string, Record<string, string>> = {
     systemd: "it adds users and services to the machine; test/security/systemd-units.test.ts runs the units",
     compose:
       "it downloads an image; test/unit/compose.test.ts checks the files, test/containers runs what it can",
+  },
+  "docs/upgrading.md": {
+    sources: "it needs a later version; test/cli/launcher.test.ts changes the packages under bin/slipway",
+    executable: "it needs a later release; test/release runs executables and checks their sums",
+    systemd: "it restarts services of the machine; the steps are those of `backup` and of test/upgrade",
+    compose: "it needs Docker; test/cluster/versions.test.ts restarts gateways in this order",
+    kubernetes: "it needs a cluster; the tests of the chart check how its pods are replaced",
   },
   "client/README.md": { "sh 1": "it needs a registry; test/release installs the package from its file" },
   "examples/README.md": {

@@ -79,7 +79,7 @@ const parts: Part[] = [
   },
   { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
   { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
-  { name: "bus interface", files: /^src\/bus\/(bus|log)\.ts$/, imports: ["base"] },
+  { name: "bus interface", files: /^src\/bus\/(bus|log|record-version)\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
   // The processes of a gateway with several, and their supervisor.
   {

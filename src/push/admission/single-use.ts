@@ -1,4 +1,5 @@
 import type { Log, LogRecord } from "../../bus/log.ts";
+import { writtenVersion } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { ControlMessage } from "../message/control-message.ts";
@@ -34,7 +35,7 @@ export class SingleUse {
     const { control, node, newId, steady } = this.#parts;
     const key = new Bun.CryptoHasher("sha256").update(name).digest("base64url");
     if (this.#uses.find(key, steady.now())) return false;
-    const message: ControlMessage = { v: 1, id: newId(), node, type: "use", key };
+    const message: ControlMessage = { v: writtenVersion, id: newId(), node, type: "use", key };
     const reading = this.#uses.whenRead(message.id);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(notReadBack()), readBackMs);

@@ -1,8 +1,9 @@
+import { isReadableVersion } from "../../bus/record-version.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isTextList } from "./message.ts";
 
 /** `<prefix>.control`: an action that every instance applies to its own connections. */
-export type ControlMessage = { v: 1; id: string; node: string } & ControlAction;
+export type ControlMessage = { v: number; id: string; node: string } & ControlAction;
 
 export type MessageQuestion = { messageId: string } | { userId: string };
 
@@ -35,7 +36,7 @@ export type ControlAction =
   | { type: "presence"; [field: string]: unknown };
 
 export function readControl(value: unknown): ControlMessage | null {
-  if (!isObject(value) || value.v !== 1) return null;
+  if (!isObject(value) || !isReadableVersion(value.v)) return null;
   if (typeof value.id !== "string" || typeof value.node !== "string") return null;
   return isControlAction(value) ? (value as ControlMessage) : null;
 }

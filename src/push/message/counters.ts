@@ -11,6 +11,8 @@ export function newPushCounters() {
     dropped: 0,
     /** Records of the logs that are not valid messages. */
     unreadable: 0,
+    /** Records of instances of a later version. */
+    later: 0,
     repeated: 0,
     /** Times that messages may have been lost while connections were open. */
     losses: 0,

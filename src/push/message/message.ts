@@ -1,4 +1,5 @@
 import type { LogRecord } from "../../bus/log.ts";
+import { isReadableVersion } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
@@ -19,7 +20,7 @@ export function isTargetType(value: unknown): value is TargetType {
 
 /** `<prefix>.broadcast`: a published message; every instance receives it. */
 export interface BroadcastMessage {
-  v: 1;
+  v: number;
   id: string;
   /** Counts the messages of a process from 1, so that a repeated append is recognised; 0: another service wrote it. */
   seq: number;
@@ -145,7 +146,7 @@ function isShortText(value: unknown): value is string {
 
 function isBroadcast(value: JsonObject): value is JsonObject & BroadcastMessage {
   return (
-    value.v === 1 &&
+    isReadableVersion(value.v) &&
     typeof value.id === "string" &&
     value.id !== "" &&
     typeof value.ts === "number" &&

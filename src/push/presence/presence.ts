@@ -1,4 +1,5 @@
 import type { Log } from "../../bus/log.ts";
+import { writtenVersion } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import type { ControlMessage } from "../message/control-message.ts";
 import { type EventSink, EventWriter } from "./event-writer.ts";
@@ -336,7 +337,7 @@ export class Presence {
       at: Math.round(steady.now() + this.#aheadMs),
       ...change,
     };
-    const message: ControlMessage = { v: 1, id: newId(), node, type: "presence", ...record };
+    const message: ControlMessage = { v: writtenVersion, id: newId(), node, type: "presence", ...record };
     await control.append(message);
   }
 }

@@ -1,10 +1,12 @@
 import { isMarker, type LogReader, type LogRecord, type Receipts } from "../../bus/log.ts";
+import { isLaterRecord } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import type { Span, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Connections } from "../connection/connections.ts";
 import type { Hub, Marker } from "../fanout/hub.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { type BroadcastRules, type PushedMessage, readBroadcast } from "../message/message.ts";
+import type { SkippedRecords } from "../message/skipped-records.ts";
 import type { MessageTrace } from "../trace/message-trace.ts";
 import { type FirstUse, fingerprintOf, type Idempotency, scopedKey } from "./idempotency.ts";
 
@@ -17,7 +19,7 @@ export interface BroadcastReaderParts {
   rules: BroadcastRules;
   steady: Clock;
   telemetry: Telemetry;
-  onUnreadable: () => void;
+  skipped: SkippedRecords;
   onCaughtUp: () => void;
   /** Called after records were delivered. */
   onAdvanced: () => void;
@@ -36,6 +38,26 @@ export class BroadcastReader implements LogReader {
   }
 
   receive(records: LogRecord[]): Receipts | Promise<Receipts> {
+    return records.some(({ value }) => isLaterRecord(value))
+      ? this.#receiveInParts(records)
+      : this.#receiveAll(records);
+  }
+
+  /** A record of a later version may be a message for anybody here: what was kept before it is not all there is. */
+  async #receiveInParts(records: LogRecord[]): Promise<Receipts> {
+    const receipts: number[] = [];
+    let from = 0;
+    for (const [at, { value }] of records.entries()) {
+      if (!isLaterRecord(value)) continue;
+      receipts.push(...((await this.#receiveAll(records.slice(from, at))) ?? []));
+      this.lost();
+      from = at;
+    }
+    receipts.push(...((await this.#receiveAll(records.slice(from))) ?? []));
+    return receipts;
+  }
+
+  #receiveAll(records: LogRecord[]): Receipts | Promise<Receipts> {
     const { hub, onAdvanced } = this.#parts;
     const entries = records.map((record) => this.#read(record));
     if (!this.#isCaughtUp) {
@@ -77,13 +99,14 @@ export class BroadcastReader implements LogReader {
 
   /** Null: the record is not delivered. */
   #read(record: LogRecord): PushedMessage | Marker | null {
-    const { counters, rules, onUnreadable } = this.#parts;
+    const { counters, rules, skipped } = this.#parts;
     const { offset, id, ageMs, value } = record;
     if (isMarker(value)) return { offset, id, ageMs, receivers: 0 };
     const message = readBroadcast(record, rules);
     if (!message) {
-      onUnreadable();
-      return null;
+      skipped.note("broadcast", value, ageMs);
+      // A client that got it from an instance that can read it may resume here.
+      return isLaterRecord(value) ? { offset, id, ageMs, receivers: 0 } : null;
     }
     const first = record.isRepeat ? null : this.#firstUse(message);
     if (!record.isRepeat && (first === null || first.offset === offset)) return message;

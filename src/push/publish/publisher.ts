@@ -1,4 +1,5 @@
 import type { Log } from "../../bus/log.ts";
+import { writtenVersion } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import { isObject } from "../../json.ts";
@@ -211,7 +212,7 @@ export class Publisher {
     span: Span | null,
   ): BroadcastMessage {
     const { clock, node, newId } = this.#parts;
-    const message = { v: 1, id: newId(), seq: ++this.#seq, ts: clock.now(), node } as const;
+    const message = { v: writtenVersion, id: newId(), seq: ++this.#seq, ts: clock.now(), node } as const;
     return {
       ...message,
       ...{ targetType, target, data },

@@ -19,6 +19,7 @@ const sameOnAllWorkers = [
   "slipway_push_messages_total",
   "slipway_push_repeated_total",
   "slipway_push_unreadable_total",
+  "slipway_push_later_version_total",
   "slipway_push_resume_messages",
   "slipway_push_cluster_instances",
   "slipway_push_cluster_users",
