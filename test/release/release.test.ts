@@ -6,6 +6,7 @@ import { adminPassword } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { makeHook } from "../support/hook.ts";
+import { startCollector } from "../support/otlp-collector.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startPushProcess } from "../support/push-process.ts";
 import {
@@ -170,7 +171,9 @@ describe("the executable in a folder without anything else", () => {
       cpSync(repository.url, join(folder, "shop.git"), { recursive: true });
       const enter = `mount -t proc proc "$0/proc" && exec chroot "$0" /bin/env -i "$@"`;
       const environment = ["PATH=/bin", "HOME=/data", `SLIPWAY_ADMIN_PASSWORD=${adminPassword}`];
-      const server = await startServerProcess("/data", {}, [], {}, [
+      const collector = startCollector();
+      const traces = { "telemetry-otlp-endpoint": collector.url };
+      const server = await startServerProcess("/data", traces, [], {}, [
         ...["unshare", "--mount", "sh", "-c", enter, folder],
         ...[...environment, "/bin/slipway"],
       ]);
@@ -196,7 +199,9 @@ describe("the executable in a folder without anything else", () => {
       expect(delivered.status).toBe(202);
       const task = await server.reach(Number(delivered.body.taskId), "success");
       await server.logged(task.id, "hello");
+      await collector.trace("task", { "slipway.task.id": task.id }, ["delivery > task > stage build"]);
       expect(await server.end("SIGTERM")).toBe(0);
+      collector.stop();
     },
   );
 });
