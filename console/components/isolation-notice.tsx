@@ -38,6 +38,11 @@ export function IsolationNotice() {
       {rich(isWhole ? "warning.isolation" : "warning.isolationShort", {
         title: <b>{t("warning.isolationLabel")}</b>,
         runners: <span className="foreign">{visible(named)}</span>,
+        manual: (
+          <a href="/manual/security.html#what-manage-implies" target="_blank" rel="noopener">
+            {t("warning.manual")}
+          </a>
+        ),
         link: <Link href="/runners">{t(isWhole ? "warning.runners" : "warning.meaning")}</Link>,
       })}
     </Alert>

@@ -39,6 +39,23 @@ export async function loadBundle(kind: BundleKind, rootDir: string | null): Prom
   return assets;
 }
 
+const retryAfterMs = 5_000;
+
+/** The files by their paths, loaded at the first call. A failure is tried again, but not for every request: making them is costly. */
+export function loadedOnce(load: () => Promise<Asset[]>): () => Promise<Map<string, Asset>> {
+  let loading: Promise<Map<string, Asset>> | null = null;
+  return () => {
+    if (loading) return loading;
+    loading = load().then((list) => new Map(list.map((asset) => [asset.path, asset])));
+    loading.catch(() => {
+      setTimeout(() => {
+        loading = null;
+      }, retryAfterMs).unref();
+    });
+    return loading;
+  };
+}
+
 /** Deletes bundles of earlier sources. Running servers have already read theirs completely. */
 async function deleteOthers(cacheFile: string): Promise<void> {
   const folder = dirname(cacheFile);

@@ -1,4 +1,4 @@
-import { type Asset, loadBundle } from "./asset-bundle.ts";
+import { loadBundle, loadedOnce } from "./asset-bundle.ts";
 import { consoleBundle, pagePath } from "./console-bundle.ts";
 import { languageOf } from "./language.ts";
 import { addressOf } from "./request-address.ts";
@@ -25,8 +25,6 @@ const securityHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
-const retryAfterMs = 5_000;
-
 /** Paths of the server itself, which are never pages of the console. */
 const notPages = /^\/(api|feign|ws|docs|manual|livez|readyz|metrics|assets)(\/|$)/;
 
@@ -35,20 +33,7 @@ const notPages = /^\/(api|feign|ws|docs|manual|livez|readyz|metrics|assets)(\/|$
  * address that a browser opens. Other requests are left to the next part. The bundle is loaded at the first request.
  */
 export function consolePages(rootDir: string | null): Handler {
-  let loading: Promise<Map<string, Asset>> | null = null;
-  const assets = () => {
-    if (loading) return loading;
-    loading = loadBundle(consoleBundle, rootDir).then(
-      (list) => new Map(list.map((asset) => [asset.path, asset])),
-    );
-    // A failed bundle is retried, but not for every request: bundling is costly.
-    loading.catch(() => {
-      setTimeout(() => {
-        loading = null;
-      }, retryAfterMs).unref();
-    });
-    return loading;
-  };
+  const assets = loadedOnce(() => loadBundle(consoleBundle, rootDir));
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const { pathname } = addressOf(request);

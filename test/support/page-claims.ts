@@ -95,8 +95,7 @@ export const exceptions: Record<string, Record<string, string>> = {
   "docs/testing.md": { "sh 1": "the fault suite runs for minutes; the tests of test/faults run its parts" },
   "docs/operations.md": {
     systemd: "it adds users and services to the machine; test/security/systemd-units.test.ts runs the units",
-    compose:
-      "it downloads an image; test/unit/compose.test.ts checks the files, test/containers runs what it can",
+    compose: "it downloads images; test/unit/compose.test.ts checks the files",
   },
   "docs/upgrading.md": {
     sources: "it needs a later version; test/cli/launcher.test.ts changes the packages under bin/slipway",

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix, resolve } from "node:path";
+import { Glob } from "bun";
 import { version } from "../../package.json";
 import { writeBundle } from "../../src/http/asset-bundle.ts";
 import { manualBundle } from "../../src/http/manual/manual-bundle.ts";
@@ -50,6 +51,23 @@ test("every link and image of every page leads to a file of the manual, and ever
       if (found === undefined || (anchor && !idsOf(found).has(anchor))) broken.push(`${path}: ${target}`);
     }
   expect(broken).toEqual([]);
+});
+
+test("links of the console and of the API pages to the manual lead to a page and a heading", () => {
+  const sources = ["console/**/*.tsx", "src/http/api/*.ts", "src/http/feign/**/*.ts"].flatMap((pattern) => [
+    ...new Glob(pattern).scanSync(root),
+  ]);
+  const links = sources.flatMap((source) =>
+    [...readFileSync(join(root, source), "utf8").matchAll(/"\/manual\/([^"]*)"/g)].map(
+      ([, link = ""]) => link,
+    ),
+  );
+  expect(links.length).toBeGreaterThan(4);
+  for (const link of links) {
+    const [path = "", anchor] = link.split("#");
+    const html = textOf.get(path === "" ? "index.html" : path) ?? "";
+    expect([link, html !== "" && (anchor === undefined || idsOf(html).has(anchor))]).toEqual([link, true]);
+  }
 });
 
 test("no page loads anything from elsewhere, or has scripts or styles inside", () => {

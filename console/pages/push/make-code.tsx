@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
+import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 
 const ways = ["own", "jwt", "verify"] as const;
@@ -22,6 +23,15 @@ export function MakeCode() {
             </Text>
           </div>
         ))}
+        <Text size="sm">
+          {rich("push.codeManual", {
+            link: (
+              <a href="/manual/push.html#1-verify-codes" target="_blank" rel="noopener">
+                {t("push.codeManualLink")}
+              </a>
+            ),
+          })}
+        </Text>
       </div>
     </Panel>
   );

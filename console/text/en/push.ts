@@ -58,7 +58,9 @@ export const push = {
   code_jwtAbout:
     "Without a call for each connection. With RS256, ES256 or EdDSA, Slipway has the public key only.",
   code_verify: "A code of your own",
-  code_verifyAbout: "An answer 401 refuses the code. docs/push.md describes the other fields of the answer.",
+  code_verifyAbout: "An answer 401 refuses the code.",
+  codeManual: "All about codes, and what else an answer may say: {link}.",
+  codeManualLink: "the manual",
   connectTitle: "2. Connect with it",
   connectAbout:
     "The client gives the code in the address. The TypeScript client is the package slipway-push.",

@@ -9,9 +9,10 @@ export const warning = {
   },
   isolationLabel: "Scripts are not isolated",
   isolation:
-    "{title} on {runners}: users who manage a project without being admins can read everything that the user of the runner can read. On the local runner this includes the keys and the database of this server. See docs/security.md and {link}.",
+    "{title} on {runners}: users who manage a project without being admins can read everything that the user of the runner can read. On the local runner this includes the keys and the database of this server. See {manual} and {link}.",
   isolationShort: "{title} on {runners}. {link}",
   meaning: "What this means",
   hide: "Hide this notice",
+  manual: "the manual",
   runners: "Runners",
 } as const;

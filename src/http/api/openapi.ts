@@ -28,7 +28,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
         openapi: "3.1.0",
         info: { title: "Slipway", version, description: about },
       }) as unknown as ApiDocument,
-    { "OpenAPI document": "/api/openapi.json", console: "/" },
+    { "OpenAPI document": "/api/openapi.json", manual: "/manual/", console: "/" },
   );
   app.get("/api/openapi.json", (c) => files.json(c.req.raw));
   app.get("/docs", (c) => files.page(c.req.raw));

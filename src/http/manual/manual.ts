@@ -1,5 +1,5 @@
 import { ownFolder } from "../../own-command.ts";
-import type { Asset } from "../asset-bundle.ts";
+import { loadBundle, loadedOnce } from "../asset-bundle.ts";
 import { addressOf } from "../request-address.ts";
 import type { Routes } from "../server.ts";
 import { fileResponse } from "../static-file.ts";
@@ -29,23 +29,9 @@ export const manualRoutes: Routes = {
   "/manual/*": { GET: servePage },
 };
 
-let loading: Promise<Map<string, Asset>> | null = null;
-
-function files(): Promise<Map<string, Asset>> {
-  loading ??= load().catch((error) => {
-    loading = null;
-    throw error;
-  });
-  return loading;
-}
-
-async function load(): Promise<Map<string, Asset>> {
-  const [{ loadBundle }, { manualBundle }] = await Promise.all([
-    import("../asset-bundle.ts"),
-    import("./manual-bundle.ts"),
-  ]);
-  return new Map((await loadBundle(manualBundle, ownFolder())).map((asset) => [asset.path, asset]));
-}
+const files = loadedOnce(async () =>
+  loadBundle((await import("./manual-bundle.ts")).manualBundle, ownFolder()),
+);
 
 async function servePage(request: Request): Promise<Response> {
   const assets = await files();
