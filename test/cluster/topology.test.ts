@@ -182,3 +182,21 @@ describe.if(haproxy !== undefined && queueUrl !== undefined)(
     });
   },
 );
+
+describe("the topology of deploy/compose.yaml", () => {
+  let topology: ComposeTopology | undefined;
+  afterAll(() => topology?.stop());
+
+  test("is one server, whose own runner deploys the sample", async () => {
+    topology = new ComposeTopology(await readCompose("compose.yaml"), {});
+    const quickly = { SLIPWAY_PUSH_DRAIN_DELAY: "0s", SLIPWAY_PUSH_DRAIN_PERIOD: "0s" };
+    await topology.start("slipway", { SLIPWAY_ADMIN_PASSWORD: adminPassword, ...quickly });
+    const admin = await signInAt(topology.urlOf("slipway"), "admin", adminPassword);
+    const { taskId } = await admin.expect<{ taskId: number }>(201, "POST", "/api/samples");
+    const task = () => admin.expect<{ state: string }>(200, "GET", `/api/tasks/${taskId}`);
+    await eventually("the sample is deployed", async () => (await task()).state === "success", 90_000);
+    // Its runner ends with it.
+    topology.child("slipway")?.kill("SIGTERM");
+    expect(await topology.child("slipway")?.exited).toBe(0);
+  });
+});

@@ -3,11 +3,13 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { type Certificate, makeCertificate } from "../support/certificate.ts";
+import { environmentOf, readCompose } from "../support/compose.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { buildImages, images, restrictedAs, sizeOf } from "../support/images.ts";
+import { walkAsNewcomer } from "../support/newcomer-walk.ts";
 import { outputOf, releaseFolder } from "../support/release-folder.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -67,6 +69,26 @@ describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
       3,
       expect.stringContaining("No server is alive at http://127.0.0.1:8080."),
     ]);
+  });
+
+  test("the README's steps work in the container of compose.yaml", async () => {
+    const url = `http://127.0.0.1:${freePort()}`;
+    const { services } = await readCompose("compose.yaml");
+    const settings = {
+      ...environmentOf(services.slipway, { BASE_URL: url }),
+      SLIPWAY_SERVER_LISTEN: url.slice(7),
+    };
+    const name = `slipway-test-${process.pid}-one`;
+    const options = [...(await restrictedAs("compose.yaml", "slipway")), "--network=host", `--name=${name}`];
+    const variables = Object.entries(settings).map(([key, value]) => `--env=${key}=${value}`);
+    const volume = `--volume=${name}:${data}`;
+    await walkAsNewcomer({
+      server: ["podman", ...runCommand, ...options, ...variables, volume, images.runner, "start"],
+      command: ["podman", "exec", "-i", `--env=SLIPWAY_URL=${url}`, name, "slipway"],
+      url,
+      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" },
+    });
+    await outputOf(["podman", "volume", "rm", name]);
   });
 
   describe("a server and a runner with a read-only root", () => {

@@ -18,8 +18,8 @@ export class ComposeTopology {
   constructor(compose: Compose, variables: Record<string, string>) {
     this.#compose = compose;
     this.#variables = variables;
-    for (const name of ["push-1:8080", "push-2:8080", "deploy:8080", "balancer:8081", "balancer:8080"])
-      this.#addresses.set(name, `127.0.0.1:${freePort()}`);
+    const served = Object.keys(compose.services).map((name) => `${name}:8080`);
+    for (const name of [...served, "balancer:8081"]) this.#addresses.set(name, `127.0.0.1:${freePort()}`);
   }
 
   get publicUrl(): string {
