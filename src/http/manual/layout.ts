@@ -52,7 +52,7 @@ export function layOut(page: SitePage, { navigation, version, built }: LayoutPar
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
 <button class="menu" type="button" aria-expanded="false" aria-controls="pages" aria-label="Pages"><span></span></button>
-<a class="brand" href="${to("index.html")}"><img src="${to(built.icon)}" alt="" width="28" height="28"><span>Slipway</span> <small>manual</small></a>
+<a class="brand" href="${to("index.html")}" aria-label="Slipway manual"><img src="${to(built.icon)}" alt="" width="28" height="28"><span>Slipway</span> <small>manual</small></a>
 <a class="version" href="${to("project/changelog.html")}" aria-label="Version ${escapeHtml(version)}: changes">${escapeHtml(version)}</a>
 <search><form class="search" hidden><input type="search" placeholder="Search" aria-label="Search the manual" autocomplete="off" spellcheck="false" aria-controls="results" aria-keyshortcuts="/ Control+K"><kbd aria-hidden="true">/</kbd>
 <div id="results" class="results" hidden></div></form></search>
