@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const slipway = join(import.meta.dir, "../../bin/slipway");
 
-test("the README's steps work with the sources, and answer as documented", async () => {
+test("the steps of README.md work with the sources, and answer as documented", async () => {
   const folder = temporaryFolder("readme");
   const port = String(freePort());
   await walkAsNewcomer({

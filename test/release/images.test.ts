@@ -71,7 +71,7 @@ describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
     ]);
   });
 
-  test("the README's steps work in the container of compose.yaml", async () => {
+  test("the steps of README.md work in the container of compose.yaml", async () => {
     const url = `http://127.0.0.1:${freePort()}`;
     const { services } = await readCompose("compose.yaml");
     const settings = {

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const release = await releaseFolder();
 
-test("the README's steps work with the executable in a folder that has nothing else", async () => {
+test("the steps of README.md work with the executable in a folder that has nothing else", async () => {
   const folder = temporaryFolder("newcomer");
   const slipway = join(folder, "slipway");
   copyFileSync(join(release, executableName), slipway);
