@@ -7,6 +7,7 @@ import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { claims } from "../support/page-claims.ts";
 import { blocksIn } from "../support/page-examples.ts";
+import { PushClient } from "../support/push-client.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -14,6 +15,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const root = resolve(import.meta.dir, "../..");
 const folder = temporaryFolder("page-commands");
 const ran = new Set<string>();
+/** Ended after the tests, also if one fails. */
+const children: Bun.Subprocess[] = [];
 let server: ServerProcess;
 let repository: GitRepository;
 let token = "";
@@ -39,7 +42,7 @@ function start(code: string, { replaced = {}, env = {}, typed = "" }: Shell) {
     if (!script.includes(from)) throw new Error(`The example has no ${from}:\n${code}`);
     script = script.replaceAll(from, to);
   }
-  return Bun.spawn(["sh", "-euc", script], {
+  const child = Bun.spawn(["sh", "-euc", script], {
     cwd: folder,
     env: {
       PATH: `${root}/bin:${process.env.PATH}`,
@@ -54,6 +57,8 @@ function start(code: string, { replaced = {}, env = {}, typed = "" }: Shell) {
     stdout: "pipe",
     stderr: "pipe",
   });
+  children.push(child);
+  return child;
 }
 
 /** Runs an example to its end; it must succeed. Returns what it printed. */
@@ -94,7 +99,10 @@ beforeAll(async () => {
   const saved = await server.admin.expect<{ url: string }>(200, "PUT", "/api/projects/7/webhook", webhook);
   hook = { ...hook, url: saved.url };
 }, 120_000);
-afterAll(() => server.end("SIGTERM"));
+afterAll(async () => {
+  for (const child of children) child.kill("SIGTERM");
+  await server.end("SIGTERM");
+});
 
 describe("README.md", () => {
   test("npm start starts the product", async () => {
@@ -226,6 +234,47 @@ test("docs/push.md: a gateway that asks another service about codes", async () =
   );
   child.kill("SIGTERM");
   await child.exited;
+}, 120_000);
+
+test("examples/README.md: a gateway, the client and the backend of the page, and a message", async () => {
+  const [port, gatewayPort] = [freePort(), freePort()];
+  const [gateway = "", build = "", backend = "", publish = ""] = example("examples/README.md", "sh 1")
+    .trim()
+    .split("\n");
+  const replaced = { "3000": String(port) };
+  const programs = [
+    start(`exec ${gateway}`, {
+      replaced,
+      env: {
+        SLIPWAY_SERVER_LISTEN: `127.0.0.1:${gatewayPort}`,
+        SLIPWAY_DATA_DIR: join(folder, "example-data"),
+      },
+    }),
+    start(`cd ${root}; exec ${backend}`, {
+      env: { PORT: String(port), GATEWAY: `http://127.0.0.1:${gatewayPort}` },
+    }),
+  ];
+  await finished(start(`cd ${root}; ${build}`, {}), build);
+  const page = `http://127.0.0.1:${port}`;
+  for (const url of [
+    `http://127.0.0.1:${gatewayPort}/readyz`,
+    `${page}/?user=ann`,
+    `${page}/slipway-push.js`,
+  ])
+    await eventually(
+      `${url} answers`,
+      async () => (await fetch(url).catch(() => null))?.status === 200,
+      60_000,
+    );
+  const code = await (await fetch(`${page}/push-code?user=ann`, { method: "POST" })).text();
+  const client = await PushClient.open(`ws://127.0.0.1:${gatewayPort}/ws?code=${code}`);
+  await finished(start(publish, { replaced }), publish);
+  await eventually("the message arrives", () => client.frames.includes("your order has shipped"));
+  client.close();
+  for (const program of programs) {
+    program.kill("SIGTERM");
+    await program.exited;
+  }
 }, 120_000);
 
 test("settings in YAML are valid", async () => {

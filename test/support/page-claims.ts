@@ -84,6 +84,7 @@ export const claims: Record<string, Record<string, string>> = {
     "tsx 1": "test/clients/page-code.test.ts",
     "js 1": "test/clients/page-code.test.ts",
   },
+  "examples/README.md": { "sh 1": "test/cli/page-commands.test.ts" },
   "clients/java/README.md": { "java 1": "test/clients/page-code.test.ts" },
   "clients/python/README.md": { "python 1": "test/clients/page-code.test.ts" },
 };
@@ -105,9 +106,6 @@ export const exceptions: Record<string, Record<string, string>> = {
     kubernetes: "it needs a cluster; the tests of the chart check how its pods are replaced",
   },
   "client/README.md": { "sh 1": "it needs a registry; test/release installs the package from its file" },
-  "examples/README.md": {
-    "sh 1": "it uses fixed ports; test/clients/page-examples.test.ts runs the same programs",
-  },
   "deploy/helm/slipway/README.md": {
     install: "it needs a cluster; the tests of the chart render it with these values",
     secret: "it needs a cluster; the tests of the chart render it with an existing secret",
