@@ -6,7 +6,7 @@ import { Counter } from "prom-client";
 import { pause } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
-import type { EndedSpan, SpanKind, Telemetry } from "./telemetry.ts";
+import type { EndedSpan, SpanAttributes, SpanKind, Telemetry } from "./telemetry.ts";
 import { randomHex, readTraceparent, type TraceContext, traceparentOf } from "./trace-context.ts";
 
 export interface OtlpOptions {
@@ -34,6 +34,8 @@ interface OtlpLimits {
 
 const defaultLimits: OtlpLimits = { maxWaiting: 4096, timeoutMs: 5_000, delayMs: 1_000 };
 const maxBatch = 512;
+/** Refs and reasons may quote a sender, who can write a megabyte. */
+const maxTextLength = 1_000;
 const closeWithinMs = 3_000;
 /** A larger difference means that the clock was set. */
 const maxClockDriftMs = 2;
@@ -155,8 +157,10 @@ function readableSpan(span: EndedSpan, resource: ReadableSpan["resource"]): Read
     endTime: timeOf(endMs),
     duration: timeOf(endMs - startMs),
     status:
-      fault === undefined ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: fault },
-    attributes,
+      fault === undefined
+        ? { code: SpanStatusCode.UNSET }
+        : { code: SpanStatusCode.ERROR, message: bounded(fault) },
+    attributes: boundedAttributes(attributes),
     links: [],
     events: [],
     ended: true,
@@ -166,6 +170,19 @@ function readableSpan(span: EndedSpan, resource: ReadableSpan["resource"]): Read
     droppedEventsCount: 0,
     droppedLinksCount: 0,
   };
+}
+
+function boundedAttributes(attributes: SpanAttributes): SpanAttributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === "string" ? bounded(value) : value,
+    ]),
+  );
+}
+
+function bounded(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`.toWellFormed();
 }
 
 function spanContextOf({ traceId, spanId }: TraceContext) {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { readTraceparent } from "../../src/telemetry/trace-context.ts";
 import { eventually } from "../support/eventually.ts";
 import { treeOf } from "../support/otlp-collector.ts";
@@ -126,4 +127,12 @@ test("log lines of a delivery, a task and a publish name their span", async () =
   const isSent = ({ trace_id, span_id }: Record<string, string>) =>
     collector.spans.some(({ traceId, spanId }) => traceId === trace_id && spanId === span_id);
   await eventually("every span that a line names is sent", () => named.flat().every(isSent));
+});
+
+test("docs/telemetry.md names every span", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../../docs/telemetry.md")).text();
+  const names = new Set(collector.spans.map(({ name }) => name));
+  expect(names.size).toBeGreaterThan(12);
+  // Of the messages it names some, and the others follow.
+  for (const name of names) if (name !== "message task.failed") expect(page).toContain(`\`${name}\``);
 });

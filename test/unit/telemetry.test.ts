@@ -38,6 +38,7 @@ describe("traceparent", () => {
 });
 
 describe("spans", () => {
+  const parent = traceparentOf({ traceId, spanId, isSampled: true });
   const stops: (() => unknown)[] = [];
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();
@@ -84,6 +85,15 @@ describe("spans", () => {
     ]);
   });
 
+  test("have texts of a bounded length", async () => {
+    const { url, spans } = collector();
+    const { telemetry } = telemetryTo(url);
+    const long = "x".repeat(1_000_000);
+    telemetry.start(parent, "publish", "producer")?.end({ attributes: { a: long }, fault: long });
+    await eventually("the span arrives", () => spans.length === 1);
+    expect([String(spans[0]?.attributes.a).length, spans[0]?.fault?.length]).toEqual([1001, 1001]);
+  });
+
   test("are not recorded for a trace that is not sampled", async () => {
     const { url, spans } = collector();
     const { telemetry, counted } = telemetryTo(url, { sampleRatio: 0 });
@@ -99,7 +109,6 @@ describe("spans", () => {
 
   test("that the collector does not take in time are counted and not kept", async () => {
     const { telemetry, counted, lines } = telemetryTo(`http://127.0.0.1:${freePort()}`);
-    const parent = traceparentOf({ traceId, spanId, isSampled: true });
     for (let each = 0; each < 20; each++) telemetry.start(parent, "publish", "producer")?.end();
     await eventually("they are counted", async () => (await counted("failed")) === 20);
     expect(lines.filter((line) => line.includes("the collector does not accept spans"))).toHaveLength(1);
@@ -113,7 +122,6 @@ describe("spans", () => {
     });
     stops.push(() => silent.stop(true));
     const { telemetry, counted } = telemetryTo(silent.url.origin, { maxWaiting: 10 });
-    const parent = traceparentOf({ traceId, spanId, isSampled: true });
     for (let each = 0; each < 25; each++) telemetry.start(parent, "publish", "producer")?.end();
     expect(await counted("dropped")).toBe(15);
     await eventually("the others are given up", async () => (await counted("failed")) === 10);
