@@ -56,18 +56,9 @@ test("a block of text contains no command", () => {
         expect([`${page}:${line}`, command.exec(text)?.[0] ?? null]).toEqual([`${page}:${line}`, null]);
 });
 
-test("examples with a script of package.json name one that exists, and files of the repository that exist", () => {
-  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+test("files of the repository that examples name exist", () => {
   for (const page of pages)
-    for (const { language, text, line } of blocksIn(read(page)).filter(({ language: of }) => of === "sh")) {
-      const called = [...text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[\w:]+)/g)].map(
-        ([, name = ""]) => name,
-      );
-      for (const name of called)
-        expect([page, line, language, name in scripts && name]).toEqual([page, line, language, name]);
-      const files = [...text.matchAll(/(?<![\w/.-])(?:deploy|scripts|examples|bin)\/[\w./-]+/g)];
-      for (const [file] of files)
-        if (file !== "deploy/.env")
-          expect([page, line, file, existsSync(join(root, file))]).toEqual([page, line, file, true]);
-    }
+    for (const { text, line } of blocksIn(read(page)).filter(({ language }) => language === "sh"))
+      for (const [file] of text.matchAll(/(?<![\w/.-])(?:deploy|scripts|examples|bin)\/[\w./-]+/g))
+        expect([page, line, file, existsSync(join(root, file))]).toEqual([page, line, file, true]);
 });

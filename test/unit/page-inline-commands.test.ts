@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
 import { Command } from "commander";
+import { scripts } from "../../package.json";
 import { addAllCommands } from "../../src/cli/all-commands.ts";
 import { blocksIn } from "../support/page-examples.ts";
 
@@ -59,4 +60,10 @@ test("every command line on the pages is one of the program", () => {
     return fault === null ? [] : [`${page}: ${line}: ${fault}`];
   });
   expect(wrong).toEqual([]);
+});
+
+test("every npm script on the pages is one of package.json", () => {
+  for (const page of pages)
+    for (const [, name = ""] of readFileSync(join(root, page), "utf8").matchAll(/\bnpm run ([\w:]+)/g))
+      expect([page, name, name in scripts]).toEqual([page, name, true]);
 });
