@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
+import { freshPrefix } from "../support/buses.ts";
 import { type Certificate, makeCertificate } from "../support/certificate.ts";
 import { environmentOf, readCompose } from "../support/compose.ts";
 import { eventually } from "../support/eventually.ts";
@@ -10,12 +11,15 @@ import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { buildImages, images, restrictedAs, sizeOf } from "../support/images.ts";
 import { walkAsNewcomer } from "../support/newcomer-walk.ts";
+import { PushClient } from "../support/push-client.ts";
 import { outputOf, releaseFolder } from "../support/release-folder.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startVerifyService } from "../support/verify-service.ts";
 
 const podman = await serviceUrl("podman");
+const queueUrl = await serviceUrl("amqp");
 const engineArguments = (podman ?? "").split(",");
 /** Packages are downloaded, and images of some hundred megabytes written. */
 const builtWithinMs = 900_000;
@@ -89,6 +93,44 @@ describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
       env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" },
     });
     await outputOf(["podman", "volume", "rm", name]);
+  });
+
+  test.skipIf(!queueUrl)("the server's is a gateway with the settings of compose-push.yaml", async () => {
+    const url = `http://127.0.0.1:${freePort()}`;
+    const verify = startVerifyService();
+    const { services } = await readCompose("compose-push.yaml");
+    const settings = {
+      ...environmentOf(services["push-1"], {
+        QUEUE_URL: queueUrl ?? "",
+        VERIFY_URI: verify.url,
+        PUSH_API_KEY: "the key of this test",
+        DEPLOY_KEY: "another key",
+        ALLOWED_ORIGINS: "*",
+      }),
+      SLIPWAY_SERVER_LISTEN: url.slice(7),
+      SLIPWAY_PUSH_QUEUE_PREFIX: freshPrefix(),
+      SLIPWAY_PUSH_DRAIN_DELAY: "0s",
+    };
+    const variables = Object.entries(settings).map(([key, value]) => `--env=${key}=${value}`);
+    const restricted = await restrictedAs("compose-push.yaml", "push-1");
+    const gateway = Bun.spawn(
+      ["podman", ...runCommand, "--network=host", ...restricted, ...variables, images.server, "push"],
+      { stdout: "ignore", stderr: "inherit" },
+    );
+    const isReady = async () => (await fetch(`${url}/readyz`)).ok;
+    await eventually("the gateway is ready", () => isReady().catch(() => false));
+    const client = await PushClient.open(`${url.replace("http", "ws")}/ws?code=anna`);
+    const published = await fetch(`${url}/feign/publish`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "Bearer the key of this test" },
+      body: JSON.stringify({ targetType: "user", target: "anna", data: "to anna" }),
+    });
+    expect(published.status).toBe(200);
+    expect(await client.received(1)).toEqual(["to anna"]);
+    client.close();
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+    await verify.stop();
   });
 
   describe("a server and a runner with a read-only root", () => {
