@@ -37,7 +37,7 @@ const runCommand = ["run", "--rm", ...engineArguments];
 describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
   let removeImages = async () => {};
   beforeAll(async () => {
-    removeImages = await buildImages(await releaseFolder(), engineArguments);
+    removeImages = await buildImages(releaseFolder(), engineArguments);
   }, builtWithinMs);
   afterAll(() => removeImages(), builtWithinMs);
 

@@ -21,8 +21,11 @@ const leftOut = ["path-exclude=/usr/share/man/*", "path-exclude=/usr/share/local
  * Builds both images from the folder of a release. `engineArguments` is what podman needs on this machine. Answers a
  * function that deletes them and what was built on the way.
  */
-export async function buildImages(release: string, engineArguments: string[]): Promise<() => Promise<void>> {
-  if (Bun.spawnSync(["podman", "image", "exists", debian]).exitCode !== 0) await importDebian();
+export async function buildImages(
+  ofRelease: Promise<string>,
+  engineArguments: string[],
+): Promise<() => Promise<void>> {
+  const [release] = await Promise.all([ofRelease, importDebian()]);
   const made: string[] = [];
   for (const [target, tag] of Object.entries(images)) {
     const options = ["--build-arg", `DEBIAN=${debian}`, "--target", target, "--tag", tag, ...engineArguments];
@@ -41,6 +44,7 @@ export async function buildImages(release: string, engineArguments: string[]): P
 }
 
 async function importDebian(): Promise<void> {
+  if (Bun.spawnSync(["podman", "image", "exists", debian]).exitCode === 0) return;
   if (!Bun.which("mmdebstrap") && !(await installPackages("mmdebstrap")))
     throw new ServiceUnavailable("mmdebstrap is not installed: install the package `mmdebstrap`.");
   const archive = join(temporaryFolder("debian"), "debian.tar");
