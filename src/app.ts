@@ -49,7 +49,7 @@ export async function buildApp(
     await telemetry.close();
   };
   // The database opens on a thread of its own, while this one loads and builds the other parts.
-  const opening = role === "push" ? null : openStore(context);
+  const opening = role === "push" ? null : await beginOpening(context);
   try {
     // The gateway is built before the deploy service that verifies its codes; this variable connects them.
     let ownCodes: OwnCodes = async () => null;
@@ -61,7 +61,7 @@ export async function buildApp(
     if (opening) {
       // Imported only here: without it, a gateway alone starts faster and needs half of the memory.
       const { buildDeployPart } = await import("./app/deploy-part.ts");
-      const deploy = await buildDeployPart(context, push, await opening);
+      const deploy = await buildDeployPart(context, push, await opening.store);
       ownCodes = deploy.ownCodes;
       parts.push(deploy);
     }
@@ -118,7 +118,7 @@ export async function buildApp(
     };
   } catch (error) {
     await closeAll();
-    await opening?.then(
+    await opening?.store.then(
       (store) => store.close(),
       () => {},
     );
@@ -126,11 +126,13 @@ export async function buildApp(
   }
 }
 
-function openStore(context: AppContext): Promise<Store> {
-  const opening = import("./app/server-store.ts").then(({ openServerStore }) => openServerStore(context));
+/** Resolves when the thread has been started, which the import of other modules would delay. */
+async function beginOpening(context: AppContext): Promise<{ store: Promise<Store> }> {
+  const { openServerStore } = await import("./app/server-store.ts");
+  const store = openServerStore(context);
   // A failure is reported where the store is awaited, which may be later.
-  opening.catch(() => {});
-  return opening;
+  store.catch(() => {});
+  return { store };
 }
 
 function fallThrough(parts: Part[]): Handler {
