@@ -20,6 +20,7 @@ import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { eventStreams } from "./event-streams.ts";
 import { fanOut } from "./fan-out.ts";
+import { footprint } from "./footprint.ts";
 import { fuzzing } from "./fuzz.ts";
 import { loadPerCore, maxLoadPerCore, maxShareOfOthers, watchOthers } from "./idle-machine.ts";
 import { quietNeighbours } from "./neighbours.ts";
@@ -52,6 +53,7 @@ const benchmarks: Benchmark[] = [
   storeSpeed,
   deliveries,
   coldStart,
+  footprint,
   soak,
   fuzzing,
   peers,

@@ -1,20 +1,21 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { freePort } from "../test/support/free-port.ts";
 import { type Benchmark, type BenchmarkResult, digits, median } from "./benchmark.ts";
 import { type Checkout, checkouts } from "./checkouts.ts";
-import { untilListening } from "./listening.ts";
 import { buildProgram, centrifugoCommand } from "./peers/peer-servers.ts";
+import {
+  idleMemory,
+  idleMs,
+  memoryTable,
+  type ProcessMemory,
+  type Program,
+  startProgram,
+} from "./started-program.ts";
 
 const runs = 10;
-const msPerTick = 10;
 
 /** A program, and what it takes until it listens. */
-interface Contender {
-  name: string;
-  command(port: number, folder: string): string[];
-  env?(port: number): Record<string, string>;
+interface Contender extends Program {
   times: number[];
   /** CPU until then, also of what the launcher ran before; other load on the machine hardly changes it. */
   cpuTimes: number[];
@@ -23,7 +24,7 @@ interface Contender {
 export const coldStart: Benchmark = {
   name: "start",
   title: "Cold start",
-  method: `From the start of the command until the port accepts a connection, with an empty data folder: ${runs} runs of each in turn, medians. \`bin/slipway\` runs the built program, as it does from the second start on. With \`--before PATH\` an earlier checkout runs in the same turns. The compiled program is measured if \`npm run compile\` has made it.`,
+  method: `From the start of the command until the port accepts a connection, with an empty data folder: ${runs} runs of each in turn, medians. \`bin/slipway\` runs the built program, as it does from the second start on. With \`--before PATH\` an earlier checkout runs in the same turns. The compiled program is measured if \`npm run compile\` has made it. Memory is the proportional set size ${idleMs / 1000} s after the start, without a request; what starts from \`bin/slipway\` shares pages of the runtime with this benchmark.`,
   async run(progress) {
     const [here, before] = checkouts();
     if (here === undefined) throw new Error("There is no checkout.");
@@ -31,14 +32,21 @@ export const coldStart: Benchmark = {
     const contenders = [...slipways(here), ...(before ? slipways(before) : []), ...others(here)];
     for (let run = 0; run <= runs; run++) {
       for (const contender of contenders) {
-        const { elapsedMs, cpuMs } = await startOnce(contender);
+        const { elapsedMs, cpuMs, stop } = await startProgram(contender);
+        await stop();
         if (run === 0) continue;
         contender.times.push(elapsedMs);
         contender.cpuTimes.push(cpuMs);
       }
       progress(run === 0 ? "warm" : `run ${run} of ${runs}`);
     }
-    return resultOf(contenders, before !== undefined);
+    const memory: ProcessMemory[][] = [];
+    // One after the other: at once they would share the pages of their executable.
+    for (const contender of contenders) {
+      memory.push(...(await idleMemory([contender])));
+      progress(`idle memory of ${contender.name}`);
+    }
+    return resultOf(contenders, memory, before !== undefined);
   },
 };
 
@@ -79,38 +87,7 @@ function others({ root }: Checkout): Contender[] {
   ];
 }
 
-async function startOnce({ command, env }: Contender): Promise<{ elapsedMs: number; cpuMs: number }> {
-  const folder = mkdtempSync(join(tmpdir(), "slipway-bench-"));
-  const port = freePort();
-  const startedAt = performance.now();
-  const child = Bun.spawn(command(port, folder), {
-    cwd: folder,
-    env: { ...process.env, ...env?.(port) },
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  try {
-    const elapsedMs = await untilListening(child, port, startedAt);
-    return { elapsedMs, cpuMs: cpuOf(child.pid) };
-  } finally {
-    child.kill("SIGTERM");
-    await child.exited;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Also of children that have ended: the earlier launcher started Node before the program. */
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const ticks = stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 15);
-  return ticks.reduce((sum, value) => sum + Number(value), 0) * msPerTick;
-}
-
-function resultOf(contenders: Contender[], hasBefore: boolean): BenchmarkResult {
+function resultOf(contenders: Contender[], memory: ProcessMemory[][], hasBefore: boolean): BenchmarkResult {
   const of = (name: string) => contenders.find((contender) => contender.name === name);
   const timeOf = (name: string) => median(of(name)?.times ?? []);
   const cpuTimeOf = (name: string) => median(of(name)?.cpuTimes ?? []);
@@ -137,6 +114,10 @@ function resultOf(contenders: Contender[], hasBefore: boolean): BenchmarkResult 
           digits(median(cpuTimes)),
         ]),
       },
+      memoryTable(
+        contenders.map(({ name }) => name),
+        memory,
+      ),
     ],
     plots: [
       {

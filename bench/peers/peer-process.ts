@@ -1,7 +1,8 @@
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { untilListening } from "../listening.ts";
 import type { PeerDialect } from "../peer-load.ts";
+import { cpuMsOf, pssBytesOf, treeOf } from "../process-figures.ts";
 
 /** A server of the comparison, and how its clients talk to it. */
 export interface PeerServer {
@@ -17,7 +18,6 @@ export interface PeerServer {
 }
 
 const root = resolve(import.meta.dir, "../..");
-const ticksPerSecond = 100;
 
 interface Start {
   name: string;
@@ -52,8 +52,8 @@ export async function startPeer({
     name,
     dialect: { address: `127.0.0.1:${port}`, ...dialect },
     coldStartMs,
-    cpuSeconds: () => sum(treeOf(child.pid), cpuOf),
-    residentBytes: () => sum(treeOf(child.pid), residentOf),
+    cpuSeconds: () => sum(treeOf(child.pid), cpuMsOf) / 1000,
+    residentBytes: () => sum(treeOf(child.pid), pssBytesOf),
     async stop() {
       for (const pid of treeOf(child.pid)) process.kill(pid, "SIGKILL");
       await child.exited;
@@ -64,19 +64,4 @@ export async function startPeer({
 
 function sum(pids: number[], figure: (pid: number) => number): number {
   return pids.reduce((total, pid) => total + figure(pid), 0);
-}
-
-function treeOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return [pid, ...(children === "" ? [] : children.split(" ").map(Number))];
-}
-
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
-
-function residentOf(pid: number): number {
-  return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024;
 }

@@ -25,8 +25,8 @@ export function buildProgram(folder = root): void {
 export async function findPeers(verifyUri: string): Promise<Peer[]> {
   const nchan = await findNchan();
   const centrifugo = centrifugoCommand();
-  const anycable = find("anycable-go");
-  const nats = find("nats-server");
+  const anycable = findProgram("anycable-go");
+  const nats = findProgram("nats-server");
   return [
     { name: "Slipway", start: () => startSlipway(verifyUri) },
     { name: "Bun, bare", start: startBareBun },
@@ -62,7 +62,7 @@ export function findListPeers(verifyUri: string, users: string[]): Peer[] {
 }
 
 /** `BENCH_NATS_SERVER=/path` or the program on the PATH. */
-function find(program: string): string | null {
+export function findProgram(program: string): string | null {
   return process.env[`BENCH_${program.toUpperCase().replaceAll("-", "_")}`] ?? Bun.which(program);
 }
 
@@ -172,7 +172,7 @@ http {
 
 /** Null: it is not on this machine. */
 export function centrifugoCommand(client: object = {}): ((port: number, folder: string) => string[]) | null {
-  const program = find("centrifugo");
+  const program = findProgram("centrifugo");
   if (program === null) return null;
   return (port, folder) => {
     const config = join(folder, "config.json");
