@@ -4,8 +4,17 @@ const msPerTick = 10;
 
 /** The process, its children, and theirs. */
 export function treeOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const children = readOf(pid, `task/${pid}/children`).trim();
   return [pid, ...(children === "" ? [] : children.split(" ").map(Number)).flatMap(treeOf)];
+}
+
+/** Empty: the process has ended, as one that was listed a moment ago may have. */
+function readOf(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 /** User and system time of the process. */
@@ -25,12 +34,12 @@ function timesOf(pid: number): number[] {
   return fields.slice(11, 15).map((ticks) => Number(ticks) * msPerTick);
 }
 
-/** Proportional set size: a page that several processes share is divided among them. */
+/** Proportional set size: a page that several processes share is divided among them. 0: the process has ended. */
 export function pssBytesOf(pid: number): number {
-  return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024;
+  return Number(/^Pss:\s+(\d+) kB/m.exec(readOf(pid, "smaps_rollup"))?.[1] ?? 0) * 1024;
 }
 
 /** The arguments of the process, the program first. */
 export function argumentsOf(pid: number): string[] {
-  return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean);
+  return readOf(pid, "cmdline").split("\0").filter(Boolean);
 }

@@ -54,7 +54,10 @@ export async function startProgram({ name, command, env, path }: Program): Promi
     return {
       elapsedMs,
       cpuMs: cpuMsWithEndedOf(child.pid),
-      memory: () => treeOf(child.pid).map((pid) => ({ process: processNameOf(pid), bytes: pssBytesOf(pid) })),
+      memory: () =>
+        treeOf(child.pid)
+          .map((pid) => ({ process: processNameOf(pid), bytes: pssBytesOf(pid) }))
+          .filter(({ bytes }) => bytes > 0),
       stop,
     };
   } catch (error) {
