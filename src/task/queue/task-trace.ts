@@ -96,7 +96,7 @@ function stagePart({ name, state, startedAt, finishedAt, exitCode }: TaskStage, 
       "slipway.stage.state": state,
       ...(exitCode === null ? {} : { "process.exit.code": exitCode }),
     },
-    ...(isFault(state) ? { fault: state } : {}),
+    ...(hasFailed(state) ? { fault: state } : {}),
   };
 }
 
@@ -115,10 +115,10 @@ function attributesOf({ id, projectId, state, ref, commit, attempt, ...task }: T
 }
 
 /** A cancel is no failure: a person or a newer push asked for it. */
-function isFault(state: string): boolean {
+function hasFailed(state: string): boolean {
   return state === "failed" || state === "timeout" || state === "lost";
 }
 
 function faultOf({ state, reason }: Pick<Task, "state" | "reason">): Pick<EndedSpan, "fault"> {
-  return isFault(state) ? { fault: renderReason(reason) || state } : {};
+  return hasFailed(state) ? { fault: renderReason(reason) || state } : {};
 }
