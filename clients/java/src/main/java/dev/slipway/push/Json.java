@@ -34,7 +34,7 @@ final class Json {
     return fields;
   }
 
-  /** A JSON object of texts: name, value, name, value, … */
+  /** A JSON object of texts: name, value, name, value, ... */
   static String texts(String... namesAndValues) {
     StringBuilder out = new StringBuilder("{");
     for (int i = 0; i < namesAndValues.length; i += 2) {

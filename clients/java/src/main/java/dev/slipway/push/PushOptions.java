@@ -19,7 +19,7 @@ public final class PushOptions {
   String heartbeatContent = "ping";
   HttpClient httpClient;
 
-  /** @param url {@code wss://host/ws}; {@code https://…} means the same */
+  /** @param url {@code wss://host/ws}; {@code https://...} means the same */
   public PushOptions(String url, CodeProvider code) {
     this.url = url.replaceFirst("^http", "ws");
     this.code = code;
