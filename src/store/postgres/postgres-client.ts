@@ -3,8 +3,10 @@ import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 import { faultOf } from "./postgres-fault.ts";
 
-/** An unreachable database is reported within this time. */
+/** A request reports an unreachable database within this time. */
 const connectTimeoutMs = 3_000;
+/** A start or a command has more time: the machine may be busy with the start of everything else. */
+const firstConnectTimeoutMs = 10_000;
 /** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
 const maxPreparedNames = 500;
 
@@ -20,8 +22,9 @@ export function settingsOf(url: string): pg.ClientConfig {
   };
 }
 
+/** A connection outside of the pool: of a start, a migration or a command. */
 export async function connect(settings: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client(settings);
+  const client = new pg.Client({ ...settings, connectionTimeoutMillis: firstConnectTimeoutMs });
   client.on("error", () => {});
   try {
     await client.connect();
