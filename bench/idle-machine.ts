@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 
-/** Above this load average per core at its start, or this share of the machine used by others, a run publishes nothing. */
+/** Above this load average per core at its start, or this share of the machine used or taken by others, nothing is published. */
 export const maxLoadPerCore = 0.5;
 export const maxShareOfOthers = 0.05;
 
@@ -19,6 +19,8 @@ export interface ForeignProcess {
 export interface OthersUse {
   /** Of all cores together, 0 to 1. */
   share: number;
+  /** Of all cores together: what the host gave to other machines while a process of this one wanted to run. */
+  stolen: number;
   /** The largest first. */
   processes: ForeignProcess[];
 }
@@ -31,6 +33,7 @@ export const loadPerCore = () => (loadavg()[0] ?? 0) / cpus().length;
  */
 export function watchOthers(): { stop(): OthersUse } {
   const startedAt = performance.now();
+  const stolenBefore = stolenSeconds();
   const seen = new Map<string, ForeignProcess & { first: number }>();
   const look = (isFirst: boolean) => {
     for (const { key, pid, command, seconds } of foreignProcesses()) {
@@ -53,9 +56,16 @@ export function watchOthers(): { stop(): OthersUse } {
         .filter(({ seconds }) => seconds > 0)
         .sort((a, b) => b.seconds - a.seconds);
       const used = processes.reduce((sum, { seconds }) => sum + seconds, 0);
-      return { share: used / (((performance.now() - startedAt) / 1_000) * cpus().length), processes };
+      const all = ((performance.now() - startedAt) / 1_000) * cpus().length;
+      return { share: used / all, stolen: (stolenSeconds() - stolenBefore) / all, processes };
     },
   };
+}
+
+/** Of all cores since the start of the machine. */
+function stolenSeconds(): number {
+  const [, , , , , , , , steal] = readFileSync("/proc/stat", "utf8").split(/\s+/, 9);
+  return Number(steal) / ticksPerSecond;
 }
 
 interface ProcessStat {

@@ -4,7 +4,7 @@ import type { Benchmark, BenchmarkResult, Table } from "./benchmark.ts";
 /** What the page says of the machine during a run. */
 export interface MachineState {
   isBusy: boolean;
-  /** "other programs used 1.2 % of the machine" */
+  /** "other programs used 1.2 % of the machine, its host took 0.4 %" */
   use: string;
 }
 

@@ -102,13 +102,14 @@ for (const benchmark of chosen) {
     const sign = figure.isReached ? "✓" : "✗";
     console.log(`  ${sign} ${figure.name}: ${figure.measured} (to reach: ${figure.toReach})`);
   }
-  const use = `other programs used ${percent(others.share)} of the machine`;
+  const use = `other programs used ${percent(others.share)} of the machine, its host took ${percent(others.stolen)}`;
   const largest = others.processes
     .slice(0, 3)
     .map(({ command, seconds }) => `${command} ${digits(seconds)} s`);
   console.log(`  ${use}${largest.length > 0 ? `: ${largest.join(", ")}` : ""}`);
   if (values.dry) continue;
-  const isBusy = loadAtStart > maxLoadPerCore || others.share > maxShareOfOthers;
+  const isBusy =
+    loadAtStart > maxLoadPerCore || others.share > maxShareOfOthers || others.stolen > maxShareOfOthers;
   if (isBusy && !values.busy) {
     unwritten++;
     console.log(`  Not written: ${use}, above ${percent(maxShareOfOthers)}. With --busy it is written.`);
