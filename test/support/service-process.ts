@@ -37,7 +37,7 @@ export interface Launch {
   onStop?: () => void;
 }
 
-const readyDeadlineMs = 60_000;
+const readyDeadlineMs = 180_000;
 const running = new Set<() => void>();
 
 process.on("exit", stopAllNow);
