@@ -33,7 +33,7 @@ const found = await Promise.all(
   }),
 );
 for (const [variable, value] of Object.entries(variablesOf(found)))
-  console.log(`export ${variable}=${value}`);
+  console.log(`export ${variable}=${Bun.$.escape(value)}`);
 progress("running until Ctrl-C; paste the lines above into the shell that runs tests");
 // A timer keeps the process, and with it the services, alive.
 setInterval(() => {}, 1 << 30);
