@@ -8,7 +8,7 @@ export function treeOf(pid: number): number[] {
   return [pid, ...(children === "" ? [] : children.split(" ").map(Number)).flatMap(treeOf)];
 }
 
-/** Empty: the process has ended, as one that was listed a moment ago may have. */
+/** Empty: the process has ended since it was listed. */
 function readOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");

@@ -92,7 +92,7 @@ async function publish({ url }: PushProcess, data: string, userId?: string): Pro
   expect(answer.status).toBe(200);
 }
 
-/** Starts instances of one cluster. One that replaces another has its name. */
+/** Starts instances of one cluster. An instance that replaces another one gets the same name. */
 function newCluster({ name: broker, url = "" }: Broker) {
   const verify = startVerifyService();
   stops.push(() => verify.stop());
@@ -140,7 +140,7 @@ async function restartThroughNeighbours(broker: Broker): Promise<void> {
       await send(at(index));
       await send(other);
       await client.connect(at(index));
-      await eventually("both know who is online", async () => {
+      await eventually("both instances list the same users", async () => {
         const seen = await Promise.all(
           instances.map(({ get }) => get<{ data: string[] }>("/feign/getOnlineUsers?scope=cluster")),
         );

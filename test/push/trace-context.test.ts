@@ -67,7 +67,7 @@ test("a publish that fails says so in its span", async () => {
   expect(collector.ofTrace(traceId)).toMatchObject([{ fault: expect.stringContaining("larger") }]);
 });
 
-test("a caller that does not record its trace, and one that has none, cause no spans", async () => {
+test("a caller without a trace, or with an unsampled one, causes no spans", async () => {
   const unsampled = callerSpan("00");
   await push.publish(to("ann"), unsampled.headers);
   const before = collector.spans.length;

@@ -4,7 +4,7 @@ import { executableName, releaseFolder } from "../support/release-folder.ts";
 import { describeUnits } from "../support/systemd-units.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Stands for /opt/slipway, with nothing in it but the executable. */
+/** Replaces /opt/slipway; it contains only the executable. */
 const root = temporaryFolder("opt");
 chmodSync(root, 0o755);
 mkdirSync(join(root, "bin"));

@@ -10,7 +10,7 @@ export const images = {
   runner: "localhost/slipway-test/runner",
 } as const;
 
-/** Stands for debian:13-slim: the same packages, without the files that slim images leave out. */
+/** Replaces debian:13-slim: the same packages, without the files that slim images omit. */
 const debian = "localhost/slipway-test/debian-13-slim";
 const leftOut = ["path-exclude=/usr/share/man/*", "path-exclude=/usr/share/locale/*"].concat(
   ["path-exclude=/usr/share/doc/*", "path-include=/usr/share/doc/*/copyright"],
