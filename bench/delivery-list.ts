@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { newReason } from "../src/reason/reason.ts";
 import { digits, type Figure, median, type Table } from "./benchmark.ts";
 import { adminOf, startDeployRole } from "./delivery-servers.ts";
 
@@ -49,7 +50,7 @@ function fill(file: string): void {
     normalized, trace)
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${records})
     select 1 + n % 100, 'project ' || (n % 100), 'github', 'push', 'main', 'branch', printf('%040x', n), 'Change ' || n,
-    'ann', case n % 5 when 0 then 'ignored' else 'accepted' end, 'All filters passed.', n, '192.0.2.7', '{}',
+    'ann', case n % 5 when 0 then 'ignored' else 'accepted' end, '${JSON.stringify(newReason("all_passed"))}', n, '192.0.2.7', '{}',
     ${Date.now()} - (${records} - n) * 2592, case n % 5 when 0 then 'skip_keyword' else 'accepted' end, 202, 1,
     'delivery-' || n, '{}', null, '[]' from numbers`);
   db.run("pragma wal_checkpoint(truncate)");

@@ -29,14 +29,19 @@ export const loadPerCore = () => (loadavg()[0] ?? 0) / cpus().length;
 
 /**
  * Watches the CPU time of every process that this one has not started. Kernel threads do not count: they work for the
- * measured programs. A process that ends between two looks counts up to the last look that saw it.
+ * measured programs. Nor does a measured process whose parent has ended. A process that ends between two looks counts up
+ * to the last look that saw it.
  */
 export function watchOthers(): { stop(): OthersUse } {
   const startedAt = performance.now();
   const stolenBefore = stolenSeconds();
   const seen = new Map<string, ForeignProcess & { first: number }>();
+  const measured = new Set<string>();
   const look = (isFirst: boolean) => {
-    for (const { key, pid, command, seconds } of foreignProcesses()) {
+    const { own, foreign } = currentProcesses();
+    for (const { key } of own) measured.add(key);
+    for (const { key, pid, command, seconds } of foreign) {
+      if (measured.has(key)) continue;
       const known = seen.get(key);
       if (known) known.seconds = seconds - known.first;
       else {
@@ -77,7 +82,8 @@ interface ProcessStat {
   seconds: number;
 }
 
-function foreignProcesses(): ProcessStat[] {
+/** Those that this process has started, and those of others. */
+function currentProcesses(): { own: ProcessStat[]; foreign: ProcessStat[] } {
   const all = new Map<number, ProcessStat>();
   for (const name of readdirSync("/proc")) {
     const stat = /^\d+$/.test(name) ? readStat(Number(name)) : null;
@@ -88,7 +94,9 @@ function foreignProcesses(): ProcessStat[] {
     return false;
   };
   const kernelThreads = 2;
-  return [...all.values()].filter(({ pid }) => !isBelow(pid, process.pid) && !isBelow(pid, kernelThreads));
+  const isOwn = ({ pid }: ProcessStat) => isBelow(pid, process.pid);
+  const isForeign = (stat: ProcessStat) => !isOwn(stat) && !isBelow(stat.pid, kernelThreads);
+  return { own: [...all.values()].filter(isOwn), foreign: [...all.values()].filter(isForeign) };
 }
 
 function readStat(pid: number): ProcessStat | null {

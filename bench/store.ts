@@ -3,6 +3,7 @@ import { parseGenericPayload } from "../src/git-host/generic.ts";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
 import type { WebhookConfig } from "../src/model/webhook-config.ts";
+import { newReason } from "../src/reason/reason.ts";
 import { type AcceptInput, acceptDelivery } from "../src/webhook/decide/decide-delivery.ts";
 import { newDelivery } from "../src/webhook/decide/delivery.ts";
 import { deliveryKinds } from "../src/webhook/decide/delivery-kind.ts";
@@ -170,7 +171,7 @@ function fill(url: string): void {
       project_id, project_name, provider, event, ref, ref_type, "commit", commit_message, author, status, reason,
       task_id, remote_ip, created_at, code, http_status, count, host_delivery_id, headers, trace, body)
     select i % ${projectCount} + 1, 'shop', 'github', 'push', case when i % 10 = 0 then 'feature/' || i else 'main' end,
-      'branch', 'commit ' || i, 'Sell more', 'ann', case when i % 5 = 0 then 'ignored' else 'accepted' end, 'reason', i,
+      'branch', 'commit ' || i, 'Sell more', 'ann', case when i % 5 = 0 then 'ignored' else 'accepted' end, '${JSON.stringify(newReason("all_passed"))}', i,
       '192.0.2.1', 1700000000000 + i * 1000, case when i % 5 = 0 then 'skip_keyword' else 'accepted' end, 200, 1,
       'host ' || i, '{}', '[]', printf('%.1000c', 'x')
     from (with recursive s(i) as (select 1 union all select i + 1 from s where i < ${recordCount}) select i from s)`);

@@ -6,10 +6,11 @@ import { eventually } from "../support/eventually.ts";
 const spin = ["timeout", "60", process.execPath, "-e", "for (;;) ;"];
 
 test("a process that a benchmark has not started counts as another program, its own do not", async () => {
-  const watch = watchOthers();
   // The shell ends at once, which makes the process an orphan.
   const shell = Bun.spawn(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", ...spin], { stdout: "pipe" });
   const foreign = Number(await new Response(shell.stdout).text());
+  await shell.exited;
+  const watch = watchOthers();
   const own = Bun.spawn(spin, { stdout: "ignore", stderr: "ignore" });
   try {
     await eventually("both use the processor", () => [foreign, own.pid].every((pid) => ticksOf(pid) > 5));
