@@ -1,5 +1,5 @@
 import { afterAll } from "bun:test";
-import type { Store } from "../../src/model/store.ts";
+import type { Operation, OperationLock, Store } from "../../src/model/store.ts";
 import type { TestDatabase } from "./databases.ts";
 
 /** A database for the tests of a file or of a `describe` block; it is removed after them. */
@@ -9,4 +9,15 @@ export async function setUpStore(
   const database = await make();
   afterAll(() => database.remove());
   return { database, store: await database.open() };
+}
+
+type AnyRun = (
+  operation: Operation<unknown, unknown>,
+  input: unknown,
+  lock: OperationLock,
+) => Promise<unknown>;
+
+/** For what stands in the place of a store's own `run`, which has two forms. */
+export function runOf(run: AnyRun): Store["run"] {
+  return run as unknown as Store["run"];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import { type Operation, type OperationLock, operation, type Store } from "../../src/model/store.ts";
+import { operation, type Store } from "../../src/model/store.ts";
 import { type AcceptInput, acceptDelivery } from "../../src/webhook/decide/decide-delivery.ts";
 import { recordRefusal } from "../../src/webhook/decide/record.ts";
 import { availableDatabases, makeSqlite } from "../support/databases.ts";
@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
 import { sampleDelivery } from "../support/samples.ts";
-import { setUpStore } from "../support/store-setup.ts";
+import { runOf, setUpStore } from "../support/store-setup.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
 
@@ -36,17 +36,6 @@ function breaking(parts: { create?: () => boolean; run?: () => boolean }): Store
     }),
     deliveries: { ...store.deliveries, create: (record) => (parts.create?.() ? away() : create(record)) },
   };
-}
-
-type AnyRun = (
-  operation: Operation<unknown, unknown>,
-  input: unknown,
-  lock: OperationLock,
-) => Promise<unknown>;
-
-/** For what stands in the place of the store's own `run`, which has two forms. */
-function runOf(run: AnyRun): Store["run"] {
-  return run as unknown as Store["run"];
 }
 
 describe("a failure inside", () => {

@@ -57,15 +57,15 @@ export interface PollResult {
 }
 
 /**
- * Stores the result of a poll. It runs with the project's lock held: a tip that a delivery has changed since is left
- * unchanged.
+ * Stores the result of a poll, if it still holds its project. It runs with the project's lock held: a tip that a delivery
+ * has changed since is left unchanged.
  */
 export const finishPoll = operation(
   "finishPoll",
   async ({ polls, refTips, now }, { projectId, holder, found, everyMs, ...result }: PollResult) => {
     const poll = await polls.ofProject(projectId);
-    // The webhook was disabled meanwhile, or another server has taken over.
-    if (poll?.heldBy !== holder) return;
+    // The webhook was disabled meanwhile, the credential has changed, or another server has taken over.
+    if (poll?.heldBy !== holder) return false;
     const at = now();
     const tips = new Map((await refTips.ofProject(projectId)).map(({ ref, commit }) => [ref, commit]));
     const current = found.filter(({ ref, expected }) => (tips.get(ref) ?? null) === expected);
@@ -81,5 +81,6 @@ export const finishPoll = operation(
       error: result.error,
       note: result.note,
     });
+    return true;
   },
 );

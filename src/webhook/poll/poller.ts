@@ -41,26 +41,30 @@ const longestPauseMs = 30_000;
 const shortestPauseMs = 200;
 
 interface RunningPoll extends TakenPoll {
-  /** Ends it without a result; the project is due at once. */
+  /** Ends it without a result. */
   cancel(): void;
 }
 
 export function buildPoller(options: PollerOptions): Poller {
   const { store, log, everyMinutes } = options;
   const everyMs = everyMinutes * 60_000;
-  const holder = crypto.randomUUID();
   const closing = new AbortController();
   const running = new Map<Promise<void>, RunningPoll>();
   /** Errors that were logged, so that a host that is unreachable for days is logged once. */
   const logged = new Map<number, string>();
   let timer: ReturnType<typeof setInterval> | undefined;
   let taking: Promise<void> | null = null;
+  /** Whether polls that became due have not been taken yet. */
+  let isWanted = false;
 
   async function take(): Promise<void> {
+    isWanted = false;
     const limit = maxParallel - running.size;
     if (limit <= 0 || closing.signal.aborted) return;
     const failed = [...running.values()].filter(({ hasFailed }) => hasFailed).length;
     const failedLimit = Math.max(0, maxParallelFailed - failed);
+    // Not the server holds a poll, but this take: a poll whose hold was released stores nothing, although the next one runs here.
+    const holder = crypto.randomUUID();
     const request = { holder, holdMs, everyMs, limit, failedLimit };
     const lock = { name: "polls", waitMs: options.lockWaitMs };
     const taken = await store.run(takePolls, request, lock);
@@ -68,7 +72,7 @@ export function buildPoller(options: PollerOptions): Poller {
     for (const entry of taken) {
       const canceling = new AbortController();
       const stop = AbortSignal.any([closing.signal, canceling.signal]);
-      const poll: Promise<void> = pollOne(entry.projectId, stop).finally(() => {
+      const poll: Promise<void> = pollOne(entry.projectId, holder, stop).finally(() => {
         running.delete(poll);
         look();
       });
@@ -78,14 +82,16 @@ export function buildPoller(options: PollerOptions): Poller {
 
   function look(): void {
     if (closing.signal.aborted) return;
+    isWanted = true;
     taking ??= take()
       .catch((error: unknown) => log.warn({ error: messageOf(error) }, "repositories could not be polled"))
       .finally(() => {
         taking = null;
+        if (isWanted) look();
       });
   }
 
-  async function pollOne(projectId: number, stop: AbortSignal): Promise<void> {
+  async function pollOne(projectId: number, holder: string, stop: AbortSignal): Promise<void> {
     const nothing = { found: [], basis: null, note: "" };
     // A hold that cannot be extended ends the poll before its next git command.
     const extending = setInterval(() => void extend().catch(() => undefined), extendEveryMs);
@@ -101,7 +107,7 @@ export function buildPoller(options: PollerOptions): Poller {
       const result = { projectId, holder, everyMs, ...nothing, ...found, error, isDone };
       const stored = await store.run(finishPoll, result, lock);
       if (stored === "timeout") log.debug({ projectId }, "the result of a poll was not stored");
-      if (isDone) report(projectId, renderReason(error));
+      if (isDone && stored === true) report(projectId, renderReason(error));
     } catch (problem) {
       log.warn({ projectId, error: messageOf(problem) }, "the result of a poll could not be stored");
     }
@@ -138,10 +144,9 @@ export function buildPoller(options: PollerOptions): Poller {
     },
     async pollNow(projectId) {
       if (everyMs === 0) return;
-      // A poll with the earlier credential ends, and the next one begins then. Both at once would overwrite each other's result.
-      const current = running.values().find((poll) => poll.projectId === projectId);
-      if (current !== undefined) return current.cancel();
+      // A poll with the earlier credential loses its hold: whatever it is doing, on whichever server, its result is not stored.
       await store.polls.renew(projectId, store.now());
+      for (const poll of running.values()) if (poll.projectId === projectId) poll.cancel();
       look();
     },
     async stateOf(projectId) {
