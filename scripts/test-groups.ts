@@ -18,10 +18,13 @@ export interface GroupResult extends Counts {
 
 export const root = resolve(import.meta.dir, "..");
 
-/** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
+/**
+ * The fastest group runs first, then the longest, so that none runs when all others have ended, then the others by name;
+ * groups that use the whole machine run last and alone.
+ */
 const first = [
   ...["unit", "console", "task", "contract", "faults", "webhook"],
-  ...["releases", "security", "api", "cluster", "upgrade"],
+  ...["releases", "push", "cluster", "clients", "security", "api"],
 ];
 const alone = ["fault-suite", "load"];
 /** Groups that would still run when all others have ended. */

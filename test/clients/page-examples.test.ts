@@ -86,6 +86,27 @@ describe.skipIf(!hasChromium)("the examples for pages", () => {
     await page.close();
   });
 
+  test("plain HTML in a browser that is switched offline and online says so, and loses nothing", async () => {
+    scene = await startExample(backend(htmlFolder));
+    const page = await browser.newPage();
+    await page.goto(`${scene.url}/?user=ann`);
+    await shows(page, "state", "connected");
+    await scene.notify("ann", "one");
+    await page.getByText("one", { exact: true }).waitFor();
+
+    await page.context().setOffline(true);
+    // The browser keeps the open connection; it ends, as at a change of the network.
+    await scene.app.post("/feign/disconnect", { userId: "ann", code: 4200 });
+    await shows(page, "state", "reconnecting");
+    for (const text of ["two", "three"]) await scene.notify("ann", text);
+    expect(await messagesOf(page)).toEqual(["one"]);
+    await page.context().setOffline(false);
+    await shows(page, "recovery", "caught up");
+    await page.getByText("three", { exact: true }).waitFor();
+    expect(await messagesOf(page)).toEqual(["one", "two", "three"]);
+    await page.close();
+  });
+
   test("plain HTML behind a proxy that refuses upgrades says that it fell back, and loses nothing", async () => {
     let proxy: ReturnType<typeof startProxyWithoutUpgrades> | undefined;
     scene = await startExample(backend(htmlFolder), (app) => {

@@ -8,7 +8,10 @@ import { serviceUrl } from "../support/services.ts";
 import { startVerifyService, type VerifyService } from "../support/verify-service.ts";
 import { startWorkers } from "../support/worker-instance.ts";
 
-const amqpUrl = await serviceUrl("amqp");
+const brokers = [
+  { broker: "RabbitMQ", url: await serviceUrl("amqp") },
+  { broker: "Kafka", url: await serviceUrl("kafka") },
+].filter(({ url }) => url !== undefined);
 const users = Array.from({ length: 1_000 }, (_, index) => `user-${index}`);
 const halls = 10;
 const atOnce = 50;
@@ -105,14 +108,14 @@ function expectOrder(receiver: EventReceiver, userCount = users.length): void {
 }
 
 // At the same time, because they mostly wait for evictions and grace periods.
-(amqpUrl ? test.concurrent : test.skip)(
-  "two instances: 1,000 users come and go through kill -9 of gateway and receiver; the last event of each is true, in order",
-  async () => {
+test.concurrent.each(brokers)(
+  "two instances over $broker: 1,000 users come and go through kill -9 of gateway and receiver; the last event of each is true, in order",
+  async ({ url = "" }) => {
     const receiver = await startReceiver();
     const settings = {
       ...receiver.settings,
       "push-cluster-enabled": "true",
-      "push-queue-url": amqpUrl ?? "",
+      "push-queue-url": url,
       "push-queue-prefix": freshPrefix(),
     };
     // The first one reports, until it is killed.
