@@ -158,7 +158,7 @@ export function buildHostHooks(options: HostHooksOptions) {
     if (atServer !== null && former === null) await removeBoth(token, atServer);
     const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
     const read = await examined({ ...hook, keyId }, token, "");
-    if (await store.hostHooks.saveCheck(hook, read)) return read;
+    if (await store.hostHooks.change(hook, read)) return read;
     throw new Fault("conflict", newReason("hook_gone"));
   }
 
@@ -192,8 +192,8 @@ export function buildHostHooks(options: HostHooksOptions) {
       const access =
         hook.tokenId === null ? null : await accessOf(userId, hook, newReason("host_check_hook"));
       const found = await examined(hook, access, newReason("note_token_deleted"));
-      await store.hostHooks.saveCheck(hook, found);
-      return found;
+      if (await store.hostHooks.saveCheck(hook, found)) return found;
+      return (await store.hostHooks.ofProject(hook.projectId)) ?? found;
     },
     /** Forgets webhook and deploy key, and leaves them at the host: it may no longer have them, or not say so. */
     forget: (hook: HostHook) => store.hostHooks.delete(hook.projectId),
@@ -205,7 +205,7 @@ export function buildHostHooks(options: HostHooksOptions) {
         await store.hostHooks.delete(hook.projectId);
         return;
       }
-      if (keyFault === null) await store.hostHooks.saveCheck(hook, { ...hook, keyId: null });
+      if (keyFault === null) await store.hostHooks.change(hook, { ...hook, keyId: null });
       const place = `${hook.origin}/${hook.path}`;
       const both = { place, why: hookFault ?? "", fault: keyFault ?? "" };
       throw new Fault(

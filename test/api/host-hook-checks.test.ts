@@ -205,6 +205,24 @@ describe("a webhook that was created", () => {
     expect([...host.keys.values()]).toMatchObject([{ isReadOnly: true }]);
   });
 
+  test("and is repaired while it is checked keeps the result of the repair, and its new key", async () => {
+    const host = newHost("gitlab");
+    const { id: tokenId } = await saveToken(host, "gitlab");
+    const { path } = await newProject("git@127.0.0.1:ann/shop.git");
+    await server.admin.expect(200, "POST", path, { tokenId, deployKey: true });
+    host.keys.clear();
+    host.onRequest = async (request) => {
+      if (!/^GET .*\/deploy_keys\//.test(request)) return;
+      host.onRequest = null;
+      await server.admin.expect(200, "POST", path, { tokenId });
+    };
+    expect(await server.admin.expect(200, "POST", `${path}/check`)).toMatchObject({ state: "ok" });
+    expect(host.onRequest).toBeNull();
+    expect(await server.admin.expect(200, "GET", path)).toMatchObject({ hook: { state: "ok" } });
+    await server.admin.expect(204, "DELETE", path);
+    expect([host.hooks.size, host.keys.size]).toEqual([0, 0]);
+  });
+
   test("that cannot be deleted at the host is named, with the reason, and its key is deleted all the same", async () => {
     const host = newHost("gitea");
     const { id: tokenId } = await saveToken(host, "gitea");

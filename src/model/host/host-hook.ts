@@ -29,10 +29,9 @@ export interface HostHook {
 
 export interface HostHookKeeper {
   save(hook: HostHook): Promise<void>;
-  /**
-   * Stores what a check of `examined` found. False: the hook was deleted, replaced or lost its token meanwhile, and
-   * nothing was stored.
-   */
+  /** Stores what was done at the host. False: the hook was deleted, replaced or lost its token meanwhile; nothing is stored. */
+  change(before: HostHook, after: HostHook): Promise<boolean>;
+  /** As `change`, for a check of `examined`. False also if the hook was repaired or checked meanwhile: that is newer. */
   saveCheck(examined: HostHook, found: HostHook): Promise<boolean>;
   ofProject(projectId: number): Promise<HostHook | null>;
   /** Hooks with a token whose check is due. */

@@ -23,8 +23,10 @@ export function buildHostHookKeeper(scope: Scope): HostHookKeeper {
     async save(hook) {
       await hooks.put(scope, ["projectId"], hook, { missing: newReason("gone_project_or_token") });
     },
-    saveCheck: async ({ projectId, hookId, tokenId }, found) =>
-      (await hooks.change(scope, { projectId, hookId, tokenId }, found)) !== null,
+    change: async ({ projectId, hookId, tokenId }, after) =>
+      (await hooks.change(scope, { projectId, hookId, tokenId }, after)) !== null,
+    saveCheck: async ({ projectId, hookId, tokenId, checkedAt }, found) =>
+      (await hooks.change(scope, { projectId, hookId, tokenId, checkedAt }, found)) !== null,
     ofProject: (projectId) => hooks.one(scope, { projectId }),
     async due(now, limit) {
       const rows = await scope.db

@@ -197,6 +197,7 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
   },
   hostHooks: {
     save: "write",
+    change: "write",
     saveCheck: "write",
     ofProject: "read",
     due: "read",
