@@ -2,6 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
+import { noApproval } from "../../src/model/approval/deploy-rule.ts";
+import type { Project } from "../../src/model/project.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
 import { renderReason } from "../../src/reason/reason.ts";
@@ -60,9 +62,9 @@ function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elap
   };
 }
 
-async function taskOf(url: string): Promise<{ task: Task; projectId: number }> {
+async function taskOf(url: string, more: Partial<Project> = {}): Promise<{ task: Task; projectId: number }> {
   const git = { url, ref: "main", submodules: false };
-  const project = await store.projects.create(sampleProject({ git }));
+  const project = await store.projects.create(sampleProject({ git, ...more }));
   return { task: await store.tasks.create(sampleTask({ projectId: project.id })), projectId: project.id };
 }
 
@@ -102,6 +104,35 @@ describe("a task that is handed out", () => {
     expect(address).toContain("clone URL");
     expect(secret).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
+
+  const approval: Project["deploy"] = { ...noApproval, approval: "required" };
+  const obstacles: [string, string, Partial<Project>, "error" | "abort" | null][] = [
+    ["the database fails", "https://git.example/shop.git", {}, "error"],
+    ["its runner has hung up", "https://git.example/shop.git", {}, "abort"],
+    ["no runner can take it", "/srv/git/shop.git", {}, null],
+    ["it needs an approval", "https://git.example/shop.git", { deploy: approval }, null],
+  ];
+  for (const [name, url, more, then] of obstacles)
+    test(`and canceled at the same moment ends at once, also if ${name}`, async () => {
+      const { task } = await taskOf(url, more);
+      // For the same claim.
+      if (then === null) await taskOf("https://git.example/shop.git");
+      const hungUp = new AbortController();
+      let isCanceled = false;
+      const byId: Store["projects"]["byId"] = async (id) => {
+        if (isCanceled) return store.projects.byId(id);
+        isCanceled = true;
+        const set = { state: "canceling", reason: "canceled by ann" } as const;
+        expect(await store.tasks.change(task.id, { whileIn: ["dispatched"], set })).not.toBeNull();
+        if (then === "error") throw new Error("the connection was reset");
+        if (then === "abort") hungUp.abort();
+        return store.projects.byId(id);
+      };
+      const { claim, finished } = dispatchOver({ ...store, projects: { ...store.projects, byId } });
+      await claim(hungUp.signal).catch(messageOf);
+      expect(finished).toMatchObject([{ id: task.id, state: "canceled", reason: "canceled by ann" }]);
+      expect(await store.tasks.byId(task.id)).toMatchObject({ state: "canceled", leaseUntil: null });
+    });
 });
 
 describe("a runner that does not call", () => {

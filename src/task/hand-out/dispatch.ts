@@ -18,6 +18,7 @@ import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
 import { taskTraceFields } from "../queue/task-trace.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
+import { endLease, reportLostLease } from "./end-lease.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
@@ -115,10 +116,10 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
   async function refuse(task: Task, reason: Reason): Promise<void> {
+    const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
+    if (!failed) return endCanceled(task);
     const about = { taskId: task.id, reason: renderReason(reason), ...taskTraceFields(task) };
     parts.log.error(about, "a task could not be handed out");
-    const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
-    if (!failed) return;
     parts.events.logged(failed.task, [failed.line]);
     parts.events.finished(failed.task);
     parts.events.send(failed.calls);
@@ -126,13 +127,24 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** The runner or the database is gone, so nobody has the task: it returns to the queue unchanged. */
   async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
-    const runnerId = (await store.tasks.byId(taskId))?.approval?.built?.runnerId ?? null;
+    const task = await store.tasks.byId(taskId);
+    if (task === null) return;
+    const runnerId = task.approval?.built?.runnerId ?? null;
     const queued = await store.tasks.change(taskId, {
       whileIn: ["dispatched"],
       leaseHash: hashToken(lease),
       set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId },
     });
     if (queued) parts.events.changed(queued);
+    else await endCanceled(task);
+  }
+
+  /** Ends a task that was canceled or superseded while it was handed out: no runner has it, so no runner will end it. */
+  async function endCanceled({ id, leaseHash, leaseUntil }: Task): Promise<void> {
+    if (leaseHash === null || leaseUntil === null) return;
+    const lease = { id, leaseHash, leaseUntil };
+    const ended = await store.run(endLease, { lease, consoleUrl: parts.events.consoleUrl() });
+    if (ended) reportLostLease(parts.events, ended);
   }
 
   /**
