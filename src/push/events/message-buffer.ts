@@ -48,9 +48,7 @@ export class MessageBuffer {
     }
     this.#waiting.push({ event: { v, id, ts, node, type: "message", ...rest }, bytes });
     this.#bytes += bytes;
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = null;
-    });
+    this.#sending ??= this.#sendAll();
     return true;
   }
 
@@ -69,10 +67,12 @@ export class MessageBuffer {
     await pause(collectMs, this.#closing.signal);
     while (this.#waiting.length > 0) {
       const batch = this.#next();
-      if (!(await this.#sendUntilAccepted(batch))) return;
+      if (!(await this.#sendUntilAccepted(batch))) break;
       this.#waiting.splice(0, batch.length);
       for (const { bytes } of batch) this.#bytes -= bytes;
     }
+    // In the turn of the last check, so that a message that arrives next starts another round.
+    this.#sending = null;
   }
 
   /** False: it was not accepted and the process ends. */
