@@ -141,6 +141,23 @@ describe("push.expire-with-code", () => {
     await Promise.all(cases.map(present));
   }, 60_000);
 
+  test("a code that ends later than any date can be leaves the connection listed, with an end of today's calendar", async () => {
+    const app = await start({ ...settings, "push.jwt.secrets": [jwtSecret] });
+    const code = await signedCode({ sub: "ann", exp: Number.MAX_SAFE_INTEGER });
+    app.verify.answer = () => new Response('{"userId":"ann","expiresAt":9223372036854775807}');
+    for (const query of [`code=${code}`, "code=largest"]) {
+      const client = await open(app, query, v1);
+      const [welcome] = await client.receivedType("welcome");
+      expect(new Date(Number(welcome?.expiresAt)).getFullYear()).toBeLessThan(10_000);
+    }
+    const report = await app.get("/feign/connections?userId=ann");
+    expect(report.status).toBe(200);
+    const { data } = (await report.json()) as { data: { connections: { endsAt: string }[] } };
+    expect(
+      data.connections.map(({ endsAt }) => Date.parse(endsAt) > Date.now() + 10 * 365 * 86_400_000),
+    ).toEqual([true, true]);
+  });
+
   test("the end of a JWT is that of the connection, with the skew of clocks", async () => {
     const app = await start({ ...settings, "push.jwt.secrets": [jwtSecret] });
     const exp = Math.floor(Date.now() / 1000) - 25;

@@ -9,6 +9,8 @@ export interface ExpiryOptions {
   maxLifetimeMs: number;
 }
 
+/** Some services use their largest number for "unlimited"; the end must still be a valid date. */
+export const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
 /** How long before the end a client is asked for a new code, of a connection that lives longer than twice this. */
 const leadMs = 60_000;
 
@@ -26,9 +28,9 @@ export class Expiry {
   of({ expiresAtMs }: Pick<VerifiedCode, "expiresAtMs">): Expiring {
     const { expiresWithCode, maxLifetimeMs } = this.#options;
     const { clock, steady } = this.#clocks;
-    const codeMs = expiresWithCode && expiresAtMs !== null ? expiresAtMs - clock.now() : Infinity;
-    const leftMs = Math.max(1, Math.min(codeMs, maxLifetimeMs > 0 ? maxLifetimeMs : Infinity));
-    if (leftMs === Infinity) return { expiresAtMs: 0, refreshAtMs: 0 };
+    const codeMs = expiresWithCode && expiresAtMs !== null ? expiresAtMs - clock.now() : null;
+    if (codeMs === null && maxLifetimeMs === 0) return { expiresAtMs: 0, refreshAtMs: 0 };
+    const leftMs = Math.max(1, Math.min(codeMs ?? Infinity, maxLifetimeMs || Infinity, longestLifetimeMs));
     const nowMs = steady.now();
     return { expiresAtMs: nowMs + leftMs, refreshAtMs: nowMs + leftMs - Math.min(leadMs, leftMs / 2) };
   }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Connection } from "../connection/connection.ts";
 import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "../connection/grants.ts";
-import type { Expiry } from "./expiry.ts";
+import { type Expiry, longestLifetimeMs } from "./expiry.ts";
 import type { RefusedAdmission } from "./refusals.ts";
 import type { VerifiedCode } from "./verified-code.ts";
 
@@ -21,9 +21,6 @@ export interface HandshakeParameters {
   channels: readonly string[];
   resumeId: string | null;
 }
-
-/** Some verify services use their largest number for "unlimited"; the end must still be a valid date. */
-const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
 
 /** Creates the connection object of a socket. */
 export class NewConnections {
