@@ -7,7 +7,7 @@ const sweepEveryMs = 1000;
 
 /**
  * A deadline for request bodies on a hot path. All share one timer, because a timer for each would cost more than reading.
- * A body that is incomplete at the deadline resolves to `tooLate()`, up to a second later.
+ * A body that is incomplete at the deadline resolves to `tooLate()`, up to a second later; so does one that was cut off.
  */
 export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
   // In order of their start, so that a sweep ends at the first entry that has time left.
@@ -32,7 +32,7 @@ export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
   }
 
   return <T>(reading: Promise<T>): Promise<T | A> =>
-    new Promise<T | A>((resolve, reject) => {
+    new Promise<T | A>((resolve) => {
       const one: Waiting = { until: performance.now() + timeoutMs, giveUp: () => resolve(tooLate()) };
       waiting.add(one);
       sweepLater();
@@ -41,9 +41,10 @@ export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
           waiting.delete(one);
           resolve(body);
         },
-        (error: unknown) => {
+        // The sender has disconnected, and nobody reads the answer.
+        () => {
           waiting.delete(one);
-          reject(error);
+          resolve(tooLate());
         },
       );
     });

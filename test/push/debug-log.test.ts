@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
 import { type PushProcess, startPushProcess } from "../support/push-process.ts";
+import { RawSocket } from "../support/raw-socket.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
 const stops: (() => void | Promise<void>)[] = [];
@@ -80,4 +81,33 @@ test("log.level info logs none of them", async () => {
   const { gateway, lines } = await startGateway("info");
   await use(gateway);
   expect(lines().filter(({ msg }) => /^(connection|publish)/.test(msg))).toEqual([]);
+});
+
+test("a refused publish is logged with its failure code", async () => {
+  const { gateway, lines } = await startGateway("info");
+  const headers = { "content-type": "application/json" };
+  await fetch(`${gateway.url}/feign/publish`, { method: "POST", headers, body: '{"targetType":"nobody"}' });
+  const refused = () => lines().find(({ msg }) => msg === "publish refused");
+  await eventually("it is logged", () => refused() !== undefined);
+  expect(refused()).toMatchObject({ level: "info", failureCode: 40002 });
+});
+
+test("callers that disconnect before their body is whole cause no error", async () => {
+  const { gateway, lines } = await startGateway("info");
+  const { port } = new URL(gateway.url);
+  const paths = ["/feign/publish", "/feign/publishBatch", "/feign/disconnect", "/sse?stream=a.b"];
+  for (const path of paths)
+    for (const length of ["Content-Length: 100", "Transfer-Encoding: chunked"]) {
+      const socket = new RawSocket(Number(port));
+      const head = `Host: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n${length}`;
+      socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`);
+      await eventually("the body is waited for", () => socket.hasAnswer);
+      socket.write("5\r\n{");
+      socket.end();
+      await socket.ended();
+    }
+  const headers = { "content-type": "application/json" };
+  await fetch(`${gateway.url}/feign/publish`, { method: "POST", headers, body: '{"targetType":"last"}' });
+  await eventually("the last one is logged", () => lines().some(({ msg }) => msg === "publish refused"));
+  expect(lines().filter(({ level }) => level === "error")).toEqual([]);
 });

@@ -72,6 +72,24 @@ describe("refused publishes", () => {
     expect(await outcome(await send("/feign/publish", { method: "POST", headers, body }))).toEqual([200, 0]);
   });
 
+  test("a compressed body: 415 and 41501, and the reason names the header", async () => {
+    const body = Bun.gzipSync(JSON.stringify(valid));
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    for (const path of ["/feign/publish", "/feign/publishBatch", "/feign/disconnect"]) {
+      const answer = await send(path, { method: "POST", headers, body });
+      const failure = (await answer.json()) as { code: number; message: string };
+      expect([answer.status, failure.code]).toEqual([415, 41501]);
+      expect(failure.message).toContain("Content-Encoding: gzip");
+    }
+    const plain = { ...headers, "content-encoding": "identity" };
+    const sent = await send("/feign/publish", {
+      method: "POST",
+      headers: plain,
+      body: JSON.stringify(valid),
+    });
+    expect(await outcome(sent)).toEqual([200, 0]);
+  });
+
   test("404 and 40401 for what does not exist, 405 and 40501 for another method", async () => {
     for (const path of ["/feign", "/feign/", "/feign/publish/more", "/feign/Publish", "/feign/connections/7"])
       expect(await outcome(await send(path, { method: "GET" }))).toEqual([404, 40401]);

@@ -39,7 +39,8 @@ export function framesHandler(gateway: Gateway, options: FrameOptions): Handler 
 
   async function receive(request: Request, server: Server<unknown>): Promise<Response> {
     const { clientMaxMessageBytes: maxBytes } = options;
-    const reading = readBodyInTime(request, maxBytes, bodyTimeoutMs);
+    // The sender of a body that is cut off has disconnected, and nobody reads the answer.
+    const reading = readBodyInTime(request, maxBytes, bodyTimeoutMs).catch(() => "too_late" as const);
     const rateKey = limitKeyOf(options.clientAddressOf(request, server));
     const body = await reading;
     if (body === "too_large")

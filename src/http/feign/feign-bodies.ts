@@ -17,11 +17,16 @@ const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
 /** The text of a JSON body, or the failure response. */
 export function readJsonText(
   request: Request,
-  { contentType, contentLength }: FeignHead,
+  { contentType, contentLength, contentEncoding }: FeignHead,
   maxBytes: number,
 ): Promise<string | Response> | Response {
   if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
     return fail(failureCodes.contentType, "Content-Type must be application/json.");
+  if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
+    return fail(
+      failureCodes.contentType,
+      `The body must not be compressed; the request has Content-Encoding: ${contentEncoding}.`,
+    );
   // The runtime reads no more than the declared length, so counting is needed only without one.
   const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
   return inTime(isBounded ? request.text() : readCounted(request, maxBytes));

@@ -4,6 +4,7 @@ import { isProxyHeader } from "../client-address.ts";
 export interface FeignHead {
   contentType: string | null;
   contentLength: string | null;
+  contentEncoding: string | null;
   idempotencyKey: string | null;
   /** The span of the caller, as W3C Trace Context names it. */
   traceparent: string | null;
@@ -22,6 +23,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
   const head: FeignHead = {
     contentType: null,
     contentLength: null,
+    contentEncoding: null,
     idempotencyKey: null,
     traceparent: null,
     authorization: null,
@@ -34,6 +36,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
   headers.forEach((value, name) => {
     if (name === "content-type") head.contentType = value;
     else if (name === "content-length") head.contentLength = value;
+    else if (name === "content-encoding") head.contentEncoding = value;
     else if (name === "idempotency-key") head.idempotencyKey = value;
     else if (name === "authorization") head.authorization = value;
     else if (name === "x-api-key") head.apiKey = value;

@@ -112,14 +112,14 @@ export class MessageTrace {
 
   refused(
     message: UnpublishedMessage,
-    { code, message: text }: PublishRefusal,
+    { code: failureCode, message: text }: PublishRefusal,
     /** The span that the log line names. */
     traceparent?: string | null,
   ): void {
     const { id, targetType, target } = message;
-    const about = { id, targetType, target, code, reason: text, ...traceFields(traceparent) };
+    const about = { id, targetType, target, failureCode, reason: text, ...traceFields(traceparent) };
     this.#parts.log.info(about, "publish refused");
-    this.#addUnpublished(message, "refused", code, text);
+    this.#addUnpublished(message, "refused", failureCode, text);
   }
 
   /** A connection that was behind or resumes was sent the message. */
