@@ -1,16 +1,24 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { checkout } from "../../src/runner/checkout/checkout.ts";
+import type { GitResult } from "../../src/runner/checkout/git-result.ts";
 import { textOf } from "../support/deploy-server.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const credential = { type: "token", username: "deployer", token: "s3cr3t-t0ken-of-the-clone" };
 const { server, repository } = await setUpDeploy();
 const commits: string[] = [];
 for (let version = 1; version <= 60; version += 1)
   commits.push(await repository.push({ "app.txt": `${version}\n` }, { message: `Version ${version}` }));
+
+async function runGit(args: string[]): Promise<GitResult> {
+  const git = Bun.spawn(["git", ...args], { stdout: "pipe", stderr: "ignore" });
+  return { output: await new Response(git.stdout).text(), exitCode: await git.exited };
+}
 
 const show = { build: "cat app.txt; git status --short; git log -1 --format=%H" };
 const built = async (id: number) =>
@@ -48,6 +56,28 @@ describe("the commit that is checked out", () => {
     const refused = await server.reach((await server.run(projectId, { commit: elsewhere })).id, "failed");
     expect(refused.reason).toContain("no longer reachable from main");
     await server.reach((await server.run(projectId, { commit: elsewhere, ref: "feature" })).id, "success");
+  });
+
+  test("is found also if the host showed an earlier tip of the ref at first", async () => {
+    const other = await makeRepository();
+    const first = await other.push({ "app.txt": "one\n" });
+    const second = await other.push({ "app.txt": "two\n" });
+    const showTip = (commit: string) =>
+      runGit(["--git-dir", other.url, "update-ref", "refs/heads/main", commit]);
+    await showTip(first);
+    const folder = temporaryFolder("checkout");
+    const { commit } = await checkout({
+      repo: { url: other.url, allowLocal: true, trusted: [], submodules: false, credential: null },
+      ...{ ref: "main", commit: second, cache: join(folder, "cache"), target: join(folder, "source") },
+      async git(args) {
+        const result = await runGit(args);
+        if (args.includes("fetch")) await showTip(second);
+        return result;
+      },
+      writeLine() {},
+    });
+    expect(commit).toBe(second);
+    expect(readFileSync(join(folder, "source/app.txt"), "utf8")).toBe("two\n");
   });
 
   test("may be a tag; a missing ref is named in the error", async () => {

@@ -74,7 +74,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   writeLine(`fetching ${toShortRef(ref)} of ${repo.url}`);
   const tip = await fetchTip(options, ref);
   const isTip = options.commit === null || options.commit.toLowerCase() === tip.commit;
-  const checkedOut = isTip ? tip : await reach(options, ref, tip.commit, options.commit ?? "");
+  const checkedOut = isTip ? tip : await reach(options, ref, options.commit ?? "");
 
   await copyCommit(options, checkedOut.commit);
   if (repo.submodules)
@@ -218,13 +218,11 @@ function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<Gi
   ]);
 }
 
-/** A pinned commit that is not the tip must be part of the ref's current history at the host. */
-async function reach(
-  options: CheckoutOptions,
-  ref: string,
-  tip: string,
-  commit: string,
-): Promise<CheckedOut> {
+/**
+ * A pinned commit that is not the tip must be part of the ref's current history at the host. Each fetch may find another
+ * tip: a server of the host that is behind showed an earlier one.
+ */
+async function reach(options: CheckoutOptions, ref: string, commit: string): Promise<CheckedOut> {
   for (const depth of [0, ...historySteps]) {
     if (depth > 0) {
       const fetched = await fetch(options, ref, depth);
@@ -236,7 +234,7 @@ async function reach(
       "merge-base",
       "--is-ancestor",
       commit,
-      tip,
+      builtRef,
     ]);
     if (ancestor.exitCode === 0) return describeCommit(options, commit);
   }
