@@ -79,7 +79,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
       faults.push({
         key,
         source: entry.source,
-        message: `${describeValue(key, entry.raw)} ${reading.wrong}`,
+        message: `${describeValue(key, entry.raw)} ${describeFault(key, reading)}`,
       });
   }
   const wrong = new Set(faults.map(({ key }) => key));
@@ -234,6 +234,12 @@ function standardValue(key: SettingKey, env: ConfigSources["env"]): { raw: strin
 
 function describeValue(key: SettingKey, raw: unknown): string {
   return settings[key].secret ? "(value hidden)" : JSON.stringify(raw);
+}
+
+function describeFault(key: SettingKey, fault: { wrong: string; entry?: unknown }): string {
+  if (!("entry" in fault)) return fault.wrong;
+  if (settings[key].secret) return `has an entry that ${fault.wrong}`;
+  return `has the entry ${JSON.stringify(fault.entry)}, which ${fault.wrong}`;
 }
 
 function suggestion(name: string, candidates: Iterable<string>): string {

@@ -1,8 +1,8 @@
 import { hostAndPort, type ListenAddress } from "../listen-address.ts";
 import { decodeKey, keyBytes } from "../secrets.ts";
 
-/** A value from the file, the environment or a flag; or what is wrong with it, as a sentence that continues its name. */
-export type Reading<T> = { value: T } | { wrong: string };
+/** A value from the file, the environment or a flag; or what is wrong with it, or with an entry of it, as a sentence that continues its name. */
+export type Reading<T> = { value: T } | { wrong: string; entry?: unknown };
 
 /** A kind of value that a setting can have. */
 export interface Kind<T> {
@@ -102,15 +102,18 @@ export function decimal(min: number, max: number): Kind<number> {
   };
 }
 
+/** A hundred years: the day so long ago must still be a date. */
+const maxDays = 36_500;
+
 /** Days, also fractions: 0.5 is twelve hours. */
 export function days(min: number): Kind<number> {
+  const range = `${min} to ${maxDays}`;
   return {
-    name: `days, ${min} or more`,
+    name: `days, ${range}`,
     read(raw) {
       const number = numberOf(raw);
-      if (!Number.isFinite(number) || number < min)
-        return wrong(`must be a number of days, ${min} or more; 0.5 is twelve hours`);
-      return ok(number);
+      if (number >= min && number <= maxDays) return ok(number);
+      return wrong(`must be a number of days, ${range}; 0.5 is twelve hours`);
     },
   };
 }
@@ -235,7 +238,7 @@ export function listOf<T>(kind: Kind<T>): Kind<T[]> {
       const values: T[] = [];
       for (const part of parts) {
         const reading = kind.read(part);
-        if ("wrong" in reading) return wrong(`has the entry ${JSON.stringify(part)}, which ${reading.wrong}`);
+        if ("wrong" in reading) return { ...reading, entry: part };
         values.push(reading.value);
       }
       return ok(values);

@@ -214,6 +214,28 @@ describe("a value", () => {
     const faults = await faultsOf(load("", { flags: { "push.queue.url": "redis://user:hunter2@broker" } }));
     expect(JSON.stringify(faults)).not.toContain("hunter2");
   });
+
+  test("in a list of secrets is not repeated in a fault either", async () => {
+    const faults = await faultsOf(load("", { env: { SLIPWAY_PUSH_JWT_SECRETS: "hunter2" } }));
+    expect(faults.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^\(value hidden\) has an entry that must be text of at least 32 bytes/),
+    ]);
+    expect(JSON.stringify(faults)).not.toContain("hunter2");
+  });
+
+  test("in a list is quoted if the list is no secret", async () => {
+    const [fault] = await faultsOf(load("server:\n  trustedProxies: [10.0.0.0/8, lan]\n"));
+    expect(fault?.message).toContain('has the entry "lan", which must be a network');
+  });
+
+  test.each(["webhook.deliveryRetentionDays", "tasks.retentionDays"])(
+    "of %s may not reach beyond the dates that a database knows",
+    async (key) => {
+      const [fault] = await faultsOf(load(`${key}: 999999999\n`));
+      expect(fault?.message).toMatch(/must be a number of days, \S+ to 36500/);
+      expect((await load(`${key}: 36500\n`))[key as keyof Config]).toBe(36_500);
+    },
+  );
 });
 
 test.each(['[""]', '["  "]', '["a key", ""]'])(
