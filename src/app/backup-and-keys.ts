@@ -9,6 +9,7 @@ import { buildSecrets } from "../secrets.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
 import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
+import { inspectDatabase } from "../store/maintenance/existing-database.ts";
 import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
 import { endStages } from "../task/queue/stages.ts";
 import { databaseUrlOf } from "./database-url.ts";
@@ -16,11 +17,13 @@ import { storeThread } from "./store-thread.ts";
 
 /** Writes database and key file into one file, also while the server runs. */
 export async function backUpData(config: Config, path: string): Promise<{ rows: number }> {
+  const databaseUrl = databaseUrlOf(config);
   const usesKeyFile = config["data.encryptionKey"] === undefined;
+  const inspected = await inspectDatabase(databaseUrl);
   return backUp({
-    databaseUrl: databaseUrlOf(config),
+    databaseUrl,
     path,
-    key: usesKeyFile ? await readKeyFile(config["data.dir"]) : null,
+    key: usesKeyFile ? await readKeyFile(config["data.dir"], inspected) : null,
     now: new Date(),
   });
 }
@@ -65,13 +68,16 @@ export async function rotateDataKey(
   config: Config,
   nextKey: string | undefined,
 ): Promise<{ resealed: number }> {
-  const store = await openOwnStore("alone", {
-    url: databaseUrlOf(config),
-    log: quietLog(),
-    threadProgram: storeThread,
-  });
+  const currentKey = config["data.encryptionKey"];
+  if (currentKey === undefined && nextKey !== undefined)
+    throw new Fault(
+      "invalid",
+      "The key is a file, for which a new key is made: leave --next-key out. It is for a key that is the setting data.encryptionKey.",
+    );
+  const url = databaseUrlOf(config);
+  await inspectDatabase(url);
+  const store = await openOwnStore("alone", { url, log: quietLog(), threadProgram: storeThread });
   try {
-    const currentKey = config["data.encryptionKey"];
     if (currentKey === undefined) return await rotateKeyFile(config["data.dir"], store);
     if (nextKey === undefined)
       throw new Fault(
@@ -92,7 +98,9 @@ export async function resetPassword(
   password: string,
   keepTokens: boolean,
 ): ReturnType<typeof rescueUser> {
-  const store = await openStore({ url: databaseUrlOf(config), log: quietLog(), threadProgram: storeThread });
+  const url = databaseUrlOf(config);
+  await inspectDatabase(url);
+  const store = await openStore({ url, log: quietLog(), threadProgram: storeThread });
   try {
     return await rescueUser(store, buildPasswords(), systemClock, username, password, keepTokens);
   } finally {

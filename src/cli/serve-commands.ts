@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { AppRole } from "../app/app-context.ts";
 import { buildBaseUrl } from "../app/base-url.ts";
@@ -39,11 +40,29 @@ export function addServeCommands(program: Command, only?: AppRole): void {
       if (fault !== null)
         log.warn({ fault }, "scripts can read the memory of this server, including its keys");
       const workers = role === "push" ? workerCount(config["push.workers"]) : 1;
-      const app = workers > 1 ? await supervise(config, workers, log) : await buildApp(config, role, log);
+      const starting = workers > 1 ? supervise(config, workers, log) : buildApp(config, role, log);
+      const app = await starting.catch((error: unknown) => {
+        throw isFullDisk(error) ? fullDisk(config, error) : error;
+      });
       stopOnSignals(app);
       process.stderr.write(banner(app));
     });
   }
+}
+
+function isFullDisk(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"].includes(code);
+}
+
+/** The error itself names no folder. */
+function fullDisk(config: Config, cause: unknown): Fault {
+  const folder = resolve(config["data.dir"]);
+  return new Fault(
+    "conflict",
+    `The disk of ${folder} is full. Free some space on it, or set data.dir to another folder.`,
+    { cause },
+  );
 }
 
 /** A worker process of `push`, started by its supervisor. */

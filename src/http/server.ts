@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Server, WebSocketHandler } from "bun";
 import { Fault } from "../errors.ts";
 import type { ListenAddress } from "../listen-address.ts";
@@ -88,17 +89,20 @@ function listening({ host, port }: ListenAddress, listen: () => Server<unknown>)
     return listen();
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const problem = listenProblems[code];
+    // For a name that it cannot resolve, the runtime throws the code of some earlier error.
+    const problem = listenProblems[code] ?? (isIP(host) === 0 ? noAddress : undefined);
     if (problem === undefined) throw error;
     throw new Fault("conflict", problem(host, port), { cause: error });
   }
 }
 
+const noAddress = (host: string) =>
+  `${host} is no address of this machine. Set server.listen in slipway.yaml to one of its addresses, or to 0.0.0.0 for all of them.`;
+
 const listenProblems: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>
     `Another program listens on ${host}:${port}. Stop it, or let Slipway listen elsewhere: PORT=${port + 1}, or server.listen in slipway.yaml.`,
-  EADDRNOTAVAIL: (host) =>
-    `${host} is no address of this machine. Set server.listen in slipway.yaml to one of its addresses, or to 0.0.0.0 for all of them.`,
+  EADDRNOTAVAIL: noAddress,
   EACCES: (host, port) =>
     `This user may not listen on ${host}:${port}: ports below 1024 need root or CAP_NET_BIND_SERVICE. Let Slipway listen elsewhere: PORT=8080, or server.listen in slipway.yaml.`,
 };

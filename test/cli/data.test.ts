@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../../src/model/store.ts";
@@ -58,4 +59,38 @@ test("a backup of a missing database is an error and creates no database", async
   const run = await slipway(["backup", join(folder, "none"), "--data-dir", join(folder, "empty")]);
   expect(run.exitCode).toBe(5);
   expect(run.stderr).toContain("There is no database");
+});
+
+test("key rotate and user reset-password of a missing database are errors and create no database", async () => {
+  const dataDir = join(folder, "misspelt");
+  for (const command of [
+    ["key", "rotate"],
+    ["user", "reset-password", "admin"],
+  ]) {
+    const run = await slipway([...command, "--data-dir", dataDir], "a new password\n");
+    expect([run.exitCode, run.stderr]).toEqual([5, expect.stringContaining("There is no database")]);
+  }
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test("key rotate refuses --next-key if the key is a file, and keeps the key", async () => {
+  const dataDir = join(folder, "key-file");
+  await withStore(dataDir, (store) => loadDataKey({ dataDir, encryptionKey: undefined }, store));
+  const key = await readFile(join(dataDir, "slipway.key"), "utf8");
+  const run = await slipway(["key", "rotate", "--data-dir", dataDir, "--next-key", "ab".repeat(32)]);
+  expect([run.exitCode, run.stderr]).toEqual([2, expect.stringContaining("leave --next-key out")]);
+  expect(await readFile(join(dataDir, "slipway.key"), "utf8")).toBe(key);
+});
+
+test("a backup without the key file of its secrets is refused, because it could not be used", async () => {
+  const dataDir = join(folder, "sealed");
+  await withStore(dataDir, (store) => loadDataKey({ dataDir, encryptionKey: undefined }, store));
+  const file = join(folder, "without-key.backup");
+  const backup = (...more: string[]) =>
+    slipway(["backup", file, "--database-url", `sqlite:${join(dataDir, "slipway.db")}`, ...more]);
+  const elsewhere = await backup("--data-dir", join(folder, "elsewhere"));
+  expect([elsewhere.exitCode, elsewhere.stderr]).toEqual([2, expect.stringContaining("data.dir")]);
+  expect(existsSync(file)).toBe(false);
+  // A key that is a setting is not part of a backup.
+  expect(await backup("--data-encryption-key", "ab".repeat(32))).toMatchObject({ exitCode: 0, stderr: "" });
 });

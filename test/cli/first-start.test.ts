@@ -47,6 +47,11 @@ test("a start that cannot listen, write or read its settings names the address, 
   const listen = ["--server-listen", "127.0.0.1:0"];
   const cases: [args: string[], exitCode: number, message: RegExp][] = [
     [["--server-listen", "192.0.2.1:18080"], 1, /192\.0\.2\.1 is no address of this machine.*server\.listen/],
+    [
+      ["--server-listen", "nowhere.invalid:18080", "--data-dir", join(dataDir, "nowhere")],
+      1,
+      /nowhere\.invalid is no address of this machine/,
+    ],
     [[...listen, "--data-dir", file], 1, new RegExp(`The folder ${file} cannot be used: .*data\\.dir`)],
     [[...listen, "--config", dataDir], 2, /is a folder; name the settings file/],
   ];

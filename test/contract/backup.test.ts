@@ -1,10 +1,24 @@
 import { describe, expect, test } from "bun:test";
-import { lstat, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  lstat,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { sql } from "kysely";
 import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/maintenance/backup.ts";
-import { lastMigration } from "../../src/store/migrations/migrate.ts";
+import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
+import { lastMigration, migrate } from "../../src/store/migrations/migrate.ts";
+import type { Database, Dialect } from "../../src/store/query/dialect.ts";
+import { databaseOver } from "../../src/store/query/kysely-dialect.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {
@@ -151,7 +165,54 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
   });
 });
 
+/** Works on a database as no store does, without bringing its schema up to date. */
+async function withTables(
+  { url }: TestDatabase,
+  work: (db: Database, dialect: Dialect) => Promise<unknown>,
+): Promise<void> {
+  const file = url.match(/^sqlite:(.*)/)?.[1];
+  if (file !== undefined) await appendFile(file, "");
+  const connection = await openBulkConnection(url);
+  try {
+    await work(databaseOver(connection.dialect, connection.execute), connection.dialect);
+  } finally {
+    await connection.close();
+  }
+}
+
 describe.each(databases)("a backup of $name", ({ make }) => {
+  test("is refused if the database is empty, or was upgraded by a later version", async () => {
+    const database = await make();
+    await withTables(database, async () => {});
+    expect(await failureOf(backUpOf(database))).toMatchObject({
+      code: "not_found",
+      message: expect.stringContaining("has no data of Slipway"),
+    });
+    await database.open();
+    await withTables(database, (db) =>
+      sql`insert into kysely_migration (name, timestamp) values ('0999-later', '')`.execute(db),
+    );
+    expect(String(await failureOf(backUpOf(database)))).toContain("it has the schema 0999-later");
+    await database.remove();
+  });
+
+  test("made before the upgrade by the new version has the schema of the data, and is restored through the upgrade", async () => {
+    const [source, target] = [await make(), await make()];
+    await withTables(source, async (db, dialect) => {
+      await migrate(db, dialect, "0005-default-notify");
+      await sql`insert into meta (name, value) values ('note', 'kept')`.execute(db);
+    });
+    const { path } = await backUpOf(source);
+    expect(gunzipSync(await readFile(path)).toString()).toContain('"schema":"0005-default-notify"');
+    const store = await target.open();
+    await restoreInto(target, path);
+    expect(await store.meta.get("note")).toBe("kept");
+    const { id: projectId } = await store.projects.create(sampleProject());
+    await store.tasks.create(sampleTask({ projectId }));
+    await source.remove();
+    await target.remove();
+  });
+
   test("is one moment of a database that is being written to", async () => {
     const [source, target] = [await make(), await make()];
     const store = await source.open();

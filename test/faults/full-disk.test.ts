@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHook, type TestHook } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
@@ -96,3 +97,16 @@ async function leaveLongLog(path: string): Promise<void> {
     process.kill(process.pid, "SIGKILL");`;
   await Bun.spawn([process.execPath, "-e", program]).exited;
 }
+
+test.skipIf(!(await canMount()))("a start on a full disk names the folder and the way out", async () => {
+  await using disk = await makeSmallDisk(2);
+  const slipway = buildCli({ SLIPWAY_RUNNER_ENABLED: "false", SLIPWAY_DATA_DIR: disk.path });
+  for (const leave of [64 * 1024, 512 * 1024, 1024 * 1024]) {
+    disk.fill(leave);
+    const run = await slipway(["start", "--server-listen", "127.0.0.1:0"]);
+    expect([run.exitCode, run.stderr]).toEqual([
+      1,
+      `The disk of ${disk.path} is full. Free some space on it, or set data.dir to another folder.\n`,
+    ]);
+  }
+});

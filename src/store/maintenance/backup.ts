@@ -15,6 +15,7 @@ import { databaseOver } from "../query/kysely-dialect.ts";
 import type { StoredRow } from "../query/row.ts";
 import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-file.ts";
 import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
+import { requireSchema } from "./existing-database.ts";
 
 const rowsPerBatch = 500;
 /** The key columns of each table, which also define the reading order. */
@@ -61,17 +62,18 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
   });
   try {
     await connection.beginReading();
+    const db = databaseOver(connection.dialect, connection.execute);
     const header: BackupHeader = {
       format: "slipway backup",
       version: 1,
       createdAt: now.toISOString(),
-      schema: lastMigration,
+      schema: await requireSchema(db),
       key,
     };
     await file.write(header);
     let rows = 0;
     for (const table of backupTables) {
-      for await (const batch of batchesOf(databaseOver(connection.dialect, connection.execute), table)) {
+      for await (const batch of batchesOf(db, table)) {
         await file.write({ table, rows: batch });
         rows += batch.length;
       }

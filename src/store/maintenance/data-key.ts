@@ -43,11 +43,7 @@ async function loadKeyFile(dataDir: string, store: Pick<Store, "run">): Promise<
   const file = join(dataDir, keyFileName);
   await finishRotation(dataDir, check);
   const text = await readText(file);
-  if (text === null && check !== null)
-    throw new Fault(
-      "invalid",
-      `This database holds secrets, but their key file ${file} is gone. Put it back, or set data.encryptionKey.`,
-    );
+  if (text === null && check !== null) throw missingKeyFile(file);
   const key = text === null ? await makeKeyFile(file) : parseKey(text, file);
   const secrets = buildSecrets(key);
   await confirm(store, secrets, file);
@@ -113,9 +109,19 @@ async function writeKeyFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** The text of the key file, for a backup; null if there is none. */
-export function readKeyFile(dataDir: string): Promise<string | null> {
-  return readText(join(dataDir, keyFileName));
+function missingKeyFile(file: string): Fault {
+  return new Fault(
+    "invalid",
+    `This database holds secrets, but their key file ${file} is gone. Put it back, set data.dir to its folder, or set data.encryptionKey.`,
+  );
+}
+
+/** The text of the key file, for a backup; null if there is none and the database needs none. */
+export async function readKeyFile(dataDir: string, { hasKey }: { hasKey: boolean }): Promise<string | null> {
+  const file = join(dataDir, keyFileName);
+  const text = await readText(file);
+  if (text === null && hasKey) throw missingKeyFile(file);
+  return text;
 }
 
 /** Restores a key file from a backup; an existing key file must be the same. */

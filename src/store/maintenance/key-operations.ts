@@ -2,17 +2,17 @@ import { operation } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 
 /** Name of the key check value in the database. */
-const checkName = "encryption-key-check";
+export const keyCheckName = "encryption-key-check";
 
 /** The key check value; null: there is none yet. */
-export const readKeyCheck = operation("readKeyCheck", ({ meta }) => meta.get(checkName));
+export const readKeyCheck = operation("readKeyCheck", ({ meta }) => meta.get(keyCheckName));
 
 /** Returns the key check value; the first caller's value is stored. */
 export const keepKeyCheck = operation(
   "keepKeyCheck",
   async ({ meta }, { sealed }: { sealed: string }): Promise<string> => {
-    const kept = await meta.get(checkName);
-    if (kept === null) await meta.set(checkName, sealed);
+    const kept = await meta.get(keyCheckName);
+    if (kept === null) await meta.set(keyCheckName, sealed);
     return kept ?? sealed;
   },
 );
@@ -36,6 +36,6 @@ export const replaceSealed = operation(
     for (const config of webhookConfigs) await keepers.webhookConfigs.save(config);
     for (const { id, ciphertext } of hostTokens) await keepers.hostTokens.setCiphertext(id, ciphertext);
     for (const [name, value] of Object.entries(meta)) await keepers.meta.set(name, value);
-    await keepers.meta.set(checkName, check);
+    await keepers.meta.set(keyCheckName, check);
   },
 );

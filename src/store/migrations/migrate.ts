@@ -68,26 +68,31 @@ export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastM
   );
 }
 
-async function adoptOrRefuse<S>(db: Kysely<S>): Promise<void> {
+const migrationTable = sql.table(DEFAULT_MIGRATION_TABLE);
+
+/** The schema that the database has, as it is recorded there; null: it has none. Throws if this version cannot use it. */
+export async function recordedSchema<S>(db: Kysely<S>): Promise<string | null> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return;
-  const table = sql.table(DEFAULT_MIGRATION_TABLE);
-  const { rows } = await sql<{ name: string }>`select name from ${table} order by name`.execute(db);
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return null;
+  const { rows } = await sql<{ name: string }>`select name from ${migrationTable} order by name`.execute(db);
   const recorded = rows.at(-1)?.name ?? null;
-  if (recorded === null || schemas.includes(recorded)) return;
+  if (recorded === null || knownSchema(recorded) !== null) return recorded;
   if (rows.some(({ name }) => name === lastMigration))
     throw new Fault(
       "conflict",
       `A later version of Slipway has upgraded the database: it has the schema ${recorded}, and this version knows those up to ${lastMigration}. Start that version again, or restore the backup that was made before the upgrade into an empty database.`,
     );
-  const known = knownSchema(recorded);
-  if (known === null)
-    throw new Fault(
-      "conflict",
-      `The database has the schema ${recorded}, which this version cannot use: it knows ${schemas.join(", ")} and adopts ${adoptedSchema}. Start the version that wrote the database, or use an empty one.`,
-    );
-  await sql`delete from ${table} where name <> ${recorded}`.execute(db);
-  await sql`update ${table} set name = ${known}`.execute(db);
+  throw new Fault(
+    "conflict",
+    `The database has the schema ${recorded}, which this version cannot use: it knows ${schemas.join(", ")} and adopts ${adoptedSchema}. Start the version that wrote the database, or use an empty one.`,
+  );
+}
+
+async function adoptOrRefuse<S>(db: Kysely<S>): Promise<void> {
+  const recorded = await recordedSchema(db);
+  if (recorded === null || schemas.includes(recorded)) return;
+  await sql`delete from ${migrationTable} where name <> ${recorded}`.execute(db);
+  await sql`update ${migrationTable} set name = ${knownSchema(recorded)}`.execute(db);
   await completeAdopted(db, recorded);
 }
 
