@@ -53,8 +53,20 @@ export function feignRemote(options: RemoteOptions): Remote {
 }
 
 function baseOf(options: RemoteOptions, stored: SignIn | null): string {
-  const url = options.url ?? process.env.SLIPWAY_URL ?? stored?.url ?? "http://127.0.0.1:8080";
+  const url = options.url || process.env.SLIPWAY_URL || stored?.url || "http://127.0.0.1:8080";
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new Fault("invalid", `"${url}" is no address of a server: it must start with http:// or https://.`);
   return url.replace(/\/+$/, "");
+}
+
+/** What to do about a call without an answer. */
+function unanswered(url: string, cause: unknown): string {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  if (code === "EPROTO")
+    return `The server at ${url} does not use TLS there. Name another address with --url or SLIPWAY_URL.`;
+  if (/CERT|UNABLE_TO/.test(code))
+    return `The certificate of ${url} is not accepted (${code}). Use the name that it was issued for, and name a file with its authority in NODE_EXTRA_CA_CERTS.`;
+  return `No answer from ${url}. Is the server running there? Name another with --url or SLIPWAY_URL.`;
 }
 
 function remote(url: string, headers: Record<string, string>): Remote {
@@ -67,11 +79,7 @@ function remote(url: string, headers: Record<string, string>): Remote {
         ...(init.headers as Record<string, string>),
       },
     }).catch((cause: unknown) => {
-      throw new Fault(
-        "unavailable",
-        `No answer from ${url}. Is the server running there? Name another with --url or SLIPWAY_URL.`,
-        { cause },
-      );
+      throw new Fault("unavailable", unanswered(url, cause), { cause });
     });
     if (!response.ok) throw await faultOf(response, url, headers);
     return response;

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { setUpApi } from "../support/api-setup.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { buildCli } from "../support/cli.ts";
 import { makeHook, sha } from "../support/hook.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -24,6 +25,30 @@ test("an unreachable server is named, and the exit code is 3", async () => {
   const run = await slipway(["online", "--url", "http://127.0.0.1:1"]);
   expect(run.exitCode).toBe(3);
   expect(run.stderr).toContain("http://127.0.0.1:1");
+});
+
+test("an address without http:// is wrong usage, and an empty one is no address", async () => {
+  const run = await slipway(["online", "--url", "127.0.0.1:8080"]);
+  expect([run.exitCode, run.stderr]).toEqual([
+    2,
+    '"127.0.0.1:8080" is no address of a server: it must start with http:// or https://.\n',
+  ]);
+  expect((await slipway(["online", "--url", ""])).exitCode).toBe(0);
+});
+
+test("a certificate that is not accepted, and a server without TLS, are named", async () => {
+  const { certificate, key } = await makeCertificate();
+  const page = Bun.serve({ port: 0, tls: { cert: certificate, key }, fetch: () => new Response("{}") });
+  const untrusted = await slipway(["online", "--url", `https://localhost:${page.port}`]);
+  await page.stop(true);
+  expect([untrusted.exitCode, untrusted.stderr]).toEqual([
+    3,
+    expect.stringMatching(
+      /^The certificate of https:\/\/localhost:\d+ is not accepted .*NODE_EXTRA_CA_CERTS/,
+    ),
+  ]);
+  const plain = await slipway(["online", "--url", server.url.replace("http:", "https:")]);
+  expect([plain.exitCode, plain.stderr]).toEqual([3, expect.stringContaining("does not use TLS")]);
 });
 
 test("health asks the server of the settings, and exits with 0 or 3", async () => {
