@@ -22,7 +22,8 @@ export function addSettings(command: Command): Command {
 }
 
 export async function configFrom(options: Record<string, unknown>): Promise<Config> {
-  const named = typeof options.config === "string" ? options.config : process.env.SLIPWAY_CONFIG;
+  // An empty variable means: not set, as with settings.
+  const named = typeof options.config === "string" ? options.config : process.env.SLIPWAY_CONFIG || undefined;
   const flags: Partial<Record<SettingKey, string>> = {};
   for (const key of settingKeys) {
     const value = options[camelCase(flagName(key))];

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { hostAndPort } from "../listen-address.ts";
 import { nearest } from "../nearest-name.ts";
@@ -45,14 +45,13 @@ export class ConfigError extends Error {
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const faults: ConfigFault[] = [];
   const given = new Map<SettingKey, { raw: unknown; source: string }>();
+  const source = sources.file?.path ?? "file";
   for (const [key, raw] of await readFile(sources.file, faults)) {
-    if (isSettingKey(key)) given.set(key, { raw, source: sources.file?.path ?? "file" });
-    else
-      faults.push({
-        key,
-        source: sources.file?.path ?? "file",
-        message: `is no setting${suggestion(key, settingKeys)}`,
-      });
+    if (!isSettingKey(key))
+      faults.push({ key, source, message: `is no setting${suggestion(key, settingKeys)}` });
+    else if (given.has(key))
+      faults.push({ key, source, message: "is there twice, nested and dotted; remove one" });
+    else given.set(key, { raw, source });
   }
   readEnvironment(sources.env, given, faults);
   for (const [key, raw] of Object.entries(sources.flags)) {
@@ -153,35 +152,17 @@ function contradictions(config: Config, wrong: ReadonlySet<string>): ConfigFault
   return faults;
 }
 
+/** The settings of the file by key, as they are written there. */
 async function readFile(file: ConfigSources["file"], faults: ConfigFault[]): Promise<[string, unknown][]> {
-  if (!file) return [];
-  const handle = Bun.file(file.path);
-  if (!(await handle.exists())) {
-    const isFolder = statSync(file.path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    const message = isFolder ? "is a folder; name the settings file" : "does not exist; check --config";
-    if (file.required) faults.push({ key: file.path, source: "file", message });
-    return [];
-  }
+  if (!file || (!file.required && !existsSync(file.path))) return [];
   try {
-    const parsed: unknown = Bun.YAML.parse(await handle.text());
-    if (parsed === null || parsed === undefined) return [];
-    if (typeof parsed !== "object" || Array.isArray(parsed))
-      throw new Error("expected settings such as `server:`");
-    return flatten(parsed as Record<string, unknown>, "");
+    // Imported only here: without a settings file the start is faster.
+    const { settingsOfFile } = await import("./settings-file.ts");
+    return settingsOfFile(file.path);
   } catch (error) {
-    faults.push({ key: file.path, source: "file", message: `is not readable YAML: ${messageOf(error)}` });
+    faults.push({ key: file.path, source: "file", message: messageOf(error) });
     return [];
   }
-}
-
-/** `{push: {"pong-timeout": 60}}` and `{"push.pong-timeout": 60}` are the same setting. */
-function flatten(tree: Record<string, unknown>, prefix: string): [string, unknown][] {
-  return Object.entries(tree).flatMap(([name, value]): [string, unknown][] => {
-    const key = prefix + name;
-    if (value !== null && typeof value === "object" && !Array.isArray(value) && !isSettingKey(key))
-      return flatten(value as Record<string, unknown>, `${key}.`);
-    return [[key, value]];
-  });
 }
 
 /** Variables with our prefix that are not settings. */

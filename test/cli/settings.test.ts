@@ -44,6 +44,11 @@ test("a base URL with a trailing slash is a start-up error", async () => {
   expect(run.stderr).toContain("must not end with a /");
 });
 
+test("an empty SLIPWAY_CONFIG names no settings file", async () => {
+  const run = await buildCli({ SLIPWAY_CONFIG: "" })(["config", "check"]);
+  expect(run).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
 test("config print shows the current settings and masks secrets", async () => {
   const file = fileOf("push:\n  api-keys: [first-key-of-two, second]\n  pong-timeout: 90s\n");
   const run = await slipway(["config", "print", "--config", file, "--json"]);

@@ -83,6 +83,33 @@ describe("a settings file", () => {
     expect(await faultsOf(load("- a\n- b\n"))).toHaveLength(1);
   });
 
+  test.each([
+    [
+      "push:\n  workers: 2\nserver:\n  hosts: [a]\npush:\n  compression: true\n",
+      /^has the key of line 5 twice/,
+    ],
+    ["push:\n  workers: 2\n  workers: 3\n", /^has the key of line 3 twice/],
+    ["push.workers: 2\n---\nserver.hosts: [a]\n", /^has a second document in line 2/],
+    ["push:\n\tworkers: 2\n", /^is not readable YAML: .* at line 2, column 1$/],
+    ['metrics:\n  token: "hunter2\n', /^is not readable YAML: .* at line \d+, column \d+$/],
+    [
+      "metrics:\n  token: *hunter2\n",
+      /^is not readable YAML: a value that begins with \* must be in quotes$/,
+    ],
+    ["push.workers: 2\npush:\n  workers: 3\n", /^is there twice, nested and dotted/],
+  ])("that is ambiguous or cannot be read says where: %j", async (yaml, message) => {
+    const faults = await faultsOf(load(yaml));
+    expect(faults.map((fault) => fault.message)).toEqual([expect.stringMatching(message)]);
+    expect(JSON.stringify(faults)).not.toContain("hunter2");
+  });
+
+  test("may use anchors and merges", async () => {
+    const config = await load("push:\n  resume: &resume { age: 5m }\n  queue: { <<: *resume }\n").catch(
+      (error) => error,
+    );
+    expect(config).toMatchObject({ faults: [{ key: "push.queue.age" }] });
+  });
+
   test("that is only looked for may be missing", async () => {
     const file = { path: join(folder, "none"), required: false };
     expect(await loadConfig({ file, env: {}, flags: {} })).toEqual(configOf());
@@ -122,7 +149,7 @@ describe("the environment", () => {
   });
 
   test("with a name of a million characters is refused without being compared with every setting", async () => {
-    const [fault] = await faultsOf(load(`${"x".repeat(3_000_000)}: 1`));
+    const [fault] = await faultsOf(load(`? ${"x".repeat(3_000_000)}\n: 1`));
     expect(fault?.message).toBe("is no setting; see docs/configuration.md");
   });
 
