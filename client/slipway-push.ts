@@ -206,8 +206,10 @@ export class SlipwayPush {
     this.#quietMs = Math.max(this.#options.heartbeatIntervalMs, pingMs);
     if (frame.recovered !== true && typeof frame.lastId === "string") this.#keep(frame.lastId);
     this.#setStatus("open", "connected");
-    // Channels that were joined or left during the handshake, or did not fit into its query.
-    for (const channel of unrequested) this.#write({ type: "join", channel });
+    if (this.status.state !== "open") return; // A listener has closed it.
+    // Channels that were joined or left during the handshake, or did not fit into its query. A listener may have left one.
+    for (const channel of unrequested)
+      if (this.#channels.has(channel)) this.#write({ type: "join", channel });
     for (const channel of requested)
       if (!this.#channels.has(channel)) this.#write({ type: "leave", channel });
     const recovered = !reconnected || (frame.recovered === true && unrequested.length === 0);

@@ -246,6 +246,38 @@ test("joined channels are restored; a refused one is not requested again", async
   expect(server.handshakes[1]?.getAll("channel")).toEqual(["early", "b"]);
 });
 
+test("a channel that was joined during the handshake and is left as soon as it is open is not joined", async () => {
+  const server = gateway();
+  const push = client(server);
+  server.onConnect = (send) => {
+    push.join("early");
+    send({ type: "welcome", connectionId: "1", userId: "ann", recovered: true });
+  };
+  push.on("status", ({ state }) => {
+    if (state === "open") push.leave("early");
+  });
+  const joined: string[] = [];
+  push.on("joined", (channel) => joined.push(channel));
+  push.open();
+  await next(push, "open");
+  push.join("later");
+  while (!joined.includes("later")) await next(push, "joined");
+  expect(joined).toEqual(["later"]);
+});
+
+test("a client that is closed as soon as it is open does not report that it is open afterwards", async () => {
+  const push = client(gateway());
+  const events: string[] = [];
+  push.on("status", ({ state }) => {
+    events.push(state);
+    if (state === "open") push.close();
+  });
+  push.on("open", () => events.push("event open"));
+  push.open();
+  await closedStatus(push);
+  expect(events).toEqual(["connecting", "open", "closed"]);
+});
+
 test("a heartbeat is sent after a silence; without a reply the client reconnects", async () => {
   const server = gateway();
   const push = client(server, { heartbeatIntervalMs: 20, heartbeatTimeoutMs: 2000 });

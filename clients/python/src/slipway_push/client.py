@@ -214,7 +214,8 @@ class SlipwayPush:
         await self._set_status(Status("open", "connected", self._status.close_code))
         # Channels that were joined or left during the handshake, or did not fit into its query.
         for channel in unrequested:
-            self._write({"type": "join", "channel": channel})
+            if channel in self._channels:  # The application may have left it while the status waited to be read.
+                self._write({"type": "join", "channel": channel})
         for channel in requested:
             if channel not in self._channels:
                 self._write({"type": "leave", "channel": channel})
