@@ -57,10 +57,7 @@ export interface PollKeeper {
   finish(projectId: number, result: Omit<Poll, "projectId" | "heldBy" | "heldUntil">): Promise<void>;
   /** Makes all polls due. `release`: also those that are held, because no other server uses the database. */
   makeDue(now: Date, release: boolean): Promise<void>;
-  /**
-   * Makes the poll of a project due, and ends one that is in progress: it began with an outdated credential. An error of the
-   * earlier credential is forgotten, so that the project does not wait for others whose last poll failed.
-   */
+  /** Makes the poll of a project due, and ends one that is in progress: it began with an outdated credential. */
   renew(projectId: number, now: Date): Promise<void>;
   /** Forgets the tips of the project too, or of all projects if null: the next poll only stores tips. */
   forget(projectId: number | null): Promise<void>;

@@ -52,15 +52,6 @@ describe.each(await availableDatabases())("polls in $name", async ({ make }) => 
     expect(await take(store, "c")).toContain(id);
   });
 
-  test("a project with a new credential does not wait for those whose last poll failed", async () => {
-    const id = await project();
-    await take(store, "a");
-    await store.run(finishPoll, resultOf(id, "a", { error: "a password is needed" }));
-    await store.polls.renew(id, aSecondAgo());
-    const taken = await store.run(takePolls, { ...request, failedLimit: 0 }, lock);
-    expect(taken).toContainEqual({ projectId: id, hasFailed: false });
-  });
-
   test("projects whose last poll failed get only their part of the places, and the others come first", async () => {
     const [failed, failedToo, other] = [await project(), await project(), await project()];
     await take(store, "a");

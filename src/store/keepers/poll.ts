@@ -73,7 +73,7 @@ export function buildPollKeeper(scope: Scope): PollKeeper {
         .execute();
     },
     async renew(projectId, now) {
-      await polls.change(scope, { projectId }, { nextAt: now, error: "", heldBy: null, heldUntil: null });
+      await polls.change(scope, { projectId }, { nextAt: now, heldBy: null, heldUntil: null });
     },
     async forget(projectId) {
       for (const table of ["polls", "ref_tips"] as const)
