@@ -245,6 +245,8 @@ export const answerTexts = {
     "{user} had no temporary connection, but normal ones on {instances}; messages to temp_user do not go to them.",
   trace_instance_gone:
     "{user} was connected to {instances}, which has ended, does not answer, or no longer knows the message: it may be lost there.",
+  trace_before_start:
+    "It was published before {instances} started; no instance that answered knows what became of it.",
   trace_gap:
     "{user} had no connection. The client came back at {at} UTC, but messages since its position were no longer kept (recovered: false).",
   trace_lifetime:

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { setUpApi, setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { StreamClient } from "../support/stream-client.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const apiKey = "the key of the shop";
 const deployKey = "the key of the deploy service";
@@ -132,6 +134,29 @@ describe("the trace", () => {
     expect(messages.map(({ cause }) => cause.code)).toEqual(["trace_refused", "trace_refused"]);
     for (let count = 0; count < 20; count++) await publish({ target: "46" });
     expect(await call(`/feign/messages/${first}`)).toMatchObject({ status: 404, code: 40403 });
+  });
+
+  test("of a message from before the last start nobody knows what became of it", async () => {
+    const dataDir = temporaryFolder("trace");
+    const before = await startPushApp({ "data.dir": dataDir });
+    const client = await PushClient.open(`${before.wsUrl}?code=42&channel=news`, ["slipway.v1"]);
+    const ids: string[] = [];
+    for (const to of [
+      { targetType: "user", target: "42" },
+      { targetType: "channel", target: "news" },
+      { targetType: "all" },
+    ])
+      ids.push(await idOf(before.publish({ ...to, data: "it arrives" })));
+    await client.receivedType("message", 3);
+    await before.stop();
+    const after = await startPushApp({ "data.dir": dataDir });
+    const causes = [];
+    for (const id of ids) {
+      const { data } = (await (await after.get(`/feign/messages/${id}`)).json()) as { data: Traced };
+      causes.push([data.cause.code, data.instances[0]?.written]);
+    }
+    await after.stop();
+    expect(causes).toEqual(ids.map(() => ["trace_before_start", 0]));
   });
 
   test("a request without a user is refused", async () => {

@@ -224,6 +224,7 @@ export const answer: Translated<typeof answerTexts> = {
   trace_only_normal: "{user} 没有临时连接，只在 {instances} 上有普通连接；temp_user 的消息不会发给它们。",
   trace_instance_gone:
     "{user} 当时连接在 {instances} 上，该实例已结束、没有响应或不再记得该消息：消息可能在那里丢失。",
+  trace_before_start: "它在 {instances} 启动之前发布；已响应的实例都不知道它后来的情况。",
   trace_gap:
     "{user} 当时没有连接。客户端在 {at} UTC 返回，但其位置之后的消息已不再保留（recovered: false）。",
   trace_lifetime: "{user} 当时没有连接：最后一个连接的有效期在 {at} UTC 结束（关闭代码 {code}）。",

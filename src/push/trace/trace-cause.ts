@@ -17,10 +17,14 @@ export interface TraceContext {
 export function causeOf(parts: readonly InstancePart[], context: TraceContext): Sentence {
   const read = parts.filter(({ state }) => state === "distributed" || state === "kept");
   if (read.length === 0) return causeOfUndelivered(parts);
-  const { targetType } = read[0] as InstancePart;
-  if (targetType === "user" || targetType === "temp_user")
-    return causeByDelivery(read) ?? causeOfAbsence(read, context);
-  return causeByCounts(read);
+  const [{ targetType }] = read as [InstancePart];
+  const isToUser = targetType === "user" || targetType === "temp_user";
+  const delivered = isToUser ? causeByDelivery(read) : null;
+  if (delivered) return delivered;
+  // Those who distributed it have ended, and their connections with them.
+  if (read.every(({ state }) => state === "kept"))
+    return newReason("trace_before_start", { instances: namesOf(read) });
+  return isToUser ? causeOfAbsence(read, context) : causeByCounts(read);
 }
 
 function causeOfUndelivered(parts: readonly InstancePart[]): Sentence {
