@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
 import { failureOf } from "../support/failure.ts";
@@ -11,18 +11,24 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 test("docs/upgrading.md: an upgraded database is left for the backup from before, and serves again", async () => {
   const folder = temporaryFolder("upgrading");
   const data = join(folder, "data");
-  const examples = await examplesOf("upgrading.md", { "/var/lib/slipway": data });
-  const programs = join(folder, "programs");
+  const [programs, settings] = [join(folder, "programs"), join(folder, "slipway.yaml")];
+  const examples = await examplesOf("upgrading.md", {
+    "/var/lib/slipway": data,
+    "/opt/slipway/bin": programs,
+    "/etc/slipway/slipway.yaml": settings,
+  });
   mkdirSync(programs);
+  writeFileSync(settings, "");
   writeFileSync(join(programs, "slipway"), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
   writeFileSync(join(programs, "systemctl"), "#!/bin/sh\n");
-  for (const name of ["slipway", "systemctl"]) chmodSync(join(programs, name), 0o755);
-  const paste = async (id: string) => {
+  writeFileSync(join(programs, "sudo"), '#!/bin/sh\nshift 2\nexec "$@"\n');
+  for (const name of ["slipway", "systemctl", "sudo"]) chmodSync(join(programs, name), 0o755);
+  const paste = async (id: string, env: Record<string, string> = {}) => {
     const child = Bun.spawn(
       ["sh", "-e", "-c", examples.find((example) => example.id === id)?.text ?? "exit 9"],
       {
         cwd: folder,
-        env: { ...process.env, PATH: `${programs}:${process.env.PATH}`, SLIPWAY_DATA_DIR: data },
+        env: { ...process.env, PATH: `${programs}:${process.env.PATH}`, ...env },
         stdout: "ignore",
         stderr: "pipe",
       },
@@ -33,7 +39,8 @@ test("docs/upgrading.md: an upgraded database is left for the backup from before
   const before = await startServerProcess(data, noRunner);
   const project = { name: "shop", git: { url: "https://git.example.com/shop.git", ref: "main" } };
   await before.admin.expect(201, "POST", "/api/projects", project);
-  await paste("backup");
+  await paste("backup", { SLIPWAY_DATA_DIR: data });
+  renameSync(join(folder, "before-upgrade.backup"), join(data, "before-upgrade.backup"));
   expect(await before.end("SIGTERM")).toBe(0);
 
   const database = await openBulkConnection(`sqlite:${join(data, "slipway.db")}`);
