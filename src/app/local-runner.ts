@@ -50,6 +50,7 @@ const soonMs = 10_000;
 /** … is started again after longer and longer pauses, because the next one probably ends as well. */
 const maxPauseMs = 30_000;
 const logMaxBytes = 10 * 1024 * 1024;
+const lineMaxLength = 1000;
 
 /** Shared state of server and local runner, in `local.json`. The runner gets its token through a pipe. */
 interface LocalRunnerFile {
@@ -166,7 +167,11 @@ export function buildLocalRunner(
     const isAlive = known !== null && isSameProcessAlive(known);
     if (isAlive && known.version === version && known.settingsHash === settingsHash) return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
-    else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
+    else if (known !== null)
+      log.warn(
+        { pid: known.pid, log: files.log, lastLine: lastLineOf(files.log) },
+        "the local runner is gone",
+      );
     return false;
   }
 
@@ -223,6 +228,15 @@ export function buildLocalRunner(
       }
     },
   };
+}
+
+/** Why a runner ended, if it could say so; empty: its log cannot be read. */
+function lastLineOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trimEnd().split("\n").at(-1)?.slice(0, lineMaxLength) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function settingsOf(config: AppContext["config"]): string[] {

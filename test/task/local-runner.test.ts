@@ -38,7 +38,7 @@ function commandOf(pid: string): string {
   }
 }
 
-test("a local runner that ends at its start is started again ever less often, and costs no open files", async () => {
+test("a local runner that ends at its start is started again ever less often, with its reason in the log, and costs no open files", async () => {
   const dataDir = temporaryFolder("task");
   writeFileSync(join(dataDir, "a file"), "");
   const server = await startDeployServer({ "runner.dir": join(dataDir, "a file", "runner") }, dataDir);
@@ -49,6 +49,10 @@ test("a local runner that ends at its start is started again ever less often, an
         .map((line) => (JSON.parse(line) as { time: number }).time);
     await eventually("four runners were started", () => startedAt().length >= 4);
     expect(openFiles("runner/runner.log")).toEqual([]);
+    const gone = server.logLines.filter((line) => line.includes('"the local runner is gone"'));
+    expect(gone.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ lastLine: expect.stringContaining(join(dataDir, "a file")) }),
+    );
     const [, , third = 0, fourth = 0] = startedAt();
     expect(fourth - third).toBeGreaterThan(3000);
   } finally {
