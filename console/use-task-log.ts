@@ -2,6 +2,7 @@ import { useEffect, useMemo } from "react";
 import { answerOf, api } from "./api.ts";
 import { live, useLiveStatus } from "./live.ts";
 import { type LogLine, LogLines } from "./log-lines.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 const pollMs = 1500;
 
@@ -14,7 +15,6 @@ export function useTaskLog(projectId: number, taskId: number, isFinished: boolea
   const isLive = useLiveStatus().state === "open";
   useEffect(() => {
     let isGone = false;
-    let isFetching = false;
     const fetchAll = async () => {
       while (!isGone && !log.isComplete) {
         const from = log.next;
@@ -24,16 +24,8 @@ export function useTaskLog(projectId: number, taskId: number, isFinished: boolea
         if (log.next === from) return;
       }
     };
-    const catchUp = () => {
-      if (isFetching) return;
-      isFetching = true;
-      fetchAll()
-        // What could not be fetched is asked for again by the next message or poll.
-        .catch(() => {})
-        .finally(() => {
-          isFetching = false;
-        });
-    };
+    // What could not be fetched is asked for again by the next message or poll.
+    const catchUp = oneAtATime(fetchAll);
     catchUp();
     const stopListening = live.listen(`private-project-${projectId}/task-${taskId}`, (data) => {
       const lines = linesOf(data);
