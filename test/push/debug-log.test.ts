@@ -3,6 +3,7 @@ import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
 import { type PushProcess, startPushProcess } from "../support/push-process.ts";
 import { RawSocket } from "../support/raw-socket.ts";
+import { newKeyPair, signedCode } from "../support/signed-code.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
 const stops: (() => void | Promise<void>)[] = [];
@@ -15,12 +16,18 @@ interface Line {
   [field: string]: unknown;
 }
 
-async function startGateway(level: string): Promise<{ gateway: PushProcess; lines(): Line[] }> {
+async function startGateway(
+  level: string,
+  flags: Record<string, string> = {},
+): Promise<{ gateway: PushProcess; lines(): Line[] }> {
   const verify = startVerifyService();
   stops.push(() => verify.stop());
   verify.answer = (code) =>
     code.startsWith("bad") ? new Response("no", { status: 401 }) : Response.json({ userId: "anna" });
-  const gateway = await startPushProcess("talks", { "push-verify-uri": verify.url, "log-level": level });
+  const gateway = await startPushProcess("talks", {
+    ...{ "push-verify-uri": verify.url, "log-level": level },
+    ...flags,
+  });
   stops.push(() => gateway.stop());
   const lines = () =>
     gateway
@@ -110,4 +117,24 @@ test("callers that disconnect before their body is whole cause no error", async 
   await fetch(`${gateway.url}/feign/publish`, { method: "POST", headers, body: '{"targetType":"last"}' });
   await eventually("the last one is logged", () => lines().some(({ msg }) => msg === "publish refused"));
   expect(lines().filter(({ level }) => level === "error")).toEqual([]);
+});
+
+test("keys of push.jwt.jwks-url that cannot be read are logged with the reason", async () => {
+  const answers = {
+    "it answered 302": () => Response.redirect("/elsewhere"),
+    "it answered 404": () => new Response("", { status: 404 }),
+    "it is not JSON": () => new Response("<html>"),
+    "no key is for RS256, ES256 or EdDSA": () => Response.json({ keys: [] }),
+  };
+  for (const [reason, answer] of Object.entries(answers)) {
+    const keys = Bun.serve({ port: 0, fetch: answer });
+    stops.push(() => keys.stop(true));
+    const flags = { "push-jwt-jwks-url": `http://127.0.0.1:${keys.port}/keys` };
+    const { gateway, lines } = await startGateway("info", flags);
+    const code = await signedCode({ sub: "42" }, (await newKeyPair("ES256")).privateKey, { alg: "ES256" });
+    expect((await fetch(`${gateway.url}/sse?code=${code}`)).status).toBe(503);
+    const logged = () => lines().find(({ msg }) => msg.startsWith("push.jwt.jwks-url could not be read"));
+    await eventually("it is logged", () => logged() !== undefined);
+    expect(logged()).toMatchObject({ level: "warn", reason });
+  }
 });

@@ -30,9 +30,17 @@ export async function jwtCodes(
     import("../../push/admission/key-set.ts"),
   ]);
   const { "push.jwt.key-file": file, "push.jwt.jwks-url": url } = config;
+  let reason = "";
   const complain = oncePerSecond(steadyClock, (failed) =>
-    log.warn({ failed }, "push.jwt.jwks-url could not be read; tokens with new keys are refused with 503"),
+    log.warn(
+      { failed, reason },
+      "push.jwt.jwks-url could not be read; tokens with new keys are refused with 503",
+    ),
   );
+  const onFault = (error: unknown) => {
+    reason = messageOf(error);
+    complain();
+  };
   return buildJwtVerifier({
     ...rules,
     secrets: config["push.jwt.secrets"].map((secret) => Buffer.from(secret)),
@@ -40,7 +48,7 @@ export async function jwtCodes(
       ...(file === undefined ? [] : [fixedKeys(await keysOfFile(file))]),
       ...(url === undefined
         ? []
-        : [rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault: complain })]),
+        : [rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault })]),
     ],
     issuer: config["push.jwt.issuer"],
     audience: config["push.jwt.audience"],
@@ -109,7 +117,7 @@ const maxBytes = 256 * 1024;
 async function keysOfUrl(url: string): Promise<JSONWebKeySet> {
   const response = await fetch(url, {
     headers: { accept: "application/json" },
-    redirect: "error",
+    redirect: "manual",
     signal: AbortSignal.timeout(timeoutMs),
   });
   if (!response.ok) throw new Error(`it answered ${response.status}`);
