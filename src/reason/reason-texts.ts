@@ -77,6 +77,7 @@ export const reasonTexts = {
   body_too_large: "The body is larger than {limit} KB.",
   body_empty: "The body is empty; a JSON object is expected.",
   body_no_object: "The body is JSON, but not an object.",
+  body_compressed: "The body is compressed ({encoding}); send it plain.",
   repeated: "The host announced this change already by {event}: task {task} builds it.",
   repository_warned:
     "The delivery is about {other}, not the project's repository {own}. The project only notes this.",

@@ -65,7 +65,7 @@ test("the console shows the English text of the server, and the Chinese one by c
   globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
   expect(shown(unmatched)).toBe("更改的路径（3 个文件）都不匹配 docs/**。");
   expect(shown(inOrder(nested, newReason("replaced", { delivery: 9 })))).toBe(
-    "更改的路径未知（托管平台只发送了 31 个提交中的 20 个），因此投递通过。投递 9 在去抖窗口内接管了该任务：任务构建的是那次投递的引用和提交。",
+    "更改的路径未知（托管平台只发送了 31 个提交中的 20 个），因此投递通过。投递 9 在防抖窗口内接管了该任务：任务构建的是那次投递的引用和提交。",
   );
   expect(shown("fatal: repository not found")).toBe("fatal: repository not found");
   expect(shown(newReason("must_be", { choices: '"view" or "manage"' }))).toBe('必须是 "view"或"manage"');

@@ -51,3 +51,15 @@ test("JSON without a payload field is not a form: unsigned, the same bytes have 
   const answer = await hook.deliver({ body, headers: { "X-GitHub-Event": "push", "content-type": form } });
   expect([answer.status, answer.body.code]).toEqual([400, "invalid_payload"]);
 });
+
+test("a body that is no JSON is refused with a reason that other languages can show", async () => {
+  const hook = await makeHook(server, { provider: "generic", debounceSeconds: 0 });
+  const partsOf = async (headers: Record<string, string>) => {
+    const answer = await hook.deliver({ body: "{nope", headers });
+    return (await deliveryOf(server.admin, answer.body.deliveryId)).reason_parts;
+  };
+  expect(await partsOf({})).toEqual([{ code: "body_not_json", values: {} }]);
+  expect(await partsOf({ "content-encoding": "gzip" })).toEqual([
+    { code: "body_compressed", values: { encoding: "gzip" } },
+  ]);
+});

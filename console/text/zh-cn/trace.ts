@@ -9,7 +9,7 @@ export const trace: Translated<typeof english> = {
   skipped: "未检查",
   saw: "实际值 {value}",
   against: "比较对象 {pattern}",
-  step_debounce: "去抖",
+  step_debounce: "防抖",
   step_enabled: "Webhook 是否启用",
   step_event: "事件",
   step_fork: "派生仓库",

@@ -47,8 +47,8 @@ export function decodeBody(body: Uint8Array, contentType: string, contentEncodin
   } catch {
     const isCompressed = contentEncoding !== "" && contentEncoding.toLowerCase() !== "identity";
     const problem = isCompressed
-      ? `The body is compressed (${contentEncoding.slice(0, 40)}); send it plain.`
-      : "The body is not JSON.";
+      ? newReason("body_compressed", { encoding: contentEncoding.slice(0, 40) })
+      : newReason("body_not_json");
     return { text, payload: null, problem };
   }
 }
