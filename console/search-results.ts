@@ -63,7 +63,7 @@ function actionsOf(text: string, mayAdd: boolean): SearchResult[] {
 function pagesOf(text: string, role: "admin" | "user"): SearchResult[] {
   const pages = [
     ...placesFor(role).map(({ href, name }) => ({ href, title: t(`shell.${name}`) })),
-    { href: "/account", title: t("shell.account") },
+    { href: "/account", title: t("search.account") },
   ];
   return pages
     .filter(({ title }) => matches(title, text))

@@ -33,7 +33,7 @@ const paths = {
   bell: "M5 14V9a5 5 0 0 1 10 0v5l1.5 1.5h-13zM8.5 17.5h3",
   down: "M5 8l5 5 5-5",
   out: "M8 4H4v12h4M8 10h9M13.5 6.5L17 10l-3.5 3.5",
-  key: "M13 9a4 4 0 1 0-3.5 4L11 11.5h2V10h1.5L17 7.5V5h-2.5z",
+  keyboard: "M2.5 5h15v10h-15zM5.5 8h.1M8.5 8h.1M11.5 8h.1M14.5 8h.1M6.5 12h7",
 } as const;
 
 export type IconName = keyof typeof paths;

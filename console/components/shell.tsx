@@ -163,8 +163,8 @@ function Foot({ me, onShortcuts }: { me: Me; onShortcuts: () => void }) {
             </UnstyledButton>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item leftSection={<Icon name="key" size={16} />} onClick={() => go("/account")}>
-              {t("shell.account")}
+            <Menu.Item leftSection={<Icon name="account" size={16} />} onClick={() => go("/account")}>
+              {t("account.title")}
             </Menu.Item>
             <Menu.Item
               component="a"
@@ -182,7 +182,7 @@ function Foot({ me, onShortcuts }: { me: Me; onShortcuts: () => void }) {
             >
               {t("shell.apiReference")}
             </Menu.Item>
-            <Menu.Item leftSection={<Icon name="key" size={16} />} onClick={onShortcuts}>
+            <Menu.Item leftSection={<Icon name="keyboard" size={16} />} onClick={onShortcuts}>
               {t("shell.shortcuts")}
             </Menu.Item>
             <Menu.Divider />

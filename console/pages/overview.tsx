@@ -33,15 +33,16 @@ export function Overview() {
   const { data } = query;
   useLiveProjects((data?.projects.items ?? []).map(({ projectId }) => projectId));
   useExistingPage(data?.projects);
+  const isAdmin = data?.me.role === "admin";
   if (isEmpty)
     return (
       <>
         <PageHead
           title={t("overview.welcome")}
           tab={t("overview.title")}
-          about={t("overview.welcomeAbout")}
+          about={isAdmin ? t("overview.welcomeAbout") : undefined}
         />
-        <TryIt isAdmin={data?.me.role === "admin"} />
+        <TryIt isAdmin={isAdmin} />
       </>
     );
   return (

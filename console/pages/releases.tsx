@@ -35,7 +35,7 @@ export function Releases({ project }: { project: Project }) {
                     <Table.Th>{t("project.commit")}</Table.Th>
                     <Table.Th>{t("project.task")}</Table.Th>
                     <Table.Th>{t("project.lastDeployed")}</Table.Th>
-                    <Table.Th>{t("project.workspace")}</Table.Th>
+                    <Table.Th className="spare-cell">{t("project.workspace")}</Table.Th>
                     <Table.Th>{t("words.actions")}</Table.Th>
                   </Table.Tr>
                 </Table.Thead>
@@ -51,7 +51,11 @@ export function Releases({ project }: { project: Project }) {
                         {release.isLive && <Mark kind="serving" text={t("project.live")} />}
                       </Table.Td>
                       <Table.Td>
-                        <Link href={`/tasks/${release.taskId}`} onClick={(event) => event.stopPropagation()}>
+                        <Link
+                          href={`/tasks/${release.taskId}`}
+                          className="nowrap"
+                          onClick={(event) => event.stopPropagation()}
+                        >
                           {t("project.taskLink", { id: String(release.taskId) })}
                         </Link>
                       </Table.Td>
@@ -63,7 +67,7 @@ export function Releases({ project }: { project: Project }) {
                           </div>
                         )}
                       </Table.Td>
-                      <Table.Td>{workspaceText(release)}</Table.Td>
+                      <Table.Td className="spare-cell">{workspaceText(release)}</Table.Td>
                       {/* Clicks in its dialog are not clicks on the row. */}
                       <Table.Td onClick={(event) => event.stopPropagation()}>
                         {!release.isLive && mayManage && (

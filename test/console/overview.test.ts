@@ -187,6 +187,33 @@ test("long commit messages stay inside their boxes", async () => {
   await close();
 });
 
+test("beside the navigation of a tablet, each cell shows its text inside its column", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, {
+    viewport: { width: 820, height: 1000 },
+  });
+  for (const [path, table] of [
+    ["/", "Projects"],
+    [`/projects/${fine}/releases`, "Releases"],
+  ] as const) {
+    await go(path);
+    const cells = page.getByRole("table", { name: table }).locator("tbody td:visible");
+    await cells.first().waitFor();
+    const spilled = await cells.evaluateAll((all) =>
+      all.filter((cell) =>
+        [...cell.querySelectorAll("a, .mono, .now *")].some(
+          (part) => part.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1,
+        ),
+      ),
+    );
+    expect(spilled).toHaveLength(0);
+  }
+  await go("/");
+  const name = page.getByRole("link", { name: "aa broken", exact: true }).first();
+  await name.waitFor();
+  expect(await name.evaluate((link) => link.scrollWidth <= link.clientWidth)).toBe(true);
+  await close();
+});
+
 test("a page first opened while the server does not answer recovers by itself", async () => {
   const { page, close } = await openConsole(browser, server.url);
   const isApi = (url: URL) => url.pathname.startsWith("/api/");

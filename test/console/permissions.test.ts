@@ -133,6 +133,9 @@ test("the manager of a group can add a project to it; other users have no such b
   await go("/groups");
   await page.getByRole("table", { name: "Members of the group" }).getByText("max").waitFor();
   expect(await page.getByRole("button", { name: "Remove max" }).count()).toBe(0);
+  await go("/");
+  await page.getByText("No project is shared with you yet").waitFor();
+  expect(await page.locator(".page-about").count()).toBe(0);
   await go("/projects?add=1");
   await page.getByText("No project is shared with you yet").waitFor();
   expect(await add.count()).toBe(0);

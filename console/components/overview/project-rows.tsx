@@ -22,10 +22,10 @@ export function ProjectRows({ rows }: { rows: OverviewRow[] }) {
           <Table.Th>{t("overview.project")}</Table.Th>
           <Table.Th>{t("overview.serving")}</Table.Th>
           <Table.Th>{t("overview.runs")}</Table.Th>
-          <Table.Th>
+          <Table.Th className="spare-cell">
             <Hint text={t("overview.successHint")}>{t("overview.success")}</Hint>
           </Table.Th>
-          <Table.Th>
+          <Table.Th className="spare-cell">
             <Hint text={t("overview.medianHint")}>{t("overview.median")}</Hint>
           </Table.Th>
         </Table.Tr>
@@ -45,10 +45,10 @@ export function ProjectRows({ rows }: { rows: OverviewRow[] }) {
             <Table.Td className="runs-cell">
               <RunStrip projectId={row.projectId} runs={row.runs} />
             </Table.Td>
-            <Table.Td data-label={t("overview.success")}>
+            <Table.Td className="spare-cell" data-label={t("overview.success")}>
               <SuccessRate now={row.last30Days} before={row.previous30Days} />
             </Table.Td>
-            <Table.Td data-label={t("overview.median")}>
+            <Table.Td className="spare-cell" data-label={t("overview.median")}>
               <MedianDuration now={row.last30Days} before={row.previous30Days} />
             </Table.Td>
           </Table.Tr>

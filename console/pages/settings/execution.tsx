@@ -120,7 +120,7 @@ export function ExecutionSettings({ project }: { project: Project }) {
           error={refused?.about("cache")}
           onChange={(cache) => set({ cache })}
         />
-        <Group gap={8}>
+        <Group gap={8} align="end">
           {bounds.map(({ field, suffix, min }) => (
             <NumberInput
               key={field}

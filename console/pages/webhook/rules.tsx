@@ -88,7 +88,7 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
             value={value.queuePolicy}
             onChange={(policy) => set({ queuePolicy: policy === "skip" ? "skip" : "always" })}
           />
-          <Group gap="md" align="flex-start" grow>
+          <Group gap="md" align="end" grow>
             <NumberInput
               label={t("webhook.debounce")}
               description={t("webhook.debounceHint")}

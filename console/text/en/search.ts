@@ -17,6 +17,7 @@ export const search = {
   kind_users: "Users",
   run: "Start a deploy of {project}",
   addProject: "Add a project",
+  account: "Your account: language, Git hosts, password, sessions",
   runWords: "run deploy start",
   task: "Task {id}",
   delivery: "Delivery {id}",

@@ -19,7 +19,6 @@ export const shell = {
   tokens: "Tokens",
   audit: "Audit",
   system: "System",
-  account: "Password and sessions",
   manual: "Manual",
   apiReference: "API reference",
   shortcuts: "Keyboard shortcuts",

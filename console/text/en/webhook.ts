@@ -109,7 +109,7 @@ export const webhook = {
   queueSkip: "ignore the delivery",
   debounce: "Debounce",
   debounceHint: "Several pushes within this time make one task. 0: off.",
-  debounceDefault: "{seconds} (default)",
+  debounceDefault: "{seconds} s (default)",
   debounceScope: "Debounce together",
   debounceScopeHint: "Pushes that share one debounce window.",
   debounceScopeProject: "all pushes of the project",

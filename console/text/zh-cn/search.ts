@@ -19,6 +19,7 @@ export const search: Translated<typeof english> = {
   kind_users: "用户",
   run: "部署 {project}",
   addProject: "添加项目",
+  account: "我的账户：语言、Git 平台、密码、会话",
   runWords: "部署 运行 run deploy start",
   task: "任务 {id}",
   delivery: "投递 {id}",

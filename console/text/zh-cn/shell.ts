@@ -21,7 +21,6 @@ export const shell: Translated<typeof english> = {
   tokens: "令牌",
   audit: "审计",
   system: "系统",
-  account: "密码和会话",
   manual: "使用手册",
   apiReference: "API 参考",
   shortcuts: "键盘快捷键",

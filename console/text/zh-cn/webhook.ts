@@ -107,7 +107,7 @@ export const webhook: Translated<typeof english> = {
   queueSkip: "忽略该投递",
   debounce: "防抖时间",
   debounceHint: "此时间内的多次推送合并为一个任务。0：关闭。",
-  debounceDefault: "{seconds}（默认）",
+  debounceDefault: "{seconds} s（默认）",
   debounceScope: "防抖范围",
   debounceScopeHint: "共享同一防抖窗口的推送。",
   debounceScopeProject: "项目的所有推送",
