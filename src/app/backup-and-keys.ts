@@ -8,7 +8,7 @@ import type { Task, TaskStage } from "../model/task.ts";
 import { buildSecrets } from "../secrets.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
 import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
-import { parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
+import { loadDataKey, parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
 import { inspectDatabase } from "../store/maintenance/existing-database.ts";
 import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
 import { endStages } from "../task/queue/stages.ts";
@@ -84,8 +84,9 @@ export async function rotateDataKey(
         "invalid",
         "The key is the setting data.encryptionKey: give the new one with --next-key.",
       );
-    const [from, to] = [parseKey(currentKey, "data.encryptionKey"), parseKey(nextKey, "--next-key")];
-    return { resealed: await resealAll(store, buildSecrets(from), buildSecrets(to)) };
+    const to = buildSecrets(parseKey(nextKey, "--next-key"));
+    const from = await loadDataKey({ dataDir: config["data.dir"], encryptionKey: currentKey }, store);
+    return { resealed: await resealAll(store, from.secrets, to) };
   } finally {
     await store.close();
   }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { namingFullDisk } from "../app/system/full-disk.ts";
 import { print } from "./output.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
@@ -33,7 +34,7 @@ export function addDataCommands(program: Command): void {
         import("../app/backup-and-keys.ts"),
       ]);
       const keepQueue = options.keepQueue === true;
-      const restored = await restoreData(config, resolve(file), { keepQueue });
+      const restored = await namingFullDisk(config, restoreData(config, resolve(file), { keepQueue }));
       print(options, restored, () => restoredText(restored));
     });
   const key = program.command("key").description("the key that seals stored secrets");
@@ -47,7 +48,7 @@ export function addDataCommands(program: Command): void {
         import("../app/backup-and-keys.ts"),
       ]);
       const nextKey = typeof options.nextKey === "string" ? options.nextKey : undefined;
-      const { resealed } = await rotateDataKey(config, nextKey);
+      const { resealed } = await namingFullDisk(config, rotateDataKey(config, nextKey));
       print(options, { resealed }, () => `Sealed ${resealed} secrets with the new key.`);
     });
 }

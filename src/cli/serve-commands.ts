@@ -1,7 +1,7 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { AppRole } from "../app/app-context.ts";
 import { buildBaseUrl } from "../app/base-url.ts";
+import { namingFullDisk } from "../app/system/full-disk.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import { Fault } from "../errors.ts";
@@ -41,28 +41,11 @@ export function addServeCommands(program: Command, only?: AppRole): void {
         log.warn({ fault }, "scripts can read the memory of this server, including its keys");
       const workers = role === "push" ? workerCount(config["push.workers"]) : 1;
       const starting = workers > 1 ? supervise(config, workers, log) : buildApp(config, role, log);
-      const app = await starting.catch((error: unknown) => {
-        throw isFullDisk(error) ? fullDisk(config, error) : error;
-      });
+      const app = await namingFullDisk(config, starting);
       stopOnSignals(app);
       process.stderr.write(banner(app));
     });
   }
-}
-
-function isFullDisk(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"].includes(code);
-}
-
-/** The error itself names no folder. */
-function fullDisk(config: Config, cause: unknown): Fault {
-  const folder = resolve(config["data.dir"]);
-  return new Fault(
-    "conflict",
-    `The disk of ${folder} is full. Free some space on it, or set data.dir to another folder.`,
-    { cause },
-  );
 }
 
 /** A worker process of `push`, started by its supervisor. */

@@ -1,11 +1,13 @@
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Store } from "../../src/model/store.ts";
 import { loadDataKey } from "../../src/store/maintenance/data-key.ts";
 import { buildCli } from "../support/cli.ts";
 import { openTestStore } from "../support/databases.ts";
+import { ordinary } from "../support/ordinary-user.ts";
+import { main } from "../support/program.ts";
 import { sampleProject } from "../support/samples.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -80,6 +82,33 @@ test("key rotate refuses --next-key if the key is a file, and keeps the key", as
   const run = await slipway(["key", "rotate", "--data-dir", dataDir, "--next-key", "ab".repeat(32)]);
   expect([run.exitCode, run.stderr]).toEqual([2, expect.stringContaining("leave --next-key out")]);
   expect(await readFile(join(dataDir, "slipway.key"), "utf8")).toBe(key);
+});
+
+test("key rotate with a setting refuses a key that is not the database's, and keeps the database's", async () => {
+  const dataDir = join(folder, "other-key");
+  await withStore(dataDir, (store) => loadDataKey({ dataDir, encryptionKey: undefined }, store));
+  const keys = ["--data-encryption-key", "ab".repeat(32), "--next-key", "cd".repeat(32)];
+  const run = await slipway(["key", "rotate", "--data-dir", dataDir, ...keys]);
+  expect([run.exitCode, run.stderr]).toEqual([2, expect.stringContaining("did not encrypt the secrets")]);
+  await withStore(dataDir, (store) => loadDataKey({ dataDir, encryptionKey: undefined }, store));
+});
+
+test("a backup by a user who may not open the database says so, and names the way out", async () => {
+  const dataDir = join(folder, "closed");
+  await withStore(dataDir, (store) => loadDataKey({ dataDir, encryptionKey: undefined }, store));
+  chmodSync(dataDir, 0o000);
+  const child = Bun.spawn(
+    [...ordinary, process.execPath, main, "backup", join(folder, "closed.backup"), "--data-dir", dataDir],
+    { stdout: "ignore", stderr: "pipe" },
+  );
+  const [stderr, exitCode] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  chmodSync(dataDir, 0o700);
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^The database \S+ cannot be opened: EACCES.*\. Run this command as the user of the server\./,
+    ),
+  ]);
 });
 
 test("a backup without the key file of its secrets is refused, because it could not be used", async () => {

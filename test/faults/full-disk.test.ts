@@ -6,6 +6,7 @@ import { eventually } from "../support/eventually.ts";
 import { makeHook, type TestHook } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { canMount, makeSmallDisk, type SmallDisk } from "../support/small-disk.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main", message: "x".repeat(20_000) } };
 const walMaxBytes = 1024 * 1024;
@@ -110,3 +111,27 @@ test.skipIf(!(await canMount()))("a start on a full disk names the folder and th
     ]);
   }
 });
+
+test.skipIf(!(await canMount()))(
+  "a restore into and a backup onto a full disk name the folder or the file",
+  async () => {
+    await using disk = await makeSmallDisk(2);
+    const dataDir = temporaryFolder("full-disk");
+    const server = await startServerProcess(dataDir, { "runner-enabled": "false" });
+    await server.end("SIGTERM");
+    const slipway = buildCli({});
+    const backup = join(dataDir, "whole.backup");
+    expect((await slipway(["backup", "--data-dir", dataDir, backup])).exitCode).toBe(0);
+    disk.fill(64 * 1024);
+    expect(await slipway(["restore", "--data-dir", join(disk.path, "data"), backup])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^The disk of \S+ is full\. Free some space/),
+    });
+    disk.fill();
+    const second = join(disk.path, "second.backup");
+    expect(await slipway(["backup", "--data-dir", dataDir, second])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`The backup ${second} cannot be written: ENOSPC`),
+    });
+  },
+);

@@ -44,15 +44,16 @@ export interface BackupWriter {
 export async function createBackupFile(path: string): Promise<BackupWriter> {
   await refuseOtherThanFile(path);
   const partial = `${path}.${randomToken(6, "hex")}.partial`;
+  const unwritable = (code: "invalid" | "conflict", cause: unknown) =>
+    new Fault(code, `The backup ${path} cannot be written: ${messageOf(cause)}`, { cause });
   const handle = await open(partial, "wx", 0o600).catch((cause: unknown) => {
-    throw new Fault("invalid", `The backup ${path} cannot be written: ${messageOf(cause)}`, { cause });
+    throw unwritable("invalid", cause);
   });
   const gzip = createGzip({ level: 6 });
   const file = createWriteStream(partial, { fd: handle.fd, autoClose: false });
   gzip.pipe(file);
   const failure = new Promise<never>((_, reject) => {
-    gzip.once("error", reject);
-    file.once("error", reject);
+    for (const stream of [gzip, file]) stream.once("error", (cause) => reject(unwritable("conflict", cause)));
   });
   failure.catch(() => {});
   return {

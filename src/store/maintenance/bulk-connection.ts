@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
-import { Fault } from "../../errors.ts";
+import { Fault, messageOf } from "../../errors.ts";
 import { connect as connectPostgres, run, settingsOf } from "../postgres/postgres-client.ts";
 import { readDatabaseUrl } from "../query/database-url.ts";
 import { type Dialect, postgresDialect, sqliteDialect } from "../query/dialect.ts";
@@ -25,7 +25,7 @@ export async function openBulkConnection(databaseUrl: string): Promise<BulkConne
 }
 
 function openSqlite(file: string): BulkConnection {
-  if (!existsSync(file)) throw new Fault("not_found", `There is no database ${file}; is data.dir right?`);
+  requireFile(file);
   const connection = connectSqlite(file);
   for (const pragma of ["busy_timeout = 5000", "foreign_keys = on", "synchronous = full"])
     connection.run(`pragma ${pragma}`);
@@ -37,6 +37,20 @@ function openSqlite(file: string): BulkConnection {
     commit: async () => connection.run("commit"),
     close: async () => connection.close(),
   };
+}
+
+function requireFile(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      throw new Fault("not_found", `There is no database ${file}; is data.dir right?`, { cause });
+    throw new Fault(
+      "conflict",
+      `The database ${file} cannot be opened: ${messageOf(cause)}. Run this command as the user of the server.`,
+      { cause },
+    );
+  }
 }
 
 async function openPostgres(url: string): Promise<BulkConnection> {
