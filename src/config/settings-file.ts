@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Document, parseDocument } from "yaml";
 import { messageOf } from "../errors.ts";
-import { isSettingKey } from "./config.ts";
+import { isSettingKey, settingKeys } from "./config.ts";
 
 /** The settings of a file by key. The message of an error continues the name of the file. */
 export function settingsOfFile(path: string): [string, unknown][] {
@@ -51,6 +51,7 @@ function flatten(tree: Record<string, unknown>, prefix: string): [string, unknow
     const key = prefix + name;
     if (value !== null && typeof value === "object" && !Array.isArray(value) && !isSettingKey(key))
       return flatten(value as Record<string, unknown>, `${key}.`);
-    return [[key, value]];
+    const isEmptyPart = value === null && settingKeys.some((setting) => setting.startsWith(`${key}.`));
+    return isEmptyPart ? [] : [[key, value]];
   });
 }

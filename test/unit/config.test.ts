@@ -77,6 +77,14 @@ describe("a settings file", () => {
     expect(await load(yaml, { env: { SLIPWAY_TASKS_CONCURRENCY: "" } })).toEqual(configOf());
   });
 
+  test("may have a part in which every line is a comment", async () => {
+    expect(await load("server:\n  # hosts: [a]\npush:\n  queue:\n  # url: x\n  workers: 1\n")).toEqual(
+      configOf(),
+    );
+    const faults = await faultsOf(load("sever:\n"));
+    expect(faults.map(({ key }) => key)).toEqual(["sever"]);
+  });
+
   test("that is named but missing, or no YAML of settings, is a fault", async () => {
     const missing = loadConfig({ file: { path: join(folder, "none"), required: true }, env: {}, flags: {} });
     expect(await faultsOf(missing)).toHaveLength(1);
