@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { startChatServices } from "../support/chat-services.ts";
-import { openConsole, saveForms } from "../support/console-page.ts";
+import { openConsole, saveForms, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -50,6 +50,21 @@ test("a chat target is added, tested, shown without its address, and kept when o
   ]);
   const path = `/api/projects/${id}/notify/${notify[0]?.id}/test`;
   expect(await server.admin.expect(200, "POST", path)).toMatchObject({ delivered: true });
+});
+
+test("in Chinese, Chinese services have the names that their users know", async () => {
+  const notify = [{ format: "feishu", url: services.addressOf("feishu") }];
+  const id = await server.project(
+    "https://git.example.com/zh.git",
+    { build: "true" },
+    { name: "zh", notify },
+  );
+  const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "zh-CN" });
+  await go(`/projects/${id}/settings/notifications`);
+  expect(await page.getByRole("radio", { name: "飞书" }).isChecked()).toBe(true);
+  expect(await page.getByRole("radio", { name: "钉钉" }).count()).toBe(1);
+  expect(await page.getByRole("radio", { name: "企业微信" }).count()).toBe(1);
+  await close();
 });
 
 test("a refused test message and a shared context are shown", async () => {

@@ -36,30 +36,14 @@ const eventNames = {
 
 const events = Object.keys(eventNames) as Target["events"];
 
-/** Names of services are not translated. */
-const formats: { value: Target["format"]; name: string; sign: string; address: string }[] = [
-  { value: "slipway", name: "", sign: "{}", address: "https://example.com/hooks/deploys" },
-  { value: "slack", name: "Slack", sign: "#", address: "https://hooks.slack.com/services/…" },
-  { value: "discord", name: "Discord", sign: "D", address: "https://discord.com/api/webhooks/…" },
-  {
-    value: "dingtalk",
-    name: "DingTalk",
-    sign: "Di",
-    address: "https://oapi.dingtalk.com/robot/send?access_token=…",
-  },
-  { value: "feishu", name: "Feishu", sign: "Fe", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
-  {
-    value: "wecom",
-    name: "WeCom",
-    sign: "We",
-    address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…",
-  },
-  {
-    value: "telegram",
-    name: "Telegram",
-    sign: "T",
-    address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>",
-  },
+const formats: { value: Target["format"]; sign: string; address: string }[] = [
+  { value: "slipway", sign: "{}", address: "https://example.com/hooks/deploys" },
+  { value: "slack", sign: "#", address: "https://hooks.slack.com/services/…" },
+  { value: "discord", sign: "D", address: "https://discord.com/api/webhooks/…" },
+  { value: "dingtalk", sign: "Di", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
+  { value: "feishu", sign: "Fe", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
+  { value: "wecom", sign: "We", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
+  { value: "telegram", sign: "T", address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>" },
 ];
 
 export const freshTarget: EditedTarget = {
@@ -104,7 +88,7 @@ export function TargetCard({
     <fieldset className="target-card">
       <legend className="visually-hidden">{t("notify.target")}</legend>
       <div role="radiogroup" aria-label={t("notify.format")} className="tiles">
-        {formats.map(({ value, name: service, sign }) => (
+        {formats.map(({ value, sign }) => (
           <label key={value} className="tile">
             <input
               type="radio"
@@ -116,7 +100,7 @@ export function TargetCard({
             <span className="tile-sign" aria-hidden="true">
               {sign}
             </span>
-            {service || t("notify.signedWebhook")}
+            {t(`notify.service_${value}`)}
           </label>
         ))}
       </div>

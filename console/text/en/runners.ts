@@ -19,7 +19,7 @@ export const runners = {
   isolatedUsers: "isolated: a user for each project",
   isolatedContainer: "isolated: containers",
   notIsolated: "not isolated",
-  hasContainers: "{isolation}, has containers",
+  hasContainers: "{isolation}, can run containers",
   changed: "{name} was changed.",
   changeFailed: "Couldn't change {name}",
   edit: "Edit",

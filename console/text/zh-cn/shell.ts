@@ -9,7 +9,7 @@ export const shell: Translated<typeof english> = {
   home: "Slipway，概览",
   group_deploys: "部署",
   group_gateway: "网关",
-  group_installation: "系统",
+  group_installation: "管理",
   overview: "概览",
   projects: "项目",
   tasks: "任务",
