@@ -50,12 +50,12 @@ export class Refreshes {
       address: socket.remoteAddress,
       origin: null,
     });
-    if (typeof verified === "string") setTimeout(() => this.#busy.delete(socket), pauseMs).unref();
-    else this.#busy.delete(socket);
+    const accepted = typeof verified !== "string" && isSame(socket, verified) ? verified : null;
+    if (accepted) this.#busy.delete(socket);
+    else setTimeout(() => this.#busy.delete(socket), pauseMs).unref();
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (verified === "verify_unavailable") this.#refuse(socket, "refresh_unavailable");
-    else if (verified === "rejected" || !isSame(socket, verified)) this.#refuse(socket, "refresh_rejected");
-    else this.#accept(socket, verified);
+    if (accepted) this.#accept(socket, accepted);
+    else this.#refuse(socket, verified === "verify_unavailable" ? "refresh_unavailable" : "refresh_rejected");
   }
 
   #accept(socket: Socket, verified: VerifiedCode): void {
