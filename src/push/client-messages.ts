@@ -167,7 +167,8 @@ export class ClientMessages {
   }
 
   #replyInvalid(socket: Socket): void {
-    const text = 'Send {"type":"message","data"}, or join or leave with a channel.';
+    const text =
+      'Send {"type":"message","data"}, join or leave with a channel, ack with an id, or refresh with a code.';
     this.#reply(socket, errorFrame("frame_invalid", text));
   }
 
