@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config/config.ts";
 import { loadConfig } from "../config/config-load.ts";
+import { boolean } from "../config/setting-kinds.ts";
 
 const defaultFile = "slipway.yaml";
 
@@ -11,7 +12,10 @@ const prominent = new Set<SettingKey>(["server.listen", "server.baseUrl", "data.
 export function addSettings(command: Command): Command {
   command.option("--config <file>", `settings file (SLIPWAY_CONFIG; ${defaultFile} when it exists)`);
   for (const key of settingKeys) {
-    const option = new Option(`--${flagName(key)} <value>`, settings[key].meaning);
+    const isSwitch = settings[key].kind === boolean;
+    const value = isSwitch ? "[value]" : "<value>";
+    const option = new Option(`--${flagName(key)} ${value}`, settings[key].meaning);
+    if (isSwitch) option.preset("true");
     command.addOption(prominent.has(key) ? option : option.hideHelp());
   }
   return command.addHelpText(

@@ -82,6 +82,14 @@ test("flags win over the environment, the environment over the file", async () =
   });
 });
 
+test("a flag that is true or false may have no value: the next flag is not taken for it", async () => {
+  const flags = ["--push-accept-client-message", "--push-max-connections", "3"];
+  const on = await slipway(["config", "print", "--json", ...flags]);
+  expect(on.json()).toMatchObject({ "push.accept-client-message": true, "push.max-connections": 3 });
+  const off = await slipway(["config", "print", "--json", "--push-accept-client-message", "false"]);
+  expect(off.json()).toMatchObject({ "push.accept-client-message": false });
+});
+
 test("every command has --help, and an unknown one exits with 2", async () => {
   const top = await slipway(["--help"]);
   const commands = [...top.stdout.matchAll(/^ {2}([a-z]+)[ [<]/gm)].map((match) => match[1] ?? "");
