@@ -161,6 +161,7 @@ test("two buttons of a dialog do not both say cancel", async () => {
   await view.go(`/tasks/${scene.runningTaskId}`);
   await view.page.getByRole("button", { name: "Cancel" }).click();
   const buttons = view.page.getByRole("dialog").locator("form").getByRole("button");
+  await buttons.last().waitFor();
   expect(await buttons.allTextContents()).toEqual(["Keep it running", "Cancel the task"]);
   await view.close();
 });

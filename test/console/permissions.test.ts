@@ -152,6 +152,7 @@ test("the manager of a group can add a project to it; other users have no such b
   const submit = form.getByRole("button", { name: "Add the project" });
   await submit.click();
   await form.getByRole("combobox", { name: "Group" }).click();
+  await page.getByRole("option").first().waitFor();
   expect((await page.getByRole("option").allTextContents()).sort()).toEqual(["Mobile", "Storefront"]);
   await page.getByRole("option", { name: "Mobile" }).click();
   await submit.click();

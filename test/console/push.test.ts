@@ -35,12 +35,9 @@ test("the first start leads those who only want push to examples with this serve
   expect(await violations(page)).toEqual([]);
   await page.getByRole("tab", { name: "Publish" }).click();
   await page.waitForURL("**/push/publish");
-  expect(
-    await page
-      .locator("pre")
-      .filter({ hasText: `${server.url}/feign/publish` })
-      .count(),
-  ).toBe(3);
+  const publishing = page.locator("pre").filter({ hasText: `${server.url}/feign/publish` });
+  await publishing.last().waitFor();
+  expect(await publishing.count()).toBe(3);
 });
 
 test("the console's own connection and channels are separate, and channels are filtered", async () => {

@@ -25,6 +25,7 @@ test("a bulk replay starts with those that would deploy; the selection decides, 
   const dialog = page.getByRole("dialog");
   await dialog.getByText("3 deliveries found. 2 would start a deploy.").waitFor();
   const items = dialog.getByRole("list", { name: "Expected outcomes" }).getByRole("listitem");
+  await items.getByRole("checkbox").first().waitFor();
   expect(
     await items
       .getByRole("checkbox")

@@ -43,8 +43,9 @@ test("a project opens on its service: what serves, its address, the last deploy 
   await go(`/projects/${id}`);
   await panel.getByText(first.slice(0, 7), { exact: true }).waitFor();
   // The list marks the rollback, which serves, and nothing else.
-  const marks = await page.locator("tr .mark-word").allInnerTexts();
-  expect(marks).toEqual(["serving", `rollback to task ${one.id}`]);
+  const marks = page.locator("tr .mark-word");
+  await marks.nth(1).waitFor();
+  expect(await marks.allInnerTexts()).toEqual(["serving", `rollback to task ${one.id}`]);
   const since = await panel
     .locator("div", { hasText: /^Serving since/ })
     .locator("time")

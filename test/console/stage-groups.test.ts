@@ -27,7 +27,7 @@ test("stages are grouped, without what does not apply; a check keeps its port, a
   ]);
   await page.getByRole("combobox", { name: "Health check after start" }).click();
   await page.getByRole("option", { name: /HTTP/ }).click();
-  expect(await page.locator('input[value="http://127.0.0.1:3000/"]').count()).toBe(1);
+  await page.locator('input[value="http://127.0.0.1:3000/"]').waitFor();
   await page.getByRole("button", { name: "Discard" }).click();
   await page.goto(`${server.url}/projects/${id}/settings/variables`);
   const value = page.getByLabel("Value of PORT");
