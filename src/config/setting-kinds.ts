@@ -102,7 +102,7 @@ export function decimal(min: number, max: number): Kind<number> {
   };
 }
 
-/** A hundred years: the day so long ago must still be a date. */
+/** A hundred years, so that the oldest day to keep is a valid date. */
 const maxDays = 36_500;
 
 /** Days, also fractions: 0.5 is twelve hours. */

@@ -7,7 +7,8 @@ const sweepEveryMs = 1000;
 
 /**
  * A deadline for request bodies on a hot path. All share one timer, because a timer for each would cost more than reading.
- * A body that is incomplete at the deadline resolves to `tooLate()`, up to a second later; so does one that was cut off.
+ * A body that is incomplete at the deadline resolves to `tooLate()`, up to a second later. So does a body whose sender
+ * disconnects.
  */
 export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
   // In order of their start, so that a sweep ends at the first entry that has time left.

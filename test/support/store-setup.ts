@@ -17,7 +17,7 @@ type AnyRun = (
   lock: OperationLock,
 ) => Promise<unknown>;
 
-/** For what stands in the place of a store's own `run`, which has two forms. */
+/** Gives a replacement for `run` of a store the type of both of its overloads. */
 export function runOf(run: AnyRun): Store["run"] {
   return run as unknown as Store["run"];
 }

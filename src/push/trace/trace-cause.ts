@@ -21,7 +21,7 @@ export function causeOf(parts: readonly InstancePart[], context: TraceContext): 
   const isToUser = targetType === "user" || targetType === "temp_user";
   const delivered = isToUser ? causeByDelivery(read) : null;
   if (delivered) return delivered;
-  // Those who distributed it have ended, and their connections with them.
+  // The instances that distributed it have ended, and their connections with them.
   if (read.every(({ state }) => state === "kept"))
     return newReason("trace_before_start", { instances: namesOf(read) });
   return isToUser ? causeOfAbsence(read, context) : causeByCounts(read);

@@ -220,7 +220,7 @@ function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<Gi
 
 /**
  * A pinned commit that is not the tip must be part of the ref's current history at the host. Each fetch may find another
- * tip: a server of the host that is behind showed an earlier one.
+ * tip, because a replica of the host may be behind.
  */
 async function reach(options: CheckoutOptions, ref: string, commit: string): Promise<CheckedOut> {
   for (const depth of [0, ...historySteps]) {

@@ -63,7 +63,7 @@ export function buildPoller(options: PollerOptions): Poller {
     if (limit <= 0 || closing.signal.aborted) return;
     const failed = [...running.values()].filter(({ hasFailed }) => hasFailed).length;
     const failedLimit = Math.max(0, maxParallelFailed - failed);
-    // Not the server holds a poll, but this take: a poll whose hold was released stores nothing, although the next one runs here.
+    // A holder for each take: a poll whose hold was released stores nothing, even if the next poll runs on the same server.
     const holder = crypto.randomUUID();
     const request = { holder, holdMs, everyMs, limit, failedLimit };
     const lock = { name: "polls", waitMs: options.lockWaitMs };
