@@ -17,6 +17,7 @@ import { expiredDeliveries } from "../webhook/expired-deliveries.ts";
 import { buildHookDirectory } from "../webhook/hook/hook-directory.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";
 import { buildPoller } from "../webhook/poll/poller.ts";
+import { buildAskedPaths } from "../webhook/receive/asked-paths.ts";
 import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays } from "../webhook/replay.ts";
 import { buildTestDeliveries } from "../webhook/test-delivery.ts";
@@ -62,17 +63,20 @@ export function buildWebhookPart(
     onDelivery,
   });
   const runner = runnerFolders(config);
-  const poller = buildPoller({
+  const remotes = {
     store,
     secrets,
-    hooks,
-    decider,
     gitUrlRules: options.gitUrlRules,
     allowInternal: config["tasks.allowInternalNotifications"],
     temp: resolve(config["data.dir"], "poll"),
     knownHosts: runner.knownHosts,
-    version,
     env: process.env,
+  };
+  const poller = buildPoller({
+    ...remotes,
+    hooks,
+    decider,
+    version,
     everyMinutes: config["webhook.reconcileMinutes"],
     log,
     lockWaitMs,
@@ -83,6 +87,7 @@ export function buildWebhookPart(
     decider,
     clock,
     telemetry,
+    askedPaths: buildAskedPaths(remotes),
     limitPerMinute,
     maxBodyKB,
     onFloodWriteFailed: (error) =>

@@ -42,7 +42,7 @@ const api: HostApi = {
   largestPage: { limit: "50" },
   hookBody: ({ url, secret }) => ({
     active: true,
-    events: ["push", "create", "pull_request", "pull_request_sync"],
+    events: ["push", "pull_request", "pull_request_sync"],
     config: { url, content_type: "json", secret },
     branch_filter: "*",
   }),

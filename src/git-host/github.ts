@@ -11,7 +11,8 @@ import { githubStatuses } from "./status/status-api.ts";
 const baseOf = (origin: string) =>
   origin === "https://github.com" ? "https://api.github.com" : `${origin}/api/v3`;
 
-const events = ["push", "create", "pull_request"];
+/** Without `create`: a new branch or tag is announced by `push` too. */
+const events = ["push", "pull_request"];
 
 /** https://docs.github.com/rest/repos/webhooks and https://docs.github.com/rest/deploy-keys/deploy-keys */
 const api: HostApi = {

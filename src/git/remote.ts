@@ -5,9 +5,9 @@ import { isCommit, toShortRef } from "../model/git/git-ref.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { checkAddress } from "./checked-address.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
+import { gitFault } from "./git-fault.ts";
 import { lastFault } from "./last-fault.ts";
 import { type GitRun, runGit } from "./run-git.ts";
-import { sshFault } from "./ssh-fault.ts";
 
 /** A reason for people why git could not read a repository. */
 export class RemoteError extends ReasonError {
@@ -47,6 +47,8 @@ export interface Remote {
   rootFiles(ref: string, wanted: readonly string[]): Promise<RootFiles>;
   /** The commit that a ref has now. `earlier`: the commit to compare its paths with, if known. */
   commitOf(ref: string, earlier: string | null): Promise<RemoteCommit>;
+  /** Paths that differ between two commits; null: unknown. */
+  pathsBetween(earlier: string, commit: string): Promise<Pick<RemoteCommit, "paths" | "pathsUnknownBecause">>;
   close(): void;
 }
 
@@ -204,6 +206,15 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
         rmSync(clone, { recursive: true, force: true });
       }
     },
+    async pathsBetween(earlier, commit) {
+      const clone = await emptyClone();
+      try {
+        await must(notFetched(commit), ...fetchInto(clone, commit));
+        return await changedPaths(clone, earlier, commit);
+      } finally {
+        rmSync(clone, { recursive: true, force: true });
+      }
+    },
     close() {
       environment.remove();
       rmSync(folder, { recursive: true, force: true });
@@ -246,7 +257,7 @@ function whyOf(run: GitRun, remote: GitRemote): Reason {
   if (run.end === "too much output") return newReason("git_list_long");
   const lines = run.problems.split("\n").filter((line) => line.trim() !== "");
   return (
-    sshFault(run.problems, remote, "server") ??
+    gitFault(run.problems, remote, "server") ??
     lastFault(lines) ??
     newReason("git_ended", { exitCode: String(run.exitCode) })
   );

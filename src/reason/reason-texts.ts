@@ -82,7 +82,7 @@ export const reasonTexts = {
   repository_warned:
     "The delivery is about {other}, not the project's repository {own}. The project only notes this.",
   repository_mismatch:
-    "The delivery is about {other}, not the project's repository {own}. Correct the project's clone URL, or remove the webhook from the other repository.",
+    "The delivery is about {other}, not the project's repository {own}. If the repository was renamed or moved, enter its new clone URL in the project; if not, remove the webhook from the other repository.",
   poll_found: "A poll of the repository has found this commit already; task {task} builds it.",
   polled: "A poll found it at the Git host; before: {before}.",
   replaced:
@@ -101,6 +101,9 @@ export const reasonTexts = {
   paths_no_files: "the host's commits name no files",
   paths_too_many: "the push changes more than {number} files",
   paths_cut: "the host sent {sent} of {total} commits",
+  paths_asked: "{why}; the host was asked for the changed files: {number}",
+  paths_not_asked: "{why}, and it could not be asked for the changed files: {fault}",
+  paths_ask_busy: "other deliveries are asking their hosts",
   paths_cut_ten: "the host sent only {sent} commits of more than ten",
   paths_limited: "the host sends at most {number} commits",
   paths_forced: "a forced push does not list the files of removed commits",
@@ -219,6 +222,10 @@ export const reasonTexts = {
     "The runner does not have git-lfs, which the setting for Git LFS of this project needs: install the package git-lfs on it",
   lfs_failed: "The files of Git LFS could not be fetched: {why}",
   submodules_failed: "The submodules could not be fetched: {why}",
+  submodules_key:
+    "The submodules could not be fetched: {why}. A deploy key opens one repository only: store an access token, or the SSH key of an account, that may read the repository and its submodules",
+  clone_redirected:
+    "the host redirects {url}, so the repository was renamed or moved; enter its new clone URL in the project",
   ssh_host_key:
     "the SSH host key of {host} differs from the key in this {program}'s known_hosts: either the host has a new key, or the connection is intercepted; if the new key is the host's own, remove the old key from known_hosts on the {program}'s machine (the log shows the command)",
   ssh_passphrase: "the project's SSH key is protected by a passphrase; store a key without a passphrase",

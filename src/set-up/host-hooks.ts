@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { requestsOf, type WantedHook } from "../git-host/api/host-api.ts";
+import { statusApiFor } from "../git-host/recognise.ts";
 import { type RepositoryPlace, repositoryPlaceOf } from "../model/git/repository-place.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
 import { includes } from "../model/permission.ts";
@@ -28,6 +29,8 @@ export interface HostHooksOptions {
 export interface ConnectRequest {
   tokenId: number;
   deployKey: boolean;
+  /** Whether the token reports commit statuses, if the project has no token for them. */
+  commitStatus: boolean;
   /** The repository that the user saw; undefined: not stated. */
   path?: string | undefined;
 }
@@ -68,6 +71,15 @@ export function buildHostHooks(options: HostHooksOptions) {
     const purpose = sealedPurpose.projectSecret(projectId, name);
     await store.projects.setSecret(projectId, name, secrets.seal(purpose, JSON.stringify(credential)));
     await options.pollNow(projectId);
+  }
+
+  /** A token that was stored for commit statuses before stays. */
+  async function reportStatuses({ id }: Project, place: RepositoryPlace, token: OpenedToken): Promise<void> {
+    const name = reservedSecrets.status;
+    if (statusApiFor(place, token.kind) === null) return;
+    if ((await store.projects.secrets(id)).some((secret) => secret.name === name)) return;
+    const value = secrets.open(sealedPurpose.hostToken(token.userId, token.origin), token.ciphertext);
+    await store.projects.setSecret(id, name, secrets.seal(sealedPurpose.projectSecret(id, name), value));
   }
 
   /** The key that exists and can only read, or a new one. */
@@ -120,11 +132,12 @@ export function buildHostHooks(options: HostHooksOptions) {
   async function connectOnce(
     project: Project,
     userId: number,
-    { tokenId, deployKey, path: seenPath }: ConnectRequest,
+    { tokenId, deployKey, commitStatus, path: seenPath }: ConnectRequest,
     audited: Audited,
   ): Promise<HostHook> {
     const token = await tokens.openFor(userId, tokenId);
-    const { path } = placeFor(project, token);
+    const place = placeFor(project, token);
+    const { path } = place;
     requireBaseUrl(management);
     if (deployKey && !/^ssh:|^[^/]+@/i.test(project.git.url))
       throw new Fault("invalid", newReason("deploy_key_url"), {
@@ -157,6 +170,7 @@ export function buildHostHooks(options: HostHooksOptions) {
     });
     if (atServer !== null && former === null) await removeBoth(token, atServer);
     const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
+    if (commitStatus) await reportStatuses(project, place, token);
     const read = await examined({ ...hook, keyId }, token, "");
     if (await store.hostHooks.change(hook, read)) return read;
     throw new Fault("conflict", newReason("hook_gone"));
@@ -189,8 +203,11 @@ export function buildHostHooks(options: HostHooksOptions) {
     },
     /** A check that a user asked for, with a token of that user. */
     async checkFor(userId: number, hook: HostHook): Promise<HostHook> {
+      const { tokenId, kind, origin } = hook;
       const access =
-        hook.tokenId === null ? null : await accessOf(userId, hook, newReason("host_check_hook"));
+        tokenId === null
+          ? await tokens.openForOrigin(userId, kind, origin)
+          : await accessOf(userId, hook, newReason("host_check_hook"));
       const found = await examined(hook, access, newReason("note_token_deleted"));
       if (await store.hostHooks.saveCheck(hook, found)) return found;
       return (await store.hostHooks.ofProject(hook.projectId)) ?? found;

@@ -85,7 +85,7 @@ describe("a webhook that was created", () => {
       for (let number = 0; number < 120; number++)
         host.hooks.set(10_000 + number, {
           ...{ id: 10_000 + number, url: `https://x.example.com/${number}` },
-          ...{ secret: "", isActive: true, sendsPushes: true, branchFilter: "" },
+          ...{ secret: "", isActive: true, sendsPushes: true, events: [], branchFilter: "" },
         });
       if (hook) host.hooks.set(20_000, { ...hook, id: 20_000, secret: "old", isActive: false });
       expect(await server.admin.expect(200, "POST", path, { tokenId })).toMatchObject({ state: "ok" });
@@ -154,6 +154,19 @@ describe("a webhook that was created", () => {
     };
     await check();
     expect(await server.admin.expect(200, "GET", path)).toEqual({ hook: null });
+  });
+
+  test("is checked with another token of the caller after the token that created it is deleted", async () => {
+    const { host, path, tokenId } = await connected("gitea");
+    const { client } = await server.newUser("third-admin", "admin");
+    await saveToken(host, "gitea", client);
+    await server.admin.expect(204, "DELETE", `/api/host-tokens/${tokenId}`);
+    expect(await client.expect<ShownHook>(200, "POST", `${path}/check`)).toMatchObject({
+      state: "ok",
+      note: "",
+    });
+    host.hooks.clear();
+    expect(await client.expect<ShownHook>(200, "POST", `${path}/check`)).toMatchObject({ state: "missing" });
   });
 
   test("is checked and deleted by another manager only with a token of their own", async () => {

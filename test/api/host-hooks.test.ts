@@ -64,6 +64,35 @@ describe.each(setUps.map((setUp, at) => ({ name: databases[at]?.name ?? "", setU
         expect([host.hooks.size, await server.admin.expect(200, "GET", path)]).toEqual([0, { hook: null }]);
       });
 
+    for (const kind of ["github", "gitea"] as const)
+      test(`${kind}: subscribes to each change once, and is as wanted if somebody subscribes to more`, async () => {
+        const host = newHost(kind);
+        const { id: tokenId } = await saveToken(host, kind);
+        const { path } = await newProject(host.cloneUrl);
+        await server.admin.expect(200, "POST", path, { tokenId });
+        const [hook] = [...host.hooks.values()];
+        // A new branch or tag is announced by push as well: with create, each would arrive twice.
+        expect(hook?.events).not.toContain("create");
+        hook?.events.push("create");
+        expect(await server.admin.expect<ShownHook>(200, "POST", `${path}/check`)).toMatchObject({
+          state: "ok",
+        });
+      });
+
+    for (const kind of hostKinds)
+      test(`${kind}: the token reports commit statuses if that was asked for, unless another token does`, async () => {
+        const host = newHost(kind);
+        const { id: tokenId } = await saveToken(host, kind);
+        const { id, path } = await newProject(host.cloneUrl);
+        const tokenSet = async () =>
+          (await server.admin.expect<{ statusTokenSet: boolean }>(200, "GET", `/api/projects/${id}/keys`))
+            .statusTokenSet;
+        await server.admin.expect(200, "POST", path, { tokenId });
+        expect(await tokenSet()).toBe(false);
+        await server.admin.expect(200, "POST", path, { tokenId, commitStatus: true });
+        expect(await tokenSet()).toBe(true);
+      });
+
     for (const kind of hostKinds)
       test(`${kind}: a deploy key is ed25519, read-only, stored as the credential, and deleted with the webhook`, async () => {
         const host = newHost(kind);

@@ -65,6 +65,24 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     ]);
   });
 
+  test("fails for a submodule that a deploy key does not open, and says what to store instead", async () => {
+    const nested = await makeRepository();
+    await nested.push({
+      ".gitmodules": `[submodule "lib"]\n\tpath = lib\n\turl = ${sshd.url}/not-for-this-key/lib.git\n`,
+    });
+    const commit = await nested.git("rev-parse", "HEAD");
+    await nested.git("update-index", "--add", "--cacheinfo", `160000,${commit},lib`);
+    await nested.git("commit", "-q", "-m", "A submodule");
+    await nested.git("push", "-q", "origin", "HEAD:refs/heads/main");
+    const url = sshd.url + nested.url;
+    const id = await server.project(url, { build: "true" }, { git: { url, submodules: true } });
+    const credential = { type: "ssh", privateKey: sshd.privateKey };
+    await server.admin.expect(204, "PUT", `/api/projects/${id}/credential`, credential);
+    const task = await runOf(id, "failed");
+    expect(task.reasonParts).toMatchObject([{ code: "submodules_key" }]);
+    expect(task.reason).toContain("A deploy key opens one repository only");
+  });
+
   test("fails without a key: keys of the runner's user are not tried", async () => {
     const task = await runOf(await project(null), "failed");
     expect(task.reason).toContain("asks for an SSH key and the project has none");

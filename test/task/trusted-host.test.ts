@@ -112,7 +112,8 @@ describe("a trusted origin", () => {
   test("does not lead to another port: neither by a redirect nor by a submodule", async () => {
     const before = elsewhere.requests.length;
     const moved = await server.project(`${here.origin}/moved/shop.git`, { build: "true" });
-    const { state, id } = await server.reach((await server.run(moved)).id, "success", "failed");
+    const { state, id, reason } = await server.reach((await server.run(moved)).id, "success", "failed");
+    expect(reason).toContain("the repository was renamed or moved; enter its new clone URL in the project");
     expect([state, JSON.stringify(await server.log(id))]).toEqual(["failed", expect.stringContaining("302")]);
     const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${elsewhere.url}/shop.git\n`;
     await repository.git("checkout", "-q", "-b", "modules");

@@ -128,6 +128,7 @@ function Connect({
   const isMoved = hook !== null && path !== "" && hook.path !== path;
   const mayMakeKey = isSshUrl(project.git.url) && !(hook?.hasDeployKey ?? false);
   const [wantsKey, setWantsKey] = useState(true);
+  const [wantsStatus, setWantsStatus] = useState(true);
   const param = { id: project.id };
   const connect = useAct(
     async (tokenId: number) => {
@@ -138,7 +139,10 @@ function Connect({
       return answerOf(
         api.projects[":id"]["host-hook"].$post({
           param,
-          json: { tokenId, deployKey: mayMakeKey && wantsKey, ...(path === "" ? {} : { path }) },
+          json: {
+            ...{ tokenId, deployKey: mayMakeKey && wantsKey, commitStatus: wantsStatus },
+            ...(path === "" ? {} : { path }),
+          },
         }),
       );
     },
@@ -181,6 +185,12 @@ function Connect({
           onChange={(event) => setWantsKey(event.currentTarget.checked)}
         />
       )}
+      <Checkbox
+        mb="sm"
+        label={t("hostHook.commitStatus")}
+        checked={wantsStatus}
+        onChange={(event) => setWantsStatus(event.currentTarget.checked)}
+      />
       <Group gap="sm">
         {hook !== null && hook.state !== "ok" && (
           <ConfirmButton

@@ -13,6 +13,7 @@ export const hostHook = {
   created: "The webhook was created.",
   notCreated: "Couldn't create the webhook",
   deployKey: "Also create a read-only deploy key and store it as the clone credential",
+  commitStatus: "Report results as commit statuses, with this token",
   url: "Address of the Git host",
   token: "Token",
   tokenHint: "Stored encrypted, used only for you and only at this address.",

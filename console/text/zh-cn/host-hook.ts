@@ -14,6 +14,7 @@ export const hostHook: Translated<typeof english> = {
   created: "Webhook 已创建。",
   notCreated: "无法创建 Webhook",
   deployKey: "同时创建只读部署密钥，并保存为克隆凭据",
+  commitStatus: "用此令牌将结果报告为提交状态",
   url: "Git 平台地址",
   token: "令牌",
   tokenHint: "加密保存，仅供您本人并仅在此地址使用。",

@@ -74,7 +74,7 @@ export const reason: Translated<typeof reasonTexts> = {
   repeated: "托管平台已通过 {event} 通知过此更改：任务 {task} 正在构建它。",
   repository_warned: "投递针对的是 {other}，而不是项目的仓库 {own}。项目只记录这一点。",
   repository_mismatch:
-    "投递针对的是 {other}，而不是项目的仓库 {own}。请更正项目的克隆地址，或从另一个仓库中移除此 Webhook。",
+    "投递针对的是 {other}，而不是项目的仓库 {own}。如果仓库已改名或迁移，请在项目中填写新的克隆地址；否则请从另一个仓库中移除此 Webhook。",
   poll_found: "对仓库的轮询已发现此提交；任务 {task} 正在构建它。",
   polled: "轮询在 Git 托管平台上发现了它；之前为：{before}。",
   replaced: "投递 {delivery} 在防抖窗口内接管了该任务：任务构建的是那次投递的引用和提交。",
@@ -92,6 +92,9 @@ export const reason: Translated<typeof reasonTexts> = {
   paths_no_files: "托管平台的提交没有列出文件",
   paths_too_many: "推送更改了超过 {number} 个文件",
   paths_cut: "托管平台只发送了 {total} 个提交中的 {sent} 个",
+  paths_asked: "{why}；已向托管平台查询更改的文件数：{number}",
+  paths_not_asked: "{why}，且无法向其查询更改的文件：{fault}",
+  paths_ask_busy: "其他投递正在查询其托管平台",
   paths_cut_ten: "托管平台只发送了十多个提交中的 {sent} 个",
   paths_limited: "托管平台最多发送 {number} 个提交",
   paths_forced: "强制推送不会列出被移除提交的文件",
@@ -197,6 +200,9 @@ export const reason: Translated<typeof reasonTexts> = {
   lfs_missing: "运行器没有 git-lfs，而此项目的 Git LFS 设置需要它：请在其上安装软件包 git-lfs",
   lfs_failed: "无法获取 Git LFS 的文件：{why}",
   submodules_failed: "无法获取子模块：{why}",
+  submodules_key:
+    "无法获取子模块：{why}。部署密钥只能访问一个仓库：请保存能同时读取该仓库及其子模块的访问令牌或账号 SSH 密钥",
+  clone_redirected: "托管平台将 {url} 重定向到其他地址，说明仓库已改名或迁移；请在项目中填写新的克隆地址",
   ssh_host_key:
     "{host} 的 SSH 主机密钥与 {program} 的 known_hosts 中的不一致：可能是主机更换了密钥，也可能是连接被劫持；如果新密钥确实属于该主机，请在 {program} 所在机器的 known_hosts 中删除旧密钥（日志中有相应命令）",
   ssh_passphrase: "项目的 SSH 密钥设有口令；请保存没有口令的密钥",

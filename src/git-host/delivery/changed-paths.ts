@@ -6,6 +6,8 @@ export interface ChangedPaths {
   /** Null: unknown. */
   paths: string[] | null;
   unknownBecause: Reason | null;
+  /** The host has the rest of the list. */
+  isCut?: true;
 }
 
 /** Longer lists count as unknown, which limits the cost of filters. */
@@ -28,7 +30,7 @@ export function changedPathsOf(payload: JsonObject): ChangedPaths {
   if (commits === null) return unknownPaths(newReason("paths_no_commits"));
   if (commits.length === 0) return unknownPaths(newReason("paths_empty_commits"));
   const truncated = whyTruncated(payload, commits.length);
-  if (truncated) return unknownPaths(truncated);
+  if (truncated) return { ...unknownPaths(truncated), isCut: true };
   const paths = new Set<string>();
   for (const commit of [...commits, at(payload, "head_commit")]) {
     if (commit === undefined || commit === null) continue;

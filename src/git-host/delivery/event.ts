@@ -19,6 +19,8 @@ export interface NormalizedEvent {
   paths: string[] | null;
   /** Why paths is null, for the reason text. */
   pathsUnknownBecause: Reason | null;
+  /** The commit before the push, where the host's list of commits is cut: the host can be asked for the rest. Absent elsewhere. */
+  before?: string;
   /** Why the event can build nothing, whatever the rules of the project; null if it can build. */
   skip: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: Reason } | null;
   mergeRequest: {

@@ -23,9 +23,11 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const commit = headCommitOf(payload, after);
   const changed =
     refFields.refType === "tag" ? unknownPaths(newReason("paths_tag")) : changedPathsOf(payload);
+  const before = textAt(payload, "before");
   return normalized({
     ...refFields,
     commit: commit === "" ? null : commit,
+    ...(changed.isCut && isCommit(before) && !isNoCommit(before) ? { before } : {}),
     ...(refFields.refType === "tag" && isCommit(after) && after !== commit ? { tagObject: after } : {}),
     message: headMessageOf(payload, commit),
     author,

@@ -123,6 +123,9 @@ export const normalizedShape = z
     author: z.string(),
     paths: z.array(z.string()).nullable(),
     pathsUnknownBecause: z.string().nullable(),
+    before: z.string().optional().openapi({
+      description: "The commit before the push, if the host did not list all of its commits.",
+    }),
     mergeRequest: z
       .object({
         action: z.string().nullable(),

@@ -42,6 +42,10 @@ const connectHook = route("post", "/projects/{id}/host-hook", {
   body: strict({
     tokenId: id,
     deployKey: z.boolean().default(false),
+    commitStatus: z.boolean().default(false).openapi({
+      description:
+        "Store the token also as the project's token for commit statuses, if it has none and the host accepts statuses.",
+    }),
     path: text(1000, 1).optional().openapi({
       description:
         "The repository that the caller saw. Refused if the project has another one now; absent: as before, or the project's if the earlier one is gone from the host.",
@@ -53,7 +57,8 @@ const connectHook = route("post", "/projects/{id}/host-hook", {
 
 const checkHook = route("post", "/projects/{id}/host-hook/check", {
   summary: "Compare the webhook at the Git host now",
-  description: "With a token of the caller for the same server. It is also compared once a day.",
+  description:
+    "With a token of the caller for the same server: not necessarily the one that created it. It is also compared once a day.",
   access: manage,
   ok: json("What was found.", hookShape),
 });

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ReasonError } from "../../errors.ts";
+import { gitFault } from "../../git/git-fault.ts";
 import { lastFault } from "../../git/last-fault.ts";
-import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
@@ -62,7 +62,7 @@ const historySteps = [50, 1000, 2_147_483_647];
 
 /** Checks out the commit of a ref into a new folder. */
 export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
-  const { repo, target, git, writeLine } = options;
+  const { repo, writeLine } = options;
   const ref = toFullRef(options.ref);
   if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(options.ref)} is not usable.`);
   if (options.commit !== null && !isCommit(options.commit))
@@ -77,18 +77,25 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   const checkedOut = isTip ? tip : await reach(options, ref, options.commit ?? "");
 
   await copyCommit(options, checkedOut.commit);
-  if (repo.submodules)
-    await must(
-      git(
-        ["-C", target, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1"],
-        repo.isFork,
-      ),
-      // The author of a fork chooses the addresses: the credential would read other repositories for them.
-      repo.isFork && repo.credential ? "submodules_fork" : "submodules_failed",
-    );
+  if (repo.submodules) await fetchSubmodules(options);
   if (repo.lfs) await fetchLfsFiles(options);
   writeLine(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
   return checkedOut;
+}
+
+/** What hosts say to a key that they know, and that may not read the repository. */
+const keyOfOther =
+  /Repository not found|not authorized|Unauthorized|denied|could not be found|Could not read from remote/i;
+
+async function fetchSubmodules({ repo, target, git }: CheckoutOptions): Promise<void> {
+  const args = ["-C", target, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1"];
+  const { exitCode, output } = await git(args, repo.isFork);
+  if (exitCode === 0) return;
+  // The author of a fork chooses the addresses: the credential would read other repositories for them.
+  const isAnonymous = repo.isFork === true && repo.credential !== null;
+  const isOtherKey = !isAnonymous && repo.credential?.type === "ssh" && keyOfOther.test(output);
+  const code = isAnonymous ? "submodules_fork" : isOtherKey ? "submodules_key" : "submodules_failed";
+  throw new CheckoutError((why) => newReason(code, { why }), output);
 }
 
 /**
@@ -186,7 +193,7 @@ async function isThere({ git, repo }: CheckoutOptions, ref: string): Promise<boo
 }
 
 function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResult): CheckoutError {
-  const why = sshFault(output, repo, "runner");
+  const why = gitFault(output, repo, "runner");
   return new CheckoutError(
     (because) => newReason("fetch_failed", { ref: toShortRef(ref), why: because }),
     output,
@@ -262,13 +269,7 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
   return { commit, author, message: lines.join("\n").trim() };
 }
 
-type Failure =
-  | "workspace_not_made"
-  | "clone_not_made"
-  | "checkout_failed"
-  | "commit_unreadable"
-  | "submodules_failed"
-  | "submodules_fork";
+type Failure = "workspace_not_made" | "clone_not_made" | "checkout_failed" | "commit_unreadable";
 
 async function must(running: Promise<GitResult>, otherwise: Failure): Promise<string> {
   const result = await running;

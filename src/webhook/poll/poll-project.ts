@@ -1,11 +1,6 @@
-import { openRemote, type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts";
+import { type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
-import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
-import type { GitCredential, Project } from "../../model/project.ts";
-import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
-import type { Store } from "../../model/store.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
-import type { Secrets } from "../../secrets.ts";
 import type { Decider } from "../decide/decider.ts";
 import { newDelivery, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
@@ -16,20 +11,13 @@ import { storedBodyOf } from "../decide/stored-body.ts";
 import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
 import { type Comparison, eventOf, findMissedPushes, kindsOf, scopeOf } from "./missed-pushes.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
+import { openProjectRemote, type ProjectRemoteOptions } from "./project-remote.ts";
 
-export interface PollOptions {
-  store: Store;
-  secrets: Secrets;
+/** `allowInternal` is that of notifications: tasks.allowInternalNotifications. */
+export interface PollOptions extends ProjectRemoteOptions {
   hooks: HookDirectory;
   decider: Decider;
-  gitUrlRules: GitUrlRules;
-  /** As for notifications: tasks.allowInternalNotifications. */
-  allowInternal: boolean;
-  /** Folder for temporary files. */
-  temp: string;
-  knownHosts: string;
   version: string;
-  env: Record<string, string | undefined>;
 }
 
 /** The right to poll a project, until `stop`. */
@@ -58,15 +46,7 @@ export async function pollProject(hold: Hold, options: PollOptions): Promise<Fou
   const hook = hooks.hookOf(config, project);
   let remote: Remote | null = null;
   try {
-    remote = await openRemote({
-      remote: await remoteOf(project, options),
-      allowInternal: options.allowInternal,
-      temp: options.temp,
-      knownHosts: options.knownHosts,
-      env: options.env,
-      stop: hold.stop,
-      beforeEach: hold.extend,
-    });
+    remote = await openProjectRemote(project, options, { stop: hold.stop, beforeEach: hold.extend });
     return await pollHook(hook, remote, options);
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
@@ -138,23 +118,6 @@ function bodyOf(hook: Hook, ref: string, before: string | null, commit: RemoteCo
   const { pathsUnknownBecause: _, paths, ...known } = commit;
   const payload = { event: "poll", ref, before, ...known, paths: paths?.slice(0, maxBodyPaths) ?? null };
   return storedBodyOf(JSON.stringify(payload), payload, hook.secrets().accepted(now.getTime()));
-}
-
-async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollOptions) {
-  const { url } = project.git;
-  const fault = gitUrlFault(url, gitUrlRules);
-  if (fault !== null) throw new RemoteError(newReason("git_url_refused", { why: fault }));
-  const stored = await store.projects.secrets(project.id);
-  const sealed = stored.find(({ name }) => name === reservedSecrets.credential);
-  const access = gitAccessOf(url, gitUrlRules);
-  if (sealed === undefined) return { url, ...access, credential: null };
-  try {
-    const purpose = sealedPurpose.projectSecret(project.id, sealed.name);
-    const credential = JSON.parse(secrets.open(purpose, sealed.ciphertext)) as GitCredential;
-    return { url, ...access, credential };
-  } catch {
-    throw new RemoteError(newReason("poll_credential"));
-  }
 }
 
 /** Without control characters; the host may have written a part of it. */

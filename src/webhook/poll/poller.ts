@@ -135,9 +135,10 @@ export function buildPoller(options: PollerOptions): Poller {
     async start() {
       // A killed server has left credentials and clones here.
       rmSync(options.temp, { recursive: true, force: true });
-      if (everyMs === 0) return store.polls.forget(null);
+      // Also without polls: deliveries ask the hosts for files.
       mkdirSync(options.temp, { recursive: true, mode: 0o700 });
       mkdirSync(dirname(options.knownHosts), { recursive: true, mode: 0o700 });
+      if (everyMs === 0) return store.polls.forget(null);
       await store.polls.makeDue(store.now(), !store.isShared);
       look();
       timer = setInterval(look, Math.min(longestPauseMs, Math.max(shortestPauseMs, everyMs / 4)));
@@ -161,7 +162,7 @@ export function buildPoller(options: PollerOptions): Poller {
       clearInterval(timer);
       await taking;
       await Promise.all(running.keys());
-      if (timer !== undefined) rmSync(options.temp, { recursive: true, force: true });
+      rmSync(options.temp, { recursive: true, force: true });
     },
   };
 }

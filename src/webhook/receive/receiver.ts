@@ -22,6 +22,7 @@ import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/
 import { withBoundedEvent } from "../decide/record.ts";
 import { diagnosisOf, isVerified, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
 import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
+import type { AskedPaths } from "./asked-paths.ts";
 import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
 export interface Receiver {
@@ -36,6 +37,7 @@ export interface ReceiverOptions {
   decider: Decider;
   clock: Clock;
   telemetry: Telemetry;
+  askedPaths: AskedPaths;
   limitPerMinute: number;
   maxBodyKB: number;
   onFloodWriteFailed: (error: unknown) => void;
@@ -176,7 +178,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null) trace.add("signature", "skipped", "", "", newReason("unsigned"));
     else trace.add("signature", "pass", "", hook.config.provider, newReason("signature_ok"));
-    const answer = await decider.decide(hook, delivery, readAgain);
+    const answer = await decider.decide(hook, await options.askedPaths(hook, delivery), readAgain);
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }

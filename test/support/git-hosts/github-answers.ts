@@ -50,7 +50,7 @@ export function github(prefix: string, authorization: string, type: string | nul
     const shown = (hook: HeldHook) => ({
       id: hook.id,
       active: hook.isActive,
-      events: hook.sendsPushes ? ["push", "create", "pull_request"] : ["issues"],
+      events: hook.sendsPushes ? hook.events : ["issues"],
       config: { url: hook.url, content_type: "json", ...(type === null ? { secret: "********" } : {}) },
       ...(isGitea ? { branch_filter: hook.branchFilter } : {}),
     });
@@ -104,6 +104,7 @@ export function github(prefix: string, authorization: string, type: string | nul
       const hook = addHook(held, config.url, String(config.secret), events?.includes("push") ?? true);
       // Gitea creates a hook inactive unless `active` is true; GitHub active unless it is false.
       hook.isActive = body.active === true;
+      hook.events = events ?? ["push"];
       return Response.json(shown(hook), { status: 201 });
     }
     if (at.list === "hooks" && at.id !== null) {
@@ -114,7 +115,7 @@ export function github(prefix: string, authorization: string, type: string | nul
         if (isText(config.url)) hook.url = config.url;
         if (isText(config.secret)) hook.secret = config.secret;
         if (body.active !== undefined) hook.isActive = body.active === true;
-        if (events) hook.sendsPushes = events.includes("push");
+        if (events) Object.assign(hook, { events, sendsPushes: events.includes("push") });
         // Gitea, editHook: what the request leaves out becomes empty.
         hook.branchFilter = isText(body.branch_filter) ? body.branch_filter : "";
       } else if (method !== "GET") return notFound();

@@ -16,6 +16,8 @@ export interface HeldHook {
   secret: string;
   isActive: boolean;
   sendsPushes: boolean;
+  /** What it subscribes to, at hosts that list the events by name. */
+  events: string[];
   /** A pattern of branches; empty or `*`: all. */
   branchFilter: string;
 }
@@ -85,7 +87,15 @@ export function itemIn(path: string, repository: string): { list: string; id: nu
 }
 
 export function addHook(held: Held, url: string, secret: string, sendsPushes: boolean): HeldHook {
-  const hook = { id: ++lastId, url, secret, isActive: true, sendsPushes, branchFilter: "" };
+  const hook: HeldHook = {
+    id: ++lastId,
+    url,
+    secret,
+    isActive: true,
+    sendsPushes,
+    events: [],
+    branchFilter: "",
+  };
   held.hooks.set(hook.id, hook);
   return hook;
 }

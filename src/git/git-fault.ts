@@ -1,0 +1,15 @@
+import { newReason, type Reason } from "../reason/reason.ts";
+import { sshFault } from "./ssh-fault.ts";
+
+/** Hosts redirect the former name of a repository. Where git follows no redirect, it reports the status. */
+const redirected = /The requested URL returned error: 30[1278]|unable to update url base from redirection/i;
+
+/** Explains why git could not read a repository; null: only git's own words say it. */
+export function gitFault(
+  output: string,
+  remote: { url: string; credential: { type: string } | null },
+  program: "runner" | "server",
+): Reason | null {
+  if (redirected.test(output)) return newReason("clone_redirected", { url: remote.url });
+  return sshFault(output, remote, program);
+}
