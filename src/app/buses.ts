@@ -23,7 +23,7 @@ export interface Buses {
   /** The logs `broadcast` and `control`. */
   bus: Bus;
   /** Carries `client` and `events` to other services; null: there is no queue. */
-  outbound: Bus | null;
+  outbound: BrokerBus | null;
   /** Name of this instance, in messages and at the broker. */
   node: string;
 }
@@ -111,6 +111,7 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
     instanceId,
     isDurable: config["push.queue.durability"] === "durable",
     queuesClientMessages: config["push.queue-client-messages"],
+    random: Math.random,
     tlsCa: authority === undefined ? undefined : await readFile(authority, "utf8"),
   };
   // Imported only if used: the Kafka client takes most of the start-up time and half of the memory.

@@ -1,4 +1,4 @@
-import type { Bus } from "../bus/bus.ts";
+import type { BrokerBus } from "../bus/broker-bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
@@ -24,7 +24,7 @@ import { workerReports } from "./worker-reports.ts";
 export interface PushPart extends Part {
   gateway: Gateway;
   /** The bus that goes through a broker; null: there is none. */
-  queue: Pick<Bus, "name" | "state"> | null;
+  queue: Pick<BrokerBus, "name" | "state" | "warnings"> | null;
   /** Of this instance: push.max-connections, or what the open-file limits allow. */
   maxConnections: number;
 }

@@ -4,9 +4,11 @@ import type { Metrics } from "../metrics.ts";
 import { BrokerLog } from "./broker-log.ts";
 import type { Bus, BusState, ExternalTopic } from "./bus.ts";
 import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
+import { reasonOf } from "./failure-reason.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import type { LogName, MarkerRecord } from "./log.ts";
 import { keepMarking } from "./log-markers.ts";
+import { OutageLog } from "./outage-log.ts";
 import { Reconnector, type SessionEvents } from "./reconnector.ts";
 import { TopicRefusals } from "./topic-refusals.ts";
 
@@ -24,6 +26,8 @@ export interface BrokerLink extends SessionEvents {
   logs: BrokerLog[];
   /** The broker refuses a topic for other services. The session continues. */
   topicRefused(topic: ExternalTopic, cause: unknown): void;
+  /** The broker works, and something about the subject should be changed there. Null: nothing. */
+  warning(subject: string, text: string | null): void;
 }
 
 /** Opens sessions with RabbitMQ or Kafka. */
@@ -65,10 +69,14 @@ export class BrokerBus implements Bus {
   readonly #inFlight: InFlight;
   readonly #counters = newBusCounters();
   readonly #refusals: TopicRefusals;
+  readonly #outages: OutageLog;
+  readonly #log: Logger;
+  readonly #warnings = new Map<string, string>();
   #isClosing = false;
 
   constructor(broker: Broker, { prefix, log: parent, clock, random, metrics }: BrokerBusOptions) {
     const log = parent.child({ bus: broker.name });
+    this.#log = log;
     this.name = broker.name;
     const open = (name: LogName) =>
       new BrokerLog({
@@ -82,10 +90,11 @@ export class BrokerBus implements Bus {
     this.broadcast = open("broadcast");
     this.control = open("control");
     this.#refusals = new TopicRefusals(log, clock);
+    this.#outages = new OutageLog(log, clock);
     this.#reconnector = new Reconnector<BrokerSession>({
       open: (events) => this.#open(broker, events),
       readyDetail: `reading from ${broker.name}, prefix ${prefix}`,
-      log,
+      outages: this.#outages,
       clock,
       random,
       openTimeoutMs,
@@ -130,11 +139,17 @@ export class BrokerBus implements Bus {
     this.#reconnector.onStateChange(listener);
   }
 
+  /** What should be changed at the broker, in sentences with the commands. */
+  warnings(): string[] {
+    return [...this.#warnings.values()];
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#inFlight.drained();
     await this.#reconnector.close();
     this.#inFlight.stop();
+    this.#outages.close();
   }
 
   /** Those that are read: a bus may carry only the topics for other services. */
@@ -157,6 +172,7 @@ export class BrokerBus implements Bus {
       this.#counters.confirmed[to]++;
     } catch (error) {
       this.#counters.refused++;
+      this.#outages.noteRefused(reasonOf(error));
       throw error;
     }
   }
@@ -175,6 +191,7 @@ export class BrokerBus implements Bus {
         // A closing session closes its channels, which is not a refusal.
         if (!this.#isClosing && !signal.aborted) this.#refusals.add(topic, cause);
       },
+      warning: (subject, text) => this.#noteWarning(subject, text),
     });
     for (const log of logs)
       void keepMarking({
@@ -184,6 +201,16 @@ export class BrokerBus implements Bus {
         isBlocked: () => this.#reconnector.isPaused(blocked),
       });
     return session;
+  }
+
+  /** Logged when it appears, not when its numbers change. */
+  #noteWarning(subject: string, text: string | null): void {
+    if (text === null) {
+      this.#warnings.delete(subject);
+      return;
+    }
+    if (!this.#warnings.has(subject)) this.#log.warn(text);
+    this.#warnings.set(subject, text);
   }
 
   /** Not bounded in time, but a broker that is silent ends the session. */

@@ -1,13 +1,15 @@
 import { buildBackoff, type Clock, pause } from "../clock.ts";
-import type { Logger } from "../logger.ts";
 import type { BusState } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
+import type { OutageLog } from "./outage-log.ts";
 
 /** What does not work during a pause. `unknown`: nothing may be wrong, but publishing is not proven yet. */
 export type PauseScope = "all" | "publishing" | "unknown";
 
 /** What a session reports to its reconnector. Calls after the session has ended are ignored. */
 export interface SessionEvents {
+  /** The session begins to connect to this node, or to one of these. */
+  connecting(address: string): void;
   /** The session is over; a new one is opened. */
   broken(reason: unknown): void;
   /** Connected but not usable, until `resumed` is called for every reason given. `scope` is `all` if not given. */
@@ -30,7 +32,7 @@ export interface ReconnectorOptions<Session extends Closeable> {
   /** Connects, declares and consumes. Cleans up after itself when it fails or when the signal is aborted. */
   open(events: SessionEvents): Promise<Session>;
   readyDetail: string;
-  log: Logger;
+  outages: OutageLog;
   clock: Clock;
   random(): number;
   openTimeoutMs: number;
@@ -40,7 +42,6 @@ export interface ReconnectorOptions<Session extends Closeable> {
 
 /** After a session of this length the next failure starts with the shortest wait again. */
 const stableMs = 5_000;
-const logAgainMs = 60_000;
 
 /** Keeps a session open: opens it, waits until it breaks, backs off with jitter, and opens the next. */
 export class Reconnector<Session extends Closeable> {
@@ -54,7 +55,10 @@ export class Reconnector<Session extends Closeable> {
   readonly #closing = new AbortController();
   #isClosed = false;
   #loop: Promise<void> | undefined;
-  #loggedFailureAt = Number.NEGATIVE_INFINITY;
+  /** The node of the current or last attempt. */
+  #address = "";
+  /** Why the last attempt or session ended. Empty once a session is ready. */
+  #lastFailure = "";
 
   constructor(options: ReconnectorOptions<Session>) {
     this.#options = options;
@@ -117,7 +121,8 @@ export class Reconnector<Session extends Closeable> {
     const ended = new Promise<unknown>((resolve) => {
       abort.signal.addEventListener("abort", () => resolve(abort.signal.reason), { once: true });
     });
-    const giveUp = () => abort.abort(new Error("the broker did not answer in time"));
+    const waitSeconds = this.#options.openTimeoutMs / 1000;
+    const giveUp = () => abort.abort(new Error(`the broker did not answer within ${waitSeconds} s`));
     const tooLong = setTimeout(giveUp, this.#options.openTimeoutMs);
     // Before `open`, because a session may pause while it is being opened.
     const pauses = new Map<string, Pause>();
@@ -126,9 +131,18 @@ export class Reconnector<Session extends Closeable> {
     const updateState = () => {
       if (isOver() || !this.#session) return;
       this.#setState(pausedState([...pauses.values()]) ?? { ready: true, detail: this.#options.readyDetail });
+      const refusing = [...pauses.values()].findLast(({ scope }) => scope === "publishing");
+      if (refusing) this.#options.outages.note("refusing", this.#atNode(refusing.detail));
     };
     const events: SessionEvents = {
       signal: abort.signal,
+      connecting: (address) => {
+        if (isOver()) return;
+        this.#address = address;
+        const before = this.#lastFailure === "" ? "" : `; before: ${this.#lastFailure}`;
+        const detail = `connecting to ${address}, for at most ${waitSeconds} s${before}`;
+        this.#setState({ ready: false, detail });
+      },
       // A closing session closes its channels one after the other, which is not a failure.
       broken: (cause) => {
         if (!this.#isClosed) abort.abort(cause);
@@ -161,19 +175,17 @@ export class Reconnector<Session extends Closeable> {
 
   async #backOff(reason: unknown): Promise<void> {
     const delayMs = Math.round(this.#backoff.nextMs());
-    const wasReady = this.#state.ready;
-    const detail = `${reasonOf(reason)}, next try in ${(delayMs / 1000).toFixed(1)} s`;
+    this.#lastFailure = this.#atNode(reasonOf(reason));
+    const detail = `${this.#lastFailure}, next try in ${(delayMs / 1000).toFixed(1)} s`;
     this.#setState({ ready: false, detail });
-    this.#logFailure(detail, wasReady);
+    this.#options.outages.note("away", detail);
     await pause(delayMs, this.#closing.signal);
   }
 
-  /** Logs an outage once at its start and then once a minute, not per attempt. */
-  #logFailure(detail: string, wasReady: boolean): void {
-    const now = this.#options.clock.now();
-    if (!wasReady && now - this.#loggedFailureAt < logAgainMs) return;
-    this.#loggedFailureAt = now;
-    this.#options.log.warn({ detail }, "the message queue is not available");
+  /** Messages of network errors name the node already. */
+  #atNode(detail: string): string {
+    const isNamed = this.#address.split(", ").some((address) => detail.includes(address));
+    return isNamed ? detail : `${this.#address}: ${detail}`;
   }
 
   #setState(state: BusState): void {
@@ -186,8 +198,9 @@ export class Reconnector<Session extends Closeable> {
       return;
     this.#state = state;
     if (state.ready && !before.ready) {
-      this.#loggedFailureAt = Number.NEGATIVE_INFINITY;
-      this.#options.log.info({ detail: state.detail }, "the message queue is ready");
+      this.#lastFailure = "";
+      const node = this.#address === "" ? "" : `${this.#address}: `;
+      this.#options.outages.noteReady(`${node}${state.detail}`);
     }
     for (const listener of this.#listeners) listener(state);
   }

@@ -234,6 +234,7 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
           instanceId: "one",
           isDurable: true,
           sasl: "plain",
+          random: Math.random,
           tlsCa: certificate,
           ...options,
         }),

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { BusState } from "../../src/bus/bus.ts";
-import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
+import {
+  type BrokerUnderTest,
+  freshPrefix,
+  keptLog,
+  rabbitmqUnderTest,
+  silentLog,
+} from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type BusReader, isTaken, readBus } from "../support/log-reader.ts";
 import { startPushApp } from "../support/push-app.ts";
@@ -27,8 +33,13 @@ describe.if(isAvailable)("RabbitMQ with an alarm", () => {
 
   const clearAlarm = () => service.control("set_vm_memory_high_watermark", memoryLimits.ease);
 
-  function start(prefix: string, instanceId: string, handle?: () => Promise<void>): BusReader {
-    const reader = readBus(broker.bus({ prefix, instanceId }), handle);
+  function start(
+    prefix: string,
+    instanceId: string,
+    handle?: () => Promise<void>,
+    log = silentLog,
+  ): BusReader {
+    const reader = readBus(broker.bus({ prefix, instanceId, log }), handle);
     stops.push(() => reader.bus.close());
     return reader;
   }
@@ -72,6 +83,30 @@ describe.if(isAvailable)("RabbitMQ with an alarm", () => {
     await one.bus.control.append({ id: "after" });
     expect(states.map(({ ready }) => ready)).toEqual([true]);
     expect(one.events).toEqual(["caught up", ...ids]);
+  });
+
+  test("each change is one line with what to do, and refused publishes are one line in ten seconds", async () => {
+    const { log, lines } = keptLog();
+    const one = start(freshPrefix(), "one", undefined, log);
+    await eventually("it is ready", one.isReady);
+    lines.splice(0);
+    await raiseAlarm(one);
+    for (let number = 0; number < 100; number++)
+      expect(await isTaken(one.bus.broadcast.append({ id: `refused-${number}` }))).toBe(false);
+    await eventually("the refused ones are counted", () => lines.length >= 2, 20_000);
+    await clearAlarm();
+    await eventually("it is ready again", one.isReady);
+    expect(lines).toMatchObject([
+      {
+        level: 40,
+        msg: expect.stringContaining("accepts no messages, and publishes are answered 503"),
+        detail: expect.stringMatching(/low on memory; free memory or raise vm_memory_high_watermark/),
+      },
+      { level: 40, msg: expect.stringContaining("publishes were refused"), lastReason: expect.any(String) },
+      { level: 30, msg: "the message queue is ready", outageSeconds: expect.any(Number) },
+    ]);
+    expect(Number(lines[1]?.refused)).toBeGreaterThan(100);
+    expect(Number(lines[2]?.refused)).toBeGreaterThan(100);
   });
 
   test("a bus that starts meanwhile reads what exists, names the alarm, and is ready when it ends", async () => {

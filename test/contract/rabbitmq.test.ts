@@ -131,6 +131,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
           prefix,
           instanceId: "one",
           isDurable: true,
+          random: Math.random,
           tlsCa: certificate,
           ...options,
         }),

@@ -9,6 +9,7 @@ import { localBus } from "../../src/bus/local.ts";
 import type { LogName } from "../../src/bus/log.ts";
 import { rabbitmqBroker } from "../../src/bus/rabbitmq/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
+import type { Logger } from "../../src/logger.ts";
 import { InstanceLimits } from "../../src/workers/supervisor/instance-limits.ts";
 import { SharedLog } from "../../src/workers/supervisor/shared-log.ts";
 import { Switchboard } from "../../src/workers/supervisor/switchboard.ts";
@@ -17,10 +18,25 @@ import { WorkerLink } from "../../src/workers/worker/worker-link.ts";
 
 export const silentLog = pino({ level: "silent" });
 
+export interface LogLine {
+  level: number;
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** A log that keeps its lines from `info` on. */
+export function keptLog(): { log: Logger; lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  return { log: pino({ level: "info", base: null, timestamp: false }, { write }), lines };
+}
+
 export interface BusSettings {
   prefix: string;
   instanceId: string;
   isDurable?: boolean;
+  /** What it logs; if not given, nothing is kept. */
+  log?: Logger;
   wrap?(broker: Broker): Broker;
 }
 
@@ -235,8 +251,12 @@ export function rabbitmqUnderTest(url: string): BrokerUnderTest {
   return {
     name: "rabbitmq",
     url,
-    bus: ({ prefix, instanceId, isDurable = true, wrap = (broker) => broker }) =>
-      new BrokerBus(wrap(rabbitmqBroker({ url, prefix, instanceId, isDurable })), { ...common, prefix }),
+    bus: ({ prefix, instanceId, isDurable = true, log = silentLog, wrap = (broker) => broker }) =>
+      new BrokerBus(wrap(rabbitmqBroker({ url, prefix, instanceId, isDurable, random: Math.random })), {
+        ...common,
+        log,
+        prefix,
+      }),
     write: (prefix, topic, _key, texts) => writeToRabbitmq(url, `${prefix}.${topic}`, texts),
     read: (prefix, topic) => readFromRabbitmq(url, `${prefix}.${topic}`),
     probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"], probeTimeoutMs),
@@ -247,11 +267,25 @@ export function kafkaUnderTest(url: string): BrokerUnderTest {
   return {
     name: "kafka",
     url,
-    bus: ({ prefix, instanceId, isDurable = true, wrap = (broker) => broker }) =>
-      new BrokerBus(wrap(kafkaBroker({ url, prefix, instanceId, isDurable, sasl: "none", refreshMs: 500 })), {
-        ...common,
-        prefix,
-      }),
+    bus: ({ prefix, instanceId, isDurable = true, log = silentLog, wrap = (broker) => broker }) =>
+      new BrokerBus(
+        wrap(
+          kafkaBroker({
+            url,
+            prefix,
+            instanceId,
+            isDurable,
+            sasl: "none",
+            random: Math.random,
+            refreshMs: 500,
+          }),
+        ),
+        {
+          ...common,
+          log,
+          prefix,
+        },
+      ),
     write: (prefix, topic, key, texts) => writeToKafka(url, `${prefix}.${topic}`, key, texts),
     read: (prefix, topic) => readFromKafka(url, `${prefix}.${topic}`),
     probe: () => writeToKafka(url, "probe", "", ["probe"], probeTimeoutMs),

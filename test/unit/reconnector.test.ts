@@ -1,20 +1,21 @@
 import { expect, test } from "bun:test";
-import pino from "pino";
 import type { BusState } from "../../src/bus/bus.ts";
+import { OutageLog } from "../../src/bus/outage-log.ts";
 import { Reconnector, type SessionEvents } from "../../src/bus/reconnector.ts";
 import { manualClock } from "../../src/clock.ts";
+import { keptLog } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Opening = (events: SessionEvents) => Promise<{ close(): Promise<void> }>;
 
 function reconnecting(open: Opening, more: { openTimeoutMs?: number } = {}) {
   const states: BusState[] = [];
-  const lines: string[] = [];
+  const { log, lines } = keptLog();
   const clock = manualClock();
   const reconnector = new Reconnector({
     open,
     readyDetail: "consuming",
-    log: pino({ level: "info", base: null, timestamp: false }, { write: (line) => void lines.push(line) }),
+    outages: new OutageLog(log, clock),
     clock,
     random: () => 1,
     openTimeoutMs: 5_000,
@@ -39,7 +40,7 @@ test("it keeps trying, and logs an outage once", async () => {
   await eventually("it is ready", () => reconnector.state().ready);
   expect(attempts).toBe(20);
   expect(states[0]?.detail).toBe("connection refused, next try in 0.0 s");
-  expect(lines.map((line) => JSON.parse(line).level)).toEqual([40, 30]);
+  expect(lines.map(({ level }) => level)).toEqual([40, 30]);
   await reconnector.close();
 });
 
@@ -149,5 +150,51 @@ test("the reason contains the outermost and the innermost error", async () => {
   await eventually("it says why", () =>
     reconnector.state().detail.startsWith("metadata failed 1 times: ECONNREFUSED, next try in"),
   );
+  await reconnector.close();
+});
+
+test("an attempt that waits names its node, how long it may take, and the failure before it", async () => {
+  const nodes = ["a:5672", "b:5672"];
+  const attempt = Promise.withResolvers<{ close(): Promise<void> }>();
+  const { reconnector, lines } = reconnecting(({ connecting }) => {
+    const node = nodes.shift() ?? "";
+    connecting(node);
+    return node === "a:5672" ? Promise.reject(new Error("connection timed out")) : attempt.promise;
+  });
+  await eventually("the second node is tried", () => nodes.length === 0);
+  expect(reconnector.state().detail).toBe(
+    "connecting to b:5672, for at most 5 s; before: a:5672: connection timed out",
+  );
+  attempt.resolve(session());
+  await eventually("it is ready", () => reconnector.state().ready);
+  expect(lines.map(({ detail }) => detail)).toEqual([
+    "a:5672: connection timed out, next try in 0.0 s",
+    "b:5672: consuming",
+  ]);
+  await reconnector.close();
+});
+
+test("a broker that refuses records is logged when it begins, also after another outage, and when it ends", async () => {
+  const sessions: SessionEvents[] = [];
+  const { reconnector, lines, clock } = reconnecting(async (events) => {
+    sessions.push(events);
+    return session();
+  });
+  await eventually("it is ready", () => reconnector.state().ready);
+  sessions[0]?.broken(new Error("connection lost"));
+  await eventually("it is ready again", () => sessions.length === 2 && reconnector.state().ready);
+  sessions[1]?.paused("blocked", "low on disk", "publishing");
+  sessions[1]?.paused("first", "waiting for the first message", "unknown");
+  clock.advance(90_000);
+  sessions[1]?.resumed("first");
+  sessions[1]?.resumed("blocked");
+  expect(lines.map(({ level, detail, outageSeconds }) => ({ level, detail, outageSeconds }))).toEqual([
+    { level: 30, detail: "consuming", outageSeconds: undefined },
+    { level: 40, detail: "connection lost, next try in 0.0 s", outageSeconds: undefined },
+    { level: 30, detail: "consuming", outageSeconds: 0 },
+    { level: 40, detail: "low on disk", outageSeconds: undefined },
+    { level: 40, detail: "low on disk", outageSeconds: undefined },
+    { level: 30, detail: "consuming", outageSeconds: 90 },
+  ]);
   await reconnector.close();
 });

@@ -33,7 +33,7 @@ export function buildSystemState(
     const now = store.now();
     return {
       version,
-      warnings: [...warnings],
+      warnings: [...warnings, ...(gateway?.queue?.warnings() ?? [])],
       address: config["server.baseUrl"] ?? "",
       database: store.describe(),
       disk: { folder, freeBytes: disk.bavail * disk.bsize, totalBytes: disk.blocks * disk.bsize },

@@ -57,7 +57,7 @@ export class KafkaProducer {
       await this.#options.send(batch.map(({ record }) => record));
       for (const { resolve } of batch) resolve();
     } catch (cause) {
-      if (!isTooLarge(cause)) return this.#fail(batch, cause);
+      if (!hasError(cause, tooLargeErrors)) return this.#fail(batch, cause);
       // Each record alone may be small enough. Records that were written already are stored twice; readers know them by their id.
       if (batch.length > 1) for (const waiting of batch) await this.#sendBatch([waiting]);
       else batch[0]?.reject(tooLarge());
@@ -75,16 +75,29 @@ export class KafkaProducer {
     return this.#waiting.splice(0, count);
   }
 
-  #fail(batch: Waiting[], cause: unknown): void {
+  #fail(batch: Waiting[], failure: unknown): void {
+    const cause = hasError(failure, tooFewReplicas) ? new TooFewReplicas(batch, failure) : failure;
     for (const { reject } of batch) reject(cause);
     this.#options.onFailure(cause);
   }
 }
 
-function isTooLarge(cause: unknown): boolean {
-  return ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"].some(
-    (apiId) => (cause as MultipleErrors).findBy?.("apiId", apiId) != null,
-  );
+const tooLargeErrors = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
+const tooFewReplicas = ["NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"];
+
+/** The leader is reachable and takes no records, because too few brokers have a current copy. */
+export class TooFewReplicas extends Error {
+  constructor(batch: readonly Waiting[], cause: unknown) {
+    const topics = [...new Set(batch.map(({ record }) => record.topic))].join(", ");
+    super(
+      `Kafka accepts no messages: ${topics} has fewer in-sync replicas than its min.insync.replicas; start the missing brokers`,
+      { cause },
+    );
+  }
+}
+
+function hasError(cause: unknown, apiIds: readonly string[]): boolean {
+  return apiIds.some((apiId) => (cause as MultipleErrors).findBy?.("apiId", apiId) != null);
 }
 
 function tooLarge(): Fault {

@@ -13,6 +13,8 @@ export interface KafkaReaderOptions {
   /** Removes the topic; for operators. */
   removal: string;
   signal: AbortSignal;
+  /** Called whenever the topic is looked up: ids of the brokers that have a replica, and of all brokers. */
+  onReplicas(replicas: readonly number[], brokers: readonly number[]): void;
   onFailure(cause: unknown): void;
 }
 
@@ -59,7 +61,7 @@ export class KafkaReader {
   }
 
   async #refresh(): Promise<void> {
-    const { admin, name, removal } = this.#options;
+    const { admin, name, removal, onReplicas } = this.#options;
     const metadata = await admin.metadata({ topics: [name], forceUpdate: true });
     const topic = metadata.topics.get(name);
     if (!topic) throw new Error(`the Kafka topic ${name} does not exist`);
@@ -72,6 +74,7 @@ export class KafkaReader {
       throw new Error(`the Kafka topic ${name} was deleted and created again`);
     this.#topicId = topic.id;
     this.#leader = partition.leader;
+    onReplicas(partition.replicas, [...metadata.brokers.keys()]);
   }
 
   async #startOffset(): Promise<bigint> {

@@ -1,9 +1,4 @@
-import {
-  type Admin,
-  ConfigResourceTypes,
-  IncrementalAlterConfigOperationTypes,
-  type MultipleErrors,
-} from "@platformatic/kafka";
+import type { Admin, MultipleErrors } from "@platformatic/kafka";
 import { Fault } from "../../errors.ts";
 import type { ExternalTopic } from "../bus.ts";
 import type { LogName } from "../log.ts";
@@ -21,12 +16,17 @@ const topicSettings = {
   events: { partitions: 1, isLog: false },
 } as const satisfies Record<LogName | ExternalTopic, { partitions: number; isLog: boolean }>;
 
-/** Creates a missing topic with the replication of the cluster. An existing one is used as it is. */
+/** With three, a confirmed record survives the loss of any broker; more cost more than they give. */
+const wantedReplicas = 3;
+
+/** Creates a missing topic with up to three replicas. An existing one is used as it is. */
 export async function ensureTopic(admin: Admin, name: string, topic: LogName | ExternalTopic): Promise<void> {
   if ((await admin.listTopics()).includes(name)) return;
+  const { brokers } = await admin.metadata({ topics: [], forceUpdate: true });
   const { partitions, isLog } = topicSettings[topic];
-  const request = { topics: [name], partitions, replicas: -1 };
+  const replicas = Math.min(wantedReplicas, brokers.size);
   const configs = [{ name: "max.message.bytes", value: String(maxMessageBytes) }];
+  if (replicas === wantedReplicas) configs.push({ name: "min.insync.replicas", value: "2" });
   if (isLog)
     configs.push(
       { name: "retention.ms", value: String(logRetentionMs) },
@@ -35,8 +35,7 @@ export async function ensureTopic(admin: Admin, name: string, topic: LogName | E
       { name: "unclean.leader.election.enable", value: "false" },
     );
   try {
-    const [created] = await admin.createTopics({ ...request, configs });
-    if (isLog && created && created.replicas >= 3) await requireTwoReplicas(admin, name);
+    await admin.createTopics({ topics: [name], partitions, replicas, configs });
   } catch (error) {
     // Another instance created it first.
     if ((error as MultipleErrors).findBy?.("apiId", "TOPIC_ALREADY_EXISTS")) return;
@@ -48,15 +47,37 @@ export async function ensureTopic(admin: Admin, name: string, topic: LogName | E
   }
 }
 
-/** So that a confirmed record survives the loss of a broker. Without the permission, the default of the cluster applies. */
-async function requireTwoReplicas(admin: Admin, name: string): Promise<void> {
-  const configs = [
-    {
-      name: "min.insync.replicas",
-      value: "2",
-      configOperation: IncrementalAlterConfigOperationTypes.SET,
-    },
+export interface TopicCopies {
+  name: string;
+  /** Ids of the brokers that have a replica, the preferred leader first. */
+  replicas: readonly number[];
+  /** Ids of all brokers. */
+  brokers: readonly number[];
+  /** `host:port`, for the commands. */
+  bootstrap: string;
+}
+
+/** What to do about a log with fewer replicas than the brokers allow; null: it has enough. */
+export function replicaWarning({ name, replicas, brokers, bootstrap }: TopicCopies): string | null {
+  const wanted = Math.min(wantedReplicas, brokers.length);
+  if (replicas.length >= wanted) return null;
+  const others = brokers.filter((id) => !replicas.includes(id)).sort((one, other) => one - other);
+  const plan = {
+    version: 1,
+    partitions: [{ topic: name, partition: 0, replicas: [...replicas, ...others].slice(0, wanted) }],
+  };
+  const copies = replicas.length === 1 ? "one replica" : `${replicas.length} replicas`;
+  const commands = [
+    `echo '${JSON.stringify(plan)}' > replicas.json`,
+    `kafka-reassign-partitions.sh --bootstrap-server ${bootstrap} --reassignment-json-file replicas.json --execute`,
+    ...(wanted === wantedReplicas
+      ? [
+          `kafka-configs.sh --bootstrap-server ${bootstrap} --alter --entity-type topics --entity-name ${name} --add-config min.insync.replicas=2`,
+        ]
+      : []),
   ];
-  const resource = { resourceType: ConfigResourceTypes.TOPIC, resourceName: name, configs };
-  await admin.incrementalAlterConfigs({ resources: [resource] }).catch(() => {});
+  return (
+    `The Kafka topic ${name} has ${copies}, and the ${brokers.length} brokers allow ${wanted}: the loss of a broker can stop the push gateway ` +
+    `or lose messages. Add replicas: ${commands.join(" && ")}`
+  );
 }

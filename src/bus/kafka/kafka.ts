@@ -2,11 +2,12 @@ import { Admin, Consumer, ProduceAcks, Producer, stringSerializers } from "@plat
 import type { Broker, BrokerLink, BrokerSession } from "../broker-bus.ts";
 import type { ExternalTopic } from "../bus.ts";
 import type { LogName } from "../log.ts";
+import { inRandomOrder } from "../node-order.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
 import { ExternalProducer, type TextProducer } from "./kafka-external-producer.ts";
-import { KafkaProducer } from "./kafka-producer.ts";
+import { KafkaProducer, TooFewReplicas } from "./kafka-producer.ts";
 import { KafkaReader } from "./kafka-reader.ts";
-import { ensureTopic } from "./kafka-topics.ts";
+import { ensureTopic, replicaWarning } from "./kafka-topics.ts";
 
 export interface KafkaOptions {
   url: string;
@@ -18,6 +19,7 @@ export interface KafkaOptions {
   sasl: KafkaSasl;
   /** PEM text of the certificate authority; for kafkas. */
   tlsCa?: string | undefined;
+  random(): number;
   /** How often the topics are looked up again. */
   refreshMs?: number;
 }
@@ -34,6 +36,7 @@ type Settings = ReturnType<typeof clientSettings>;
  */
 export function kafkaBroker(options: KafkaOptions): Broker {
   const settings = clientSettings(options);
+  const bootstrap = settings.bootstrapBrokers[0] ?? "";
   /** By log: the topic that was read last. */
   const topicIds = new Map<LogName, string>();
   return {
@@ -42,6 +45,7 @@ export function kafkaBroker(options: KafkaOptions): Broker {
     isContiguous: false,
     async open(link) {
       const { signal } = link;
+      link.connecting(settings.bootstrapBrokers.join(", "));
       const admin = closeOnAbort(signal, new Admin(settings));
       const build = () => buildProducer(settings, options.isDurable);
       const topicName = (topic: LogName | ExternalTopic) => `${options.prefix}.${topic}`;
@@ -56,8 +60,10 @@ export function kafkaBroker(options: KafkaOptions): Broker {
           log,
           name,
           formerId: topicIds.get(log.name),
-          removal: `kafka-topics.sh --bootstrap-server ${settings.bootstrapBrokers[0]} --delete --topic ${name}`,
+          removal: `kafka-topics.sh --bootstrap-server ${bootstrap} --delete --topic ${name}`,
           signal,
+          onReplicas: (replicas, brokers) =>
+            link.warning(name, replicaWarning({ name, replicas, brokers, bootstrap })),
           onFailure: (cause) => link.broken(cause),
         });
         topicIds.set(log.name, reader.topicId);
@@ -91,7 +97,10 @@ function openSession(
 ): { session: BrokerSession; external: Record<ExternalTopic, ExternalProducer> } {
   const logs = new KafkaProducer({
     send: (messages) => shared.send({ messages }).then(() => {}),
-    onFailure: (cause) => link.broken(cause),
+    onFailure: (cause) => {
+      // The markers show when it accepts records again. Reading does not have to be interrupted.
+      if (!(cause instanceof TooFewReplicas)) link.broken(cause);
+    },
   });
   const externalProducer = (topic: ExternalTopic) =>
     new ExternalProducer(topic, link, build, () => ensureTopic(admin, topicName(topic), topic));
@@ -109,7 +118,7 @@ function clientSettings(options: KafkaOptions) {
   const address = parseKafkaAddress(options.url, options.sasl);
   return {
     clientId: `slipway-${options.instanceId}`,
-    bootstrapBrokers: address.brokers,
+    bootstrapBrokers: inRandomOrder(address.brokers, options.random),
     connectTimeout: connectTimeoutMs,
     requestTimeout: requestTimeoutMs,
     timeout: requestTimeoutMs,

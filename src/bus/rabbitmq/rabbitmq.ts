@@ -1,5 +1,6 @@
 import { Connection } from "rabbitmq-client";
 import { type Broker, type BrokerLink, blocked } from "../broker-bus.ts";
+import { inRandomOrder } from "../node-order.ts";
 import { RabbitmqPublisher } from "./rabbitmq-publisher.ts";
 import { declareStream, readStream } from "./rabbitmq-stream.ts";
 import { serverVersion } from "./rabbitmq-version.ts";
@@ -12,6 +13,7 @@ export interface RabbitmqOptions {
   queuesClientMessages?: boolean | undefined;
   /** PEM text of the certificate authority; for amqps. */
   tlsCa?: string | undefined;
+  random(): number;
 }
 
 const heartbeatSeconds = 10;
@@ -25,7 +27,7 @@ const frameMaxBytes = 128 * 1024;
  */
 export function rabbitmqBroker(settings: RabbitmqOptions): Broker {
   const { prefix } = settings;
-  const nodes = nodeUrls(settings.url);
+  const nodes = inRandomOrder(nodeUrls(settings.url), settings.random);
   let sessions = 0;
   return {
     name: "rabbitmq",
@@ -33,13 +35,15 @@ export function rabbitmqBroker(settings: RabbitmqOptions): Broker {
     async open(link) {
       // Every session uses one node, and the next session another.
       const options = { ...settings, url: nodes[sessions++ % nodes.length] ?? settings.url };
+      const { host, port } = addressIn(options.url);
+      link.connecting(host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
       // A bus that carries only the topics for other services reads nothing.
       const [publishing, reading = publishing] = await Promise.all([
         connect(options, link, "publishing"),
         link.logs.length > 0 ? connect(options, link, "reading") : undefined,
       ]);
       publishing.on("connection.blocked", (reason) =>
-        link.paused(blocked, `RabbitMQ accepts no messages: ${reason}`, "publishing"),
+        link.paused(blocked, `RabbitMQ accepts no messages: ${alarmText(reason)}`, "publishing"),
       );
       publishing.on("connection.unblocked", () => link.resumed(blocked));
       for (const log of link.logs) {
@@ -78,6 +82,15 @@ function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): P
     });
     link.signal.addEventListener("abort", () => reject(link.signal.reason), { once: true });
   });
+}
+
+/** RabbitMQ says "low on memory", "low on disk" or both. */
+function alarmText(reason: string): string {
+  const remedies = [
+    ...(reason.includes("memory") ? ["free memory or raise vm_memory_high_watermark"] : []),
+    ...(reason.includes("disk") ? ["free disk space or lower disk_free_limit"] : []),
+  ];
+  return `${reason}; ${remedies.join(", ") || "end the alarm that `rabbitmq-diagnostics alarms` names"}`;
 }
 
 /** `amqp://user:password@a:5672,b:5672/vhost` as one URL per node of the cluster. */

@@ -7,7 +7,7 @@ export const systemShape = z
     version: z.string(),
     warnings: z.array(z.string()).openapi({
       description:
-        "Warnings of the start text, in English. An address that is not set and runners without isolation are not among them: see `address` and `GET /api/notices`.",
+        "Warnings of the start text, and of a Kafka log with too few replicas, in English. An address that is not set and runners without isolation are not among them: see `address` and `GET /api/notices`.",
     }),
     address: z.string().openapi({ description: "The public address (`server.baseUrl`); empty: not set." }),
     database: z.string().openapi({ example: "SQLite, data/slipway.db" }),
