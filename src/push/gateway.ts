@@ -1,6 +1,6 @@
 import type { BusState } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
-import { oncePerSecond } from "../once-per-second.ts";
+import { oncePerPeriod, oncePerSecond } from "../once-per-second.ts";
 import { Admission } from "./admission/admission.ts";
 import { ConnectRate } from "./admission/connect-rate.ts";
 import { Expiry } from "./admission/expiry.ts";
@@ -38,6 +38,9 @@ import { Refreshes } from "./refresh.ts";
 import { SocketEvents } from "./socket-events.ts";
 import { MessageTrace } from "./trace/message-trace.ts";
 import { tracedHere } from "./trace/trace-answer.ts";
+
+/** A full server refuses many connections; one line in this time says so. */
+const fullLogMs = 10_000;
 
 /** The push gateway of one process: its parts, and the timer that drives them. */
 export class Gateway {
@@ -151,6 +154,12 @@ export class Gateway {
       }),
       connections,
       counters,
+      onFull: oncePerPeriod(fullLogMs, steady, (refused) =>
+        log.warn(
+          { refused, connections: connections.size },
+          "the server is full and refuses connections: raise push.max-connections (and the open-file limit), or add instances",
+        ),
+      ),
     });
     this.presence = new Presence({
       control: bus.control,

@@ -1,9 +1,16 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  Admin,
+  alterPartitionReassignmentsV0,
+  ConfigResourceTypes,
+  Connection as KafkaConnection,
+} from "@platformatic/kafka";
 import { startKafkaNodes } from "../fault-suite/setups/kafka-brokers.ts";
-import { freshPrefix } from "../support/buses.ts";
+import { startApiServer } from "../support/api-server.ts";
+import { freshPrefix, kafkaUnderTest, keptLog } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
+import { isTaken, readyBus } from "../support/log-reader.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startRabbitmqCluster } from "../support/rabbitmq.ts";
@@ -184,3 +191,100 @@ describe.each(brokers)("three nodes of $name", ({ name, start }) => {
     expect(leaders).toHaveLength(3);
   }, 600_000);
 });
+
+describe.if(brokers.length > 0)("three Kafka brokers with Kafka's defaults", () => {
+  let nodes: Nodes;
+  let addresses: string[];
+  beforeAll(async () => {
+    nodes = await kafkaNodes();
+    stops.push(nodes.stop);
+    addresses = nodes.url.slice("kafka://".length).split(",");
+  }, limitMs);
+
+  async function openBus(prefix: string) {
+    const { log, lines } = keptLog();
+    const reader = await readyBus(kafkaUnderTest(nodes.url).bus({ prefix, instanceId: "a bus", log }));
+    stops.push(() => reader.bus.close());
+    return { ...reader, lines };
+  }
+
+  test("a log with one replica is a warning with the commands, in the log and on the system page, until it has three", async () => {
+    const prefix = freshPrefix();
+    const log = `${prefix}.broadcast`;
+    await asAdmin(addresses, (admin) => admin.createTopics({ topics: [log], partitions: 1, replicas: 1 }));
+    const server = await startApiServer(
+      { "push.cluster-enabled": true, "push.queue.url": nodes.url, "push.queue.prefix": prefix },
+      undefined,
+      "start",
+    );
+    stops.push(() => server.stop());
+    const { lines } = await openBus(prefix);
+    const logged = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+    expect(logged).toEqual([
+      expect.stringContaining(`The Kafka topic ${log} has one replica, and the 3 brokers allow 3`),
+    ]);
+    const warnings = async () =>
+      (await server.admin.expect<{ warnings: string[] }>(200, "GET", "/api/system")).warnings.filter((text) =>
+        text.includes("replica"),
+      );
+    await eventually("the system page has it", async () => (await warnings()).length === 1, limitMs);
+    const [, plan = ""] = /echo '(.*?)'/.exec(logged[0] ?? "") ?? [];
+    await reassign(addresses[0] ?? "", JSON.parse(plan));
+    await eventually("no warning is left", async () => (await warnings()).length === 0, limitMs);
+    expect((await nodes.placesOf(log)).replicas).toEqual([0, 1, 2]);
+  }, 600_000);
+
+  test("with too few in-sync replicas reading continues, the reason is logged once, and it is ready when they are back", async () => {
+    const prefix = freshPrefix();
+    const names = [`${prefix}.broadcast`, `${prefix}.control`];
+    const configs = [{ name: "min.insync.replicas", value: "3" }];
+    await asAdmin(addresses, (admin) =>
+      admin.createTopics({ topics: names, partitions: 1, replicas: 3, configs }),
+    );
+    const { bus, events, lines, isReady } = await openBus(prefix);
+    const places = await Promise.all(names.map(nodes.placesOf));
+    const follower = [0, 1, 2].find((place) => places.every(({ leader }) => leader !== place)) ?? -1;
+    lines.splice(0);
+    await nodes.services[follower]?.kill();
+    await eventually("it only receives", () => bus.state().isReceiving === true, limitMs);
+    expect(await isTaken(bus.broadcast.append({ id: "refused" }))).toBe(false);
+    // Longer than the markers are apart.
+    await Bun.sleep(6_000);
+    expect(bus.state()).toEqual({
+      ready: false,
+      isReceiving: true,
+      detail: expect.stringContaining(
+        "fewer in-sync replicas than its min.insync.replicas; start the missing",
+      ),
+    });
+    await nodes.services[follower]?.restart();
+    await eventually("it is ready", isReady, limitMs);
+    await bus.broadcast.append({ id: "after" });
+    await eventually("it arrived", () => events.at(-1) === "after");
+    expect(events).not.toContain("lost");
+    const changes = lines.filter(({ msg }) => !msg.startsWith("publishes were refused"));
+    expect(changes.map(({ level, msg }) => [level, msg])).toContainEqual([
+      40,
+      expect.stringContaining("the message queue accepts no messages"),
+    ]);
+    expect(changes.at(-1)).toMatchObject({ level: 30, msg: "the message queue is ready" });
+    expect(changes.length).toBeLessThan(6);
+  }, 600_000);
+});
+
+interface Reassignment {
+  partitions: { topic: string; partition: number; replicas: number[] }[];
+}
+
+/** What kafka-reassign-partitions.sh does with its file. */
+async function reassign(address: string, { partitions }: Reassignment): Promise<void> {
+  const [host = "", port = ""] = address.split(":");
+  const connection = new KafkaConnection("operator");
+  await connection.connect(host, Number(port));
+  const topics = partitions.map(({ topic, partition, replicas }) => ({
+    name: topic,
+    partitions: [{ partitionIndex: partition, replicas }],
+  }));
+  await alterPartitionReassignmentsV0.api.async(connection, limitMs, true, topics);
+  await connection.close();
+}

@@ -146,6 +146,7 @@ describe("a place is reserved before any waiting", () => {
         } as unknown as CodeVerifier,
         connections: new Connections(),
         counters: newPushCounters(),
+        onFull() {},
       },
     );
     const attempt = { address: "", rateKey: "", origin: null, code: "x", asksTemporary: false };

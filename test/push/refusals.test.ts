@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Config } from "../../src/config/config.ts";
+import { keptLog } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -276,4 +277,21 @@ describe("checks are in the contract's order", () => {
     expect(await statusOf("/ws?code=bad", {})).toBe(503);
     expect(push.verify.requests.length).toBe(1);
   });
+});
+
+test("a full server writes one line in ten seconds, with what to do, and its refusals are counted from 0", async () => {
+  const { log, lines } = keptLog();
+  push = await startPushApp({ "push.max-connections": 1 }, log);
+  const full = 'slipway_push_admissions_total{result="full"}';
+  expect(await push.metric(full)).toBe(0);
+  await PushClient.open(`${push.wsUrl}?code=bob`);
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const { socket, answer } = await handshake(push, "/ws?code=ann", {});
+    socket.end();
+    expect(answer.status).toBe(503);
+  }
+  expect(await push.metric(full)).toBe(20);
+  expect(lines.filter(({ level }) => level === 40)).toMatchObject([
+    { refused: 1, connections: 1, msg: expect.stringContaining("raise push.max-connections") },
+  ]);
 });

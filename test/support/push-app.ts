@@ -21,7 +21,10 @@ export interface PushApp {
 }
 
 /** The push role alone on a free port, with a verify service that uses the code as the user id. */
-export async function startPushApp(values: Partial<Config> = {}): Promise<PushApp> {
+export async function startPushApp(
+  values: Partial<Config> = {},
+  log = pino({ level: "silent" }),
+): Promise<PushApp> {
   const verify = startVerifyService();
   const dataDir = temporaryFolder("push");
   const config = configOf({
@@ -33,7 +36,7 @@ export async function startPushApp(values: Partial<Config> = {}): Promise<PushAp
     "push.drain-period": 0,
     ...values,
   });
-  const app = await buildApp(config, "push", pino({ level: "silent" }));
+  const app = await buildApp(config, "push", log);
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     fetch(app.url + path, {
       method: "POST",

@@ -1,7 +1,7 @@
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushCounters } from "../message/counters.ts";
 import type { ConnectRate } from "./connect-rate.ts";
-import type { RefusalReason } from "./refusals.ts";
+import { type RefusalReason, refusals } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
 import type { CodeVerifier, VerifyResult } from "./verification-order.ts";
 import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
@@ -52,6 +52,8 @@ export interface AdmissionParts {
   verifier: CodeVerifier;
   connections: Connections;
   counters: PushCounters;
+  /** A connection was refused because all places are taken. */
+  onFull(): void;
 }
 
 const maxCodeBytes = 4096;
@@ -77,6 +79,8 @@ export class Admission {
   constructor(options: AdmissionOptions, parts: AdmissionParts) {
     this.#options = options;
     this.#parts = parts;
+    // From 0 on, because a counter that appears with 1 has not increased for Prometheus.
+    for (const reason of Object.keys(refusals)) parts.counters.admissions.set(reason, 0);
   }
 
   get placesTaken(): number {
@@ -119,6 +123,7 @@ export class Admission {
     const refusal = entered ?? (hasCode ? this.#reserve() : "code_missing");
     const result = refusal ?? (await this.#verify(request));
     if (typeof result === "string") countAdmission(this.#parts.counters, result);
+    if (result === "full") this.#parts.onFull();
     return result;
   }
 

@@ -26,7 +26,7 @@ export interface ListenerPlan {
   announce(gateway: number, broker: number, port: number): Promise<number>;
 }
 
-/** Brokers that are also controllers; every topic is replicated to all of them. */
+/** Brokers that are also controllers, with Kafka's defaults for new topics: one replica. */
 export async function startKafkaNodes(plan: ListenerPlan): Promise<KafkaNode[]> {
   const classPath = await findJars();
   if (!classPath) throw new ServiceUnavailable("The set-up kafka needs Java 17 and Maven's artifacts.");
@@ -74,8 +74,6 @@ async function startNode(
     "inter.broker.listener.name": "BROKER",
     "controller.listener.names": "CONTROLLER",
     "log.dirs": join(folder, "data"),
-    "default.replication.factor": String(plan.brokers),
-    "min.insync.replicas": String(plan.brokers - 1),
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": String(plan.brokers),
     "transaction.state.log.num.partitions": "1",
