@@ -14,6 +14,7 @@ import { isTaken, readyBus } from "../support/log-reader.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startRabbitmqCluster } from "../support/rabbitmq.ts";
+import { progress } from "../support/service-install.ts";
 import type { RunningService } from "../support/service-process.ts";
 
 /** A broker of three nodes. */
@@ -143,6 +144,8 @@ describe.each(brokers)("three nodes of $name", ({ name, start }) => {
     const mover = new Mover();
     await mover.moveTo(apps[0] as PushApp);
     let number = 0;
+    let confirmedAt = performance.now();
+    let longestGapMs = 0;
     let isOver = false;
     stops.push(() => {
       isOver = true;
@@ -158,13 +161,17 @@ describe.each(brokers)("three nodes of $name", ({ name, start }) => {
             (await app.publish(message, { "idempotency-key": `${prefix}-${number}` })).status === 200,
           limitMs,
         );
+        longestGapMs = Math.max(longestGapMs, performance.now() - confirmedAt);
+        confirmedAt = performance.now();
       }
     })();
     const leaders: number[] = [];
+    const gapsMs: number[] = [];
     for (let turn = 0; turn < 3; turn++) {
       const { leader } = await nodes.placesOf(log);
       leaders.push(leader);
       const before = number;
+      longestGapMs = 0;
       await nodes.services[leader]?.kill();
       await eventually(
         "the leader has moved",
@@ -175,6 +182,7 @@ describe.each(brokers)("three nodes of $name", ({ name, start }) => {
         limitMs,
       );
       await eventually("publishing continues", () => number > before + 20, limitMs);
+      gapsMs.push(Math.round(longestGapMs));
       for (const app of apps) await eventually("it is ready", () => isReady(app), limitMs);
       expect(await mover.moveTo(apps[(turn + 1) % 2] as PushApp)).toBe(true);
       await nodes.services[leader]?.restart();
@@ -189,6 +197,8 @@ describe.each(brokers)("three nodes of $name", ({ name, start }) => {
     await eventually("everything arrived", () => mover.received.length >= number, limitMs);
     expect(mover.received).toEqual(Array.from({ length: number }, (_, each) => each));
     expect(leaders).toHaveLength(3);
+    progress(`${name}: publishing stood still for ${gapsMs.join(", ")} ms after the leader was killed`);
+    expect(Math.max(...gapsMs)).toBeLessThan(60_000);
   }, 600_000);
 });
 

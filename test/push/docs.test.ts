@@ -1,10 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SlipwayPush } from "../../client/slipway-push.ts";
+import { startApiServer } from "../support/api-server.ts";
 import { setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { failureOf } from "../support/failure.ts";
+import { freePort } from "../support/free-port.ts";
 import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Runs the examples of docs/push.md as they are written. */
 const root = join(import.meta.dir, "../..");
@@ -21,8 +25,13 @@ function example(mark: string): { code: string; answer: string | null } {
 
 const push = await setUpPush({ "push.api-keys": [] });
 
-async function shell(code: string, gateway = push.url): Promise<string> {
-  const child = Bun.spawn(["sh", "-c", code], { env: { ...process.env, SLIPWAY: gateway }, stdout: "pipe" });
+async function shell(
+  code: string,
+  gateway = push.url,
+  variables: Record<string, string> = {},
+): Promise<string> {
+  const env = { ...process.env, SLIPWAY: gateway, ...variables };
+  const child = Bun.spawn(["sh", "-c", code], { env, stdout: "pipe" });
   const text = await new Response(child.stdout).text();
   expect(await child.exited).toBe(0);
   return text;
@@ -107,6 +116,58 @@ describe("docs/push.md", () => {
     await eventually("it hears", () => shown.includes("your order has shipped"));
     expect(reloads).toBe(0);
     client.close();
+  });
+
+  test("a backend as on the page makes codes, each for one connection", async () => {
+    const program = join(temporaryFolder("codes"), "codes.mjs");
+    await Bun.write(program, example("js codes").code);
+    const port = freePort();
+    const env = { ...process.env, PORT: String(port) };
+    const child = Bun.spawn([process.execPath, program], { env, stderr: "inherit" });
+    const backend = `http://127.0.0.1:${port}`;
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${backend}/push-code`, { method: "POST", headers });
+    await eventually("it listens", async () => (await ask({}).catch(() => null)) !== null);
+    expect((await ask({})).status).toBe(401);
+    const code = await (await ask({ "x-user": "42" })).text();
+    const app = await startPushApp({ "push.verify-uri": `${backend}/verify` });
+    const client = await PushClient.open(`${app.wsUrl}?code=${code}`);
+    expect(await app.online()).toEqual(["42"]);
+    expect(String(await failureOf(PushClient.open(`${app.wsUrl}?code=${code}`)))).toContain("refused");
+    client.close();
+    child.kill();
+    await app.stop();
+  });
+
+  test("a code that is signed as on the page opens one connection", async () => {
+    const program = join(temporaryFolder("sign"), "sign.mjs");
+    await Bun.write(program, example("js sign").code);
+    const { pushCode } = (await import(program)) as { pushCode(userId: string, secret: string): string };
+    const secret = "a secret of at least thirty-two bytes";
+    const app = await startPushApp({ "push.jwt.secrets": [secret], "push.jwt.audience": "push" });
+    const code = pushCode("42", secret);
+    const client = await PushClient.open(`${app.wsUrl}?code=${code}`);
+    expect(await app.online()).toEqual(["42"]);
+    expect(String(await failureOf(PushClient.open(`${app.wsUrl}?code=${code}`)))).toContain("refused");
+    client.close();
+    await app.stop();
+  });
+
+  test("the deploy service makes codes for an admin's token", async () => {
+    const server = await startApiServer({}, undefined, "start");
+    const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+      name: "backend",
+      scopes: ["admin"],
+    });
+    const text = await shell(example("sh own-code").code, server.url, { TOKEN: token });
+    const { code, expiresIn } = JSON.parse(text) as { code: string; expiresIn: number };
+    expect(expiresIn).toBe(60);
+    const client = await PushClient.open(`${server.url.replace("http", "ws")}/ws?code=${code}`, [
+      "slipway.v1",
+    ]);
+    expect((await client.receivedType("welcome"))[0]).toMatchObject({ userId: "42" });
+    client.close();
+    await server.stop();
   });
 
   test("the event stream of the curl example receives messages", async () => {

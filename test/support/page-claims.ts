@@ -34,6 +34,9 @@ export const claims: Record<string, Record<string, string>> = {
   "docs/push.md": {
     "json 1": "test/push/docs.test.ts",
     "json 2": "test/push/docs.test.ts",
+    codes: "test/push/docs.test.ts",
+    sign: "test/push/docs.test.ts",
+    "own-code": "test/push/docs.test.ts",
     gateway: "test/cli/page-commands.test.ts",
     browser: "test/push/docs.test.ts",
     client: "test/push/docs.test.ts",
@@ -97,6 +100,9 @@ export const exceptions: Record<string, Record<string, string>> = {
   "docs/operations.md": {
     systemd: "it adds users and services to the machine; test/security/systemd-units.test.ts runs the units",
     compose: "it downloads images; test/unit/compose.test.ts checks the files",
+    "rabbitmq-first": "it changes users of a broker; test/contract/rabbitmq.test.ts gives these permissions",
+    "kafka-first":
+      "the image of the tests has no shell tools; test/contract/kafka.test.ts gives these permissions, and broker-nodes.test.ts compares the topics",
   },
   "docs/upgrading.md": {
     sources: "it needs a later version; test/cli/launcher.test.ts changes the packages under bin/slipway",
