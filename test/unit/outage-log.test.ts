@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import { inRandomOrder } from "../../src/bus/node-order.ts";
 import { OutageLog } from "../../src/bus/outage-log.ts";
 import { manualClock } from "../../src/clock.ts";
 import { keptLog } from "../support/buses.ts";
@@ -34,15 +33,4 @@ test("an outage that goes on is logged once a minute, and each of its kinds sepa
     "connection refused",
     "low on memory",
   ]);
-});
-
-test("instances with the same list of nodes begin with different ones", () => {
-  const nodes = ["a", "b", "c"];
-  const firsts = new Map<string, number>();
-  for (let instance = 0; instance < 3_000; instance++) {
-    const order = inRandomOrder(nodes, Math.random);
-    expect([...order].sort()).toEqual(nodes);
-    firsts.set(order[0] ?? "", (firsts.get(order[0] ?? "") ?? 0) + 1);
-  }
-  for (const node of nodes) expect(firsts.get(node)).toBeGreaterThan(800);
 });
