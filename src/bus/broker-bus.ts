@@ -113,7 +113,7 @@ export class BrokerBus implements Bus {
       },
     });
     // A broker that resumes first confirms the earlier messages.
-    this.#reconnector.onStateChange(({ ready }) => ready && this.#inFlight.noteActivity());
+    this.#reconnector.onStateChange(({ ready }) => ready && this.#inFlight.noteResumed());
     if (!metrics) return;
     registerBusMetrics(metrics, {
       counters: this.#counters,
@@ -168,7 +168,8 @@ export class BrokerBus implements Bus {
       const refusal = this.#refusals.of(to);
       if (refusal) throw refusal;
       const body = JSON.stringify(value);
-      await this.#inFlight.run(body.length, () => send(session, body));
+      const log = to === "broadcast" || to === "control" ? to : undefined;
+      await this.#inFlight.run(body.length, () => send(session, body), log);
       this.#counters.confirmed[to]++;
     } catch (error) {
       this.#counters.refused++;
@@ -217,7 +218,7 @@ export class BrokerBus implements Bus {
   #sendMarker(session: BrokerSession, name: LogName, marker: MarkerRecord): Promise<void> {
     const body = JSON.stringify(marker);
     const confirmed = session.append(name, marker.id, body);
-    this.#inFlight.run(body.length, () => confirmed).catch(() => {});
+    this.#inFlight.run(body.length, () => confirmed, name).catch(() => {});
     return confirmed;
   }
 }

@@ -7,12 +7,13 @@ export interface InFlightOptions {
   maxBytes: number;
   deadlineMs: number;
   clock: Clock;
-  /** Called when a publish timed out and the broker showed no activity since it was sent. */
+  /** Called when a publish timed out and the broker, or the log of the publish, showed no activity since it was sent. */
   onSilence(): void;
 }
 
 interface Entry {
   startedAt: number;
+  log: string | undefined;
   bytes: number;
   isAnswered: boolean;
   resolve(): void;
@@ -42,6 +43,9 @@ export class InFlight {
   #bytes = 0;
   #unanswered = 0;
   #activeAt = 0;
+  #resumedAt = 0;
+  /** By log: when its last record was confirmed. */
+  readonly #confirmedAt = new Map<string, number>();
   #onAnswered: (() => void)[] = [];
 
   constructor(options: InFlightOptions) {
@@ -59,12 +63,13 @@ export class InFlight {
     return this.#entries.size >= this.#options.maxCount || this.#bytes >= this.#options.maxBytes;
   }
 
-  run(bytes: number, send: () => Promise<void>): Promise<void> {
+  /** With `log`, silence of that log is reported although other logs are confirmed: their leaders may be other nodes. */
+  run(bytes: number, send: () => Promise<void>, log?: string): Promise<void> {
     const { clock } = this.#options;
     if (this.isFull)
       return Promise.reject(queueUnavailable(`${this.#entries.size} messages already wait for confirmation`));
     return new Promise<void>((resolve, reject) => {
-      const entry: Entry = { startedAt: clock.now(), bytes, isAnswered: false, resolve, reject };
+      const entry: Entry = { startedAt: clock.now(), log, bytes, isAnswered: false, resolve, reject };
       this.#entries.add(entry);
       this.#bytes += bytes;
       this.#unanswered += 1;
@@ -75,9 +80,9 @@ export class InFlight {
     });
   }
 
-  /** Call when the broker shows activity. */
-  noteActivity(): void {
-    this.#activeAt = this.#options.clock.now();
+  /** The broker accepts records again; it first confirms the earlier ones. */
+  noteResumed(): void {
+    this.#resumedAt = this.#options.clock.now();
   }
 
   /** The session ended: no publish in flight will be confirmed. */
@@ -98,9 +103,13 @@ export class InFlight {
   #settle(entry: Entry, cause?: unknown): void {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
-    if (cause === undefined) this.noteActivity();
-    if (cause === undefined) this.#answer(entry);
-    else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(reasonOf(cause), cause));
+    if (cause !== undefined) {
+      this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(reasonOf(cause), cause));
+      return;
+    }
+    this.#activeAt = this.#options.clock.now();
+    if (entry.log !== undefined) this.#confirmedAt.set(entry.log, this.#activeAt);
+    this.#answer(entry);
   }
 
   #answer(entry: Entry, fault?: Fault): void {
@@ -116,12 +125,17 @@ export class InFlight {
   #sweep(): void {
     const { clock, deadlineMs, onSilence } = this.#options;
     const latest = clock.now() - deadlineMs;
-    let late: Entry | undefined;
+    let isSilent = false;
     for (const entry of this.#entries) {
       if (entry.startedAt > latest) break;
-      late = entry;
       this.#answer(entry, queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
+      isSilent ||= this.#activeAtFor(entry) <= entry.startedAt;
     }
-    if (late && this.#activeAt <= late.startedAt) onSilence();
+    if (isSilent) onSilence();
+  }
+
+  #activeAtFor({ log }: Entry): number {
+    const confirmedAt = log === undefined ? this.#activeAt : (this.#confirmedAt.get(log) ?? 0);
+    return Math.max(confirmedAt, this.#resumedAt);
   }
 }

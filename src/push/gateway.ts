@@ -39,8 +39,8 @@ import { SocketEvents } from "./socket-events.ts";
 import { MessageTrace } from "./trace/message-trace.ts";
 import { tracedHere } from "./trace/trace-answer.ts";
 
-/** A full server refuses many connections; one line in this time says so. */
 const fullLogMs = 10_000;
+const fullText = "the server is full and refuses connections: raise push.max-connections, or add instances";
 
 /** The push gateway of one process: its parts, and the timer that drives them. */
 export class Gateway {
@@ -155,10 +155,7 @@ export class Gateway {
       connections,
       counters,
       onFull: oncePerPeriod(fullLogMs, steady, (refused) =>
-        log.warn(
-          { refused, connections: connections.size },
-          "the server is full and refuses connections: raise push.max-connections (and the open-file limit), or add instances",
-        ),
+        log.warn({ refused, connections: connections.size }, fullText),
       ),
     });
     this.presence = new Presence({

@@ -81,7 +81,7 @@ test("after activity the broker counts as silent only after another deadline", a
   const { inFlight, clock, silences } = build();
   const blocked = faultOf(inFlight.run(10, forEver));
   clock.advance(3_999);
-  inFlight.noteActivity();
+  inFlight.noteResumed();
   clock.advance(2);
   await blocked;
   expect(silences()).toBe(0);
@@ -107,4 +107,25 @@ test("the result of the broker is passed on, a Fault unchanged", async () => {
   expect((await refuse(new Fault("invalid", "Too large."))).code).toBe("invalid");
   expect((await refuse(new Error("NACK"))).message).toContain("NACK");
   await eventually("nothing is left", () => inFlight.count === 0);
+});
+
+test("a log that confirms nothing is silent, although another log and a later topic are confirmed", async () => {
+  const { inFlight, clock, silences } = build({ maxCount: 10 });
+  const late = faultOf(inFlight.run(1, forEver, "broadcast"));
+  clock.advance(2_000);
+  await inFlight.run(1, async () => {}, "control");
+  await inFlight.run(1, async () => {});
+  clock.advance(3_000);
+  await late;
+  await eventually("the silence is reported", () => silences() > 0);
+});
+
+test("a topic that confirms nothing is not silence while others are confirmed", async () => {
+  const { inFlight, clock, silences } = build({ maxCount: 10 });
+  const late = faultOf(inFlight.run(1, forEver));
+  clock.advance(2_000);
+  await inFlight.run(1, async () => {}, "control");
+  clock.advance(3_000);
+  await late;
+  expect(silences()).toBe(0);
 });

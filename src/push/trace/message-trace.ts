@@ -5,6 +5,7 @@ import { traceFields } from "../../telemetry/trace-context.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient } from "../connection/recipients.ts";
+import { failureCodes } from "../message/failure-codes.ts";
 import type { PushedMessage } from "../message/message.ts";
 import type { PublishRefusal } from "../message/publish-request.ts";
 import type { TracedDelivery, TracedMessage } from "../message/traced-message.ts";
@@ -118,7 +119,9 @@ export class MessageTrace {
   ): void {
     const { id, targetType, target } = message;
     const about = { id, targetType, target, failureCode, reason: text, ...traceFields(traceparent) };
-    this.#parts.log.info(about, "publish refused");
+    // The bus counts those that the queue refused in one line: an outage refuses all of them.
+    const level = failureCode === failureCodes.unavailable ? "debug" : "info";
+    this.#parts.log[level](about, "publish refused");
     this.#addUnpublished(message, "refused", failureCode, text);
   }
 
