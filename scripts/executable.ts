@@ -39,6 +39,11 @@ export async function writeExecutable({ file, build, target, runtime }: Executab
     bytecode: target === undefined,
     compile: {
       outfile: file,
+      // It reads nothing of the runtime's from the current folder, which may be anybody's: as in src/own-command.ts.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
       ...(target ? { target } : {}),
       ...(runtime ? { executablePath: runtime } : {}),
     },

@@ -1,4 +1,4 @@
-#!/usr/bin/env bun
+import { isRole } from "./cli/roles.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { guardCommand, reaperCommand } from "./runner/process/helper-commands.ts";
 
@@ -16,5 +16,6 @@ run().catch(async (error: unknown) => {
 async function run(): Promise<void> {
   if (command === guardCommand) return (await import("./cli/guard-process.ts")).runGuardProcess(argument);
   if (command === reaperCommand) return (await import("./cli/reaper-process.ts")).runReaperProcess(argument);
+  if (isRole(command)) await (await import("./system/client-connections.ts")).allowClientConnections();
   return (await import("./cli/program.ts")).runProgram(command);
 }

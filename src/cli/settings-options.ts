@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config/config.ts";
-import { loadConfig } from "../config/config-load.ts";
+import { ConfigError, loadConfig } from "../config/config-load.ts";
 import { boolean } from "../config/setting-kinds.ts";
 
 const defaultFile = "slipway.yaml";
@@ -33,11 +35,23 @@ export async function configFrom(options: Record<string, unknown>): Promise<Conf
     const value = options[camelCase(flagName(key))];
     if (typeof value === "string") flags[key] = value;
   }
-  return loadConfig({
+  const config = await loadConfig({
     file: { path: named ?? defaultFile, required: named !== undefined },
     env: process.env,
     flags,
   });
+  // A local runner gets the settings of its server, which may have read this very file.
+  if (named === undefined && options.local === undefined)
+    refuseUnreadFile(join(config["data.dir"], defaultFile));
+  return config;
+}
+
+/** Images of version 1 ran in the data folder and read this file, which must not lose its effect unnoticed. */
+function refuseUnreadFile(path: string): void {
+  if (resolve(path) === resolve(defaultFile) || !existsSync(path)) return;
+  const message =
+    "exists and is not read, because scripts may be able to write it: move it to a folder of its own and name it with --config or SLIPWAY_CONFIG";
+  throw new ConfigError([{ key: path, source: "data.dir", message }]);
 }
 
 /** As commander names the attribute of a flag. */

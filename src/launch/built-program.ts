@@ -1,12 +1,13 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { runtimeCommand } from "../own-command.ts";
 
 /** The installation: the folder of package.json, src and node_modules. */
 export const root = join(import.meta.dir, "../..");
 /** Each build has a folder of its own here. `current.json`, which is replaced in one step, names the one to run. */
 export const programFolder = join(root, ".cache/program");
 export const manifestFile = join(programFolder, "current.json");
-const builder = join(root, "scripts/build-program.ts");
+const builder = "scripts/build-program.ts";
 
 /** What a build was made of and by; a program is run only while all of it is unchanged. */
 export interface Manifest {
@@ -48,10 +49,10 @@ function isUnchanged([path, ...before]: FileState): boolean {
 /** Builds in a process of its own, which outlives a short run of this one. Does nothing where the folder is read-only. */
 export function buildInBackground(): void {
   try {
-    if (!existsSync(builder)) return;
+    if (!existsSync(join(root, builder))) return;
     accessSync(root, constants.W_OK);
     // It inherits no environment, because that may contain secrets.
-    Bun.spawn([process.execPath, builder], {
+    Bun.spawn(runtimeCommand(builder), {
       cwd: root,
       env: {},
       stdio: ["ignore", "ignore", "ignore"],

@@ -33,6 +33,8 @@ beforeEach(() => {
     "scripts/bundle-plugins.ts",
     "src/launch/launch.ts",
     "src/launch/built-program.ts",
+    "src/own-command.ts",
+    "bunfig.toml",
     "package.json",
     "package-lock.json",
     "tsconfig.json",

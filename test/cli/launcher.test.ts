@@ -20,7 +20,7 @@ let root = "";
 /** An installation whose packages are links, and a `node` that leaves a mark when it is started. */
 beforeEach(() => {
   root = temporaryFolder("launcher");
-  for (const entry of ["bin", "scripts", "package.json", "package-lock.json"])
+  for (const entry of ["bin", "scripts", "package.json", "package-lock.json", "bunfig.toml", "tsconfig.json"])
     cpSync(join(repository, entry), join(root, entry), { recursive: true });
   rmSync(join(root, "scripts/build-program.ts"));
   symlinkSync(join(repository, "src"), join(root, "src"));

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -47,6 +47,16 @@ test("a base URL with a trailing slash is a start-up error", async () => {
 test("an empty SLIPWAY_CONFIG names no settings file", async () => {
   const run = await buildCli({ SLIPWAY_CONFIG: "" })(["config", "check"]);
   expect(run).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test("a settings file in the data folder is refused unless it is named or in the current folder", async () => {
+  const file = fileOf("push:\n  pong-timeout: 90s\n");
+  const check = (...more: string[]) => slipway(["config", "check", "--data-dir", dirname(file), ...more]);
+  expect(await check()).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining(`${file}: exists and is not read`),
+  });
+  expect(await check("--config", file)).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
 test("config print shows the current settings and masks secrets", async () => {

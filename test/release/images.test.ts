@@ -48,6 +48,8 @@ describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
     for (const image of Object.values(images)) {
       expect((await settingOf(image, "Config.User")).trim()).toBe('"999:999"');
       expect(JSON.parse(await settingOf(image, "Config.Entrypoint"))).toEqual(["slipway"]);
+      // Not the data folder, which scripts may write.
+      expect(JSON.parse(await settingOf(image, "Config.WorkingDir"))).toBe("/");
     }
     expect(JSON.parse(await settingOf(images.server, "HealthCheck"))).toMatchObject({
       Test: ["CMD", "slipway", "health"],

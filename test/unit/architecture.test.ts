@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { resolve } from "node:path";
+import { readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { Glob } from "bun";
+import manifest from "../../package.json" with { type: "json" };
 import { operations } from "../../src/app/store-operations.ts";
 import {
   crowdedFolders,
@@ -35,7 +37,7 @@ const seams = ["bus interface", "runner protocol", "model", "git rules", "text r
 
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
-  { name: "launch", files: /^src\/launch\//, imports: ["main"] },
+  { name: "launch", files: /^src\/launch\//, imports: ["main", "base"] },
   { name: "main", files: /^src\/(main\.ts|cli\/)/, imports: ["app", "client", ...everyPart, ...seams] },
   { name: "app", files: /^src\/app(\.ts$|\/)/, imports: [...everyPart, ...seams], types: ["main"] },
   { name: "config", files: /^src\/config\//, imports: ["base"] },
@@ -209,6 +211,18 @@ describe("the architecture", () => {
       [...text.matchAll(/operation\(\s*"(\w+)"/g)].map(([, name]) => name),
     );
     expect(operations.map(({ name }) => name).sort()).toEqual(made.sort() as string[]);
+  });
+  test("own-command.ts alone starts the runtime, with flags that keep it from reading the current folder", () => {
+    const starts = /process\.(?:execPath|argv0|argv\[0\])|\bargv0\b|bun\.exe|\bfork\(|\bnew Worker\(|\["bun"/;
+    const starters = product.filter(({ text }) => starts.test(text)).map(({ path }) => path);
+    // A thread shares the settings of its process.
+    expect(starters.sort()).toEqual(["src/own-command.ts", "src/store/sqlite/store-thread.ts"]);
+    const scripts = product.filter(({ text }) => text.startsWith("#!")).map(({ path }) => path);
+    expect([scripts, Object.values(manifest.bin), readdirSync(join(root, "bin"))]).toEqual([
+      [],
+      ["./bin/slipway"],
+      ["slipway"],
+    ]);
   });
   test("transactions are the store's", () => {
     const others = product.filter(
