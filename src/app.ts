@@ -5,10 +5,11 @@ import { openTelemetry } from "./app/system/open-telemetry.ts";
 import { workerHealth } from "./app/worker-health.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
+import type { GatewayKeys } from "./config/gateway-keys.ts";
 import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { manualRoutes } from "./http/manual/manual.ts";
-import { operationRoutes } from "./http/operator-routes.ts";
+import { allOf, operationRoutes } from "./http/operator-routes.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Logger } from "./logger.ts";
 import { buildMetrics } from "./metrics.ts";
@@ -24,6 +25,10 @@ export interface App {
   warnings: string[];
   /** Every route that is matched before the pages of the console, as `POST /path`, or `* /path` for any method. */
   routes: string[];
+  /** What is missing until it is ready, as /readyz says; null: nothing. */
+  missing(): Promise<string | null>;
+  /** Null: this role has no gateway. */
+  replaceKeys: ((keys: GatewayKeys) => Promise<void>) | null;
   /** Accepts no more work, finishes the work in progress, then closes. */
   stop(): Promise<void>;
 }
@@ -66,10 +71,10 @@ export async function buildApp(
       parts.push(deploy);
     }
 
-    const checks = [
+    const missing = allOf([
       async () => (state === "serving" ? null : state),
       ...parts.map((part) => () => part.missing()),
-    ];
+    ]);
     const routes: Routes = Object.assign(
       {},
       ...parts.map((part) => part.routes),
@@ -77,7 +82,7 @@ export async function buildApp(
       operationRoutes({
         metricsToken: config["metrics.token"],
         keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
-        ...(worker && push ? workerHealth(worker, push, metrics, checks) : { metrics, checks }),
+        ...(worker && push ? workerHealth(worker, push, metrics, missing) : { metrics, missing }),
       }),
     );
     for (const part of parts) await part.prepare?.();
@@ -104,6 +109,8 @@ export async function buildApp(
       facts: [...parts.flatMap((part) => part.facts), ...openEndpoints(config, role)],
       warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)],
       routes: routeNames(routes),
+      missing,
+      replaceKeys: push?.replaceKeys ?? null,
       async stop() {
         state = "draining";
         // A part that fails must not cut the others short: they still have connections and requests to finish.

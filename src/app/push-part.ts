@@ -2,8 +2,9 @@ import type { BrokerBus } from "../bus/broker-bus.ts";
 import { registerLogMetrics } from "../bus/bus-metrics.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
+import type { GatewayKeys } from "../config/gateway-keys.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
-import { type ConsoleRules, callerRules, feignCredentials } from "../http/feign/feign-callers.ts";
+import { ApiKeys, type ConsoleRules, callerRules, feignCredentials } from "../http/feign/feign-callers.ts";
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
@@ -18,7 +19,7 @@ import type { AppContext, Part } from "./app-context.ts";
 import { openBuses } from "./buses.ts";
 import { checkCodeSources, codeSources, namesOf } from "./codes/code-sources.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
-import { socketLimit } from "./open-file-limit.ts";
+import { socketLimit } from "./system/open-file-limit.ts";
 import { workerReports } from "./worker-reports.ts";
 
 export interface PushPart extends Part {
@@ -27,6 +28,8 @@ export interface PushPart extends Part {
   queue: Pick<BrokerBus, "name" | "state" | "warnings"> | null;
   /** Of this instance: push.max-connections, or what the open-file limits allow. */
   maxConnections: number;
+  /** Replaces the keys of callers and of JWTs; all of them stay as they are if it rejects. */
+  replaceKeys(keys: GatewayKeys): Promise<void>;
 }
 
 const maxPendingVerifications = 1000;
@@ -35,7 +38,8 @@ const maxPendingVerifications = 1000;
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
   const { config, log, metrics, telemetry, clock, worker } = context;
   if (!ownCodes) checkCodeSources(config);
-  const codes = await codeSources(context, ownCodes);
+  const { codes, replaceKeys } = await codeSources(context, ownCodes);
+  const apiKeys = new ApiKeys(config["push.api-keys"]);
   const steady = clock === systemClock ? steadyClock : clock;
   const { bus, outbound, node } = await openBuses(context, steady);
   registerLogMetrics(metrics, bus);
@@ -65,11 +69,15 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   );
   const console = consoleRulesOf(config, ownCodes === null);
   const instance = worker ? workerReports(worker, maxConnections) : null;
-  const routeOptions = routeOptionsOf(config, log, console, instance);
+  const routeOptions = routeOptionsOf(config, log, apiKeys, console, instance);
   return {
     gateway,
     queue: outbound,
     maxConnections,
+    async replaceKeys(keys) {
+      await replaceKeys(keys);
+      apiKeys.replace(keys["push.api-keys"]);
+    },
     routes: pushRoutes(gateway, routeOptions),
     websocket: pushSocketHandler(gateway, routeOptions) as never,
     async prepare() {
@@ -175,6 +183,7 @@ function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {
 function routeOptionsOf(
   config: Config,
   log: Logger,
+  apiKeys: ApiKeys,
   console: ConsoleRules,
   instance: InstanceReports | null,
 ): PushRouteOptions {
@@ -188,10 +197,7 @@ function routeOptionsOf(
     },
     feign: {
       callers: callerRules(
-        feignCredentials(
-          config["push.api-keys"],
-          buildKeylessCalls(keylessOptionsOf(config), "push.api-keys"),
-        ),
+        feignCredentials(apiKeys, buildKeylessCalls(keylessOptionsOf(config), "push.api-keys")),
         console,
       ),
       maxMessageBytes: config["push.max-message-bytes"],

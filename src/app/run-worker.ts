@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { buildApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
 import { buildLogger } from "../logger.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import { WorkerLink } from "../workers/worker/worker-link.ts";
@@ -26,6 +27,11 @@ export async function runWorker(start: WorkerStart, fault: string | null): Promi
         process.exit(1);
       },
     );
+  });
+  link.onKeys((keys) => {
+    app.replaceKeys?.(keys).catch((error: unknown) => {
+      log.error({ reason: messageOf(error) }, "the keys could not be replaced; the earlier ones stay valid");
+    });
   });
   link.serving({ url: app.url, facts: app.facts, warnings: app.warnings });
 }

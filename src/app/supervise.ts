@@ -2,6 +2,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
+import { type GatewayKeys, gatewayKeysOf } from "../config/gateway-keys.ts";
 import { originalEnvironment } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import { listenOn } from "../http/server.ts";
@@ -24,6 +25,9 @@ import { workerCommand } from "./worker-count.ts";
 
 /** A running supervisor with its workers. */
 export interface SupervisedWorkers extends WorkerServing {
+  /** What is missing until every worker is ready; null: nothing. */
+  missing(): Promise<string | null>;
+  replaceKeys(keys: GatewayKeys): Promise<void>;
   /** Drains all workers, then ends them. */
   stop(): Promise<void>;
 }
@@ -95,7 +99,7 @@ async function freePort(listen: ListenAddress, log: Logger): Promise<number> {
 }
 
 class Supervisor {
-  readonly #config: Config;
+  #config: Config;
   readonly #workers: number;
   readonly #node: string;
   readonly #lock: PortLock;
@@ -111,6 +115,8 @@ class Supervisor {
   readonly #allDrained = Promise.withResolvers<void>();
   #isServing = false;
   #isDraining = false;
+  /** Whether the keys were replaced since the start. */
+  #hasNewKeys = false;
   #tickedAtMs = steadyClock.now();
   #timer: ReturnType<typeof setInterval> | undefined;
   #onFailed: (reason: string) => void = () => {};
@@ -175,6 +181,8 @@ class Supervisor {
     return {
       ...serving,
       facts: [`workers: ${this.#workers} processes share the port`, ...serving.facts],
+      missing: () => this.#switchboard.missing(),
+      replaceKeys: async (keys) => this.#replaceKeys(keys),
       stop: () => this.#stop(),
     };
   }
@@ -197,10 +205,18 @@ class Supervisor {
   #serves(worker: number): void {
     this.#processes.serves(worker);
     if (this.#isDraining) this.#switchboard.sendAll({ type: "drain" });
+    if (this.#hasNewKeys) this.#switchboard.send(worker, { type: "keys", keys: gatewayKeysOf(this.#config) });
     const serving = [...this.#switchboard.peers].map((peer) => peer.serving).filter((each) => each !== null);
     if (serving.length < this.#workers || !serving[0]) return;
     this.#processes.allServe();
     this.#allServe.resolve(serving[0]);
+  }
+
+  /** A worker that starts now may have been given the earlier keys: it gets the new ones when it serves. */
+  #replaceKeys(keys: GatewayKeys): void {
+    this.#hasNewKeys = true;
+    this.#config = { ...this.#config, ...keys };
+    this.#switchboard.sendAll({ type: "keys", keys });
   }
 
   #hopeless(reason: string): void {

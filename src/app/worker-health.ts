@@ -1,4 +1,4 @@
-import type { OperationsOptions } from "../http/operator-routes.ts";
+import { allOf, type OperationsOptions } from "../http/operator-routes.ts";
 import type { Metrics } from "../metrics.ts";
 import { connectionsReport } from "../push/connections-report.ts";
 import type { Question } from "../workers/protocol.ts";
@@ -6,14 +6,14 @@ import type { ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
 import type { WorkerContext } from "./app-context.ts";
 import type { PushPart } from "./push-part.ts";
 
-type Operations = Pick<OperationsOptions, "metrics" | "checks">;
+type Operations = Pick<OperationsOptions, "metrics" | "missing">;
 
 /** /metrics and /readyz of a worker answer for all workers. Its own part of these answers goes to the supervisor. */
 export function workerHealth(
   { link, bootTag, worker }: WorkerContext,
   { gateway }: PushPart,
   metrics: Metrics,
-  checks: Operations["checks"],
+  missing: Operations["missing"],
 ): Operations {
   link.onQuestion(async (question: Question) => {
     switch (question.about) {
@@ -28,10 +28,8 @@ export function workerHealth(
           boot: `${bootTag}-${worker}-${process.pid}`,
           metrics: await metrics.getMetricsAsJSON(),
         } satisfies ProcessMetrics;
-      case "missing": {
-        const missing = (await Promise.all(checks.map((check) => check()))).filter((text) => text !== null);
-        return missing.length === 0 ? null : missing.join("\n");
-      }
+      case "missing":
+        return missing();
     }
   });
   return {
@@ -39,6 +37,6 @@ export function workerHealth(
       contentType: metrics.contentType,
       metrics: async () => (await link.call("metrics", null)).text,
     },
-    checks: [() => link.call("missing", null)],
+    missing: allOf([() => link.call("missing", null)]),
   };
 }

@@ -1,17 +1,20 @@
+import { closeSync, openSync } from "node:fs";
 import type { Command } from "commander";
 import type { AppRole } from "../app/app-context.ts";
 import { buildBaseUrl } from "../app/base-url.ts";
+import { rereadKeys } from "../app/codes/reread-keys.ts";
 import { namingFullDisk } from "../app/system/full-disk.ts";
+import { requireOpenFiles } from "../app/system/open-file-limit.ts";
 import { workerCommand, workerCount } from "../app/worker-count.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import { Fault } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
-import { banner, type Running } from "./banner.ts";
+import { banner, type Running, readyLine } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { hideOwnProcess } from "./own-process.ts";
 import { roles } from "./roles.ts";
-import { addSettings, configFrom } from "./settings-options.ts";
+import { addSettings, configFrom, settingsReader } from "./settings-options.ts";
 import { addTraceCommand } from "./trace-command.ts";
 
 /** `start`, `push` and `deploy`, or only the requested one. */
@@ -26,9 +29,14 @@ export function addServeCommands(program: Command, only?: AppRole): void {
       addTraceCommand(command);
     }
     command.action(async (options: Record<string, unknown>) => {
-      const config = await configFrom(
+      requireOpenFiles();
+      const read = settingsReader(
         options.workers === undefined ? options : { ...options, pushWorkers: options.workers },
       );
+      const config = await read();
+      // Until the server runs, the settings are new anyway.
+      let onHangUp = async () => {};
+      process.on("SIGHUP", () => void onHangUp());
       // Before the slow imports: until this call, other processes of this user can read the environment.
       const { fault } = await hideOwnProcess(startSecrets);
       // Imported only here: the other commands start faster without the server's code.
@@ -42,9 +50,31 @@ export function addServeCommands(program: Command, only?: AppRole): void {
       const workers = role === "push" ? workerCount(config["push.workers"]) : 1;
       const starting = workers > 1 ? supervise(config, workers, log) : buildApp(config, role, log);
       const app = await namingFullDisk(config, starting);
-      stopOnSignals(app);
-      process.stderr.write(banner(app));
+      const stop = stopOnSignals(app);
+      const reread = rereadKeys({ config, read, replace: app.replaceKeys, log });
+      const hasTerminal = isTerminalOpen();
+      onHangUp = async () => (hasTerminal && !isTerminalOpen() ? stop("SIGHUP") : reread());
+      await reportStart(app);
     });
+  }
+}
+
+/** While it is not ready, the first line says why, and another one follows when it is. */
+async function reportStart(app: Running): Promise<void> {
+  const missing = await app.missing();
+  process.stderr.write(banner(app, missing));
+  if (missing === null) return;
+  while ((await app.missing()) !== null) await Bun.sleep(askReadyEveryMs);
+  process.stderr.write(`${readyLine(app)}\n`);
+}
+
+/** Whether this process has a terminal: closing it sends SIGHUP to everything that was started there. */
+function isTerminalOpen(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -53,8 +83,8 @@ export function addWorkerCommand(program: Command): void {
   program.command(workerCommand, { hidden: true }).action(async () => {
     const start = JSON.parse(await Bun.stdin.text()) as WorkerStart;
     const { fault } = await hideOwnProcess(startSecrets);
-    // The supervisor decides when a worker stops, also if a signal reaches all processes of a service.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
+    // The supervisor decides when a worker stops and which keys it has, also if a signal reaches all processes of a service.
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
     const { runWorker } = await import("../app/run-worker.ts");
     await runWorker(start, fault);
   });
@@ -71,9 +101,10 @@ async function supervise(config: Config, workers: number, log: Logger): Promise<
 
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
+const askReadyEveryMs = 250;
 
-/** The first SIGTERM or SIGINT stops gracefully; a second one exits immediately. */
-function stopOnSignals(app: Running): void {
+/** The first SIGTERM or SIGINT stops gracefully; a second one exits immediately. Returns what such a signal does. */
+function stopOnSignals(app: Running): (signal: NodeJS.Signals) => void {
   let stoppingSince: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince !== undefined) {
@@ -91,6 +122,7 @@ function stopOnSignals(app: Running): void {
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+  return onSignal;
 }
 
 /** A health check of a container kills a command that takes longer than a few seconds. */

@@ -28,6 +28,11 @@ export function addSettings(command: Command): Command {
 }
 
 export async function configFrom(options: Record<string, unknown>): Promise<Config> {
+  return settingsReader(options)();
+}
+
+/** Reads the settings, and each later time again: the same flags and variables, and the file as it is then. */
+export function settingsReader(options: Record<string, unknown>): () => Promise<Config> {
   // An empty variable means: not set, as with settings.
   const named = typeof options.config === "string" ? options.config : process.env.SLIPWAY_CONFIG || undefined;
   const flags: Partial<Record<SettingKey, string>> = {};
@@ -35,15 +40,16 @@ export async function configFrom(options: Record<string, unknown>): Promise<Conf
     const value = options[camelCase(flagName(key))];
     if (typeof value === "string") flags[key] = value;
   }
-  const config = await loadConfig({
-    file: { path: named ?? defaultFile, required: named !== undefined },
-    env: process.env,
-    flags,
-  });
-  // A local runner gets the settings of its server, which may have read this very file.
-  if (named === undefined && options.local === undefined)
-    refuseUnreadFile(join(config["data.dir"], defaultFile));
-  return config;
+  const file = { path: named ?? defaultFile, required: named !== undefined };
+  // A copy: secrets in the memory of the environment are erased after the start.
+  const env = { ...process.env };
+  return async () => {
+    const config = await loadConfig({ file, env, flags });
+    // A local runner gets the settings of its server, which may have read this very file.
+    if (named === undefined && options.local === undefined)
+      refuseUnreadFile(join(config["data.dir"], defaultFile));
+    return config;
+  };
 }
 
 /** Images of version 1 ran in the data folder and read this file, which must not lose its effect unnoticed. */

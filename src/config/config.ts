@@ -95,7 +95,7 @@ export const settings = {
   "push.max-connections": setting(
     integer(1),
     100_000,
-    "Upper bound on simultaneous connections; lowered at start to the open-file limit less 500.",
+    "Upper bound on simultaneous connections; lowered at start to the open-file limit less 500, which must be 1,024 or more.",
   ),
   "push.max-connections-per-user": setting(integer(0), 0, "Connections of one user; 0 means no limit."),
   "push.reject-mode": setting(
@@ -192,7 +192,7 @@ export const settings = {
   "push.api-keys": secret(
     listOf(accessKey),
     [],
-    "Keys that admit a caller to /feign; several for rotation. A key such as `shop:4f9c…` has the name `shop`: keys with the same name are one caller, whose idempotency keys stay valid when its key is replaced; a key without a name is a caller of its own. Empty: only callers in push.internal-networks.",
+    "Keys that admit a caller to /feign; several for rotation. A key such as `shop:4f9c…` has the name `shop`: keys with the same name are one caller, whose idempotency keys stay valid when its key is replaced; a key without a name is a caller of its own. Empty: only callers in push.internal-networks. SIGHUP reads the list again.",
   ),
   "push.deploy-key": secret(
     text,

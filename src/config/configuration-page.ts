@@ -35,6 +35,8 @@ push:
 \`\`\`
 
 A bare number as a duration is seconds; \`500ms\`, \`60s\`, \`10m\`, \`1h\` are accepted, and \`64 KiB\`, \`1 MiB\` as sizes.
+SIGHUP lets a running gateway read push.api-keys, push.jwt.secrets and push.jwt.key-file again
+([operations](operations.md#secrets)); every other change needs a restart. \`slipway\` is \`bin/slipway\` in a clone.
 \`slipway config check\` reports every mistake at once and exits with 2; \`slipway config print\` shows what is in force, as a
 file that can be loaded again, with secrets masked. A mask is refused as a secret: write the secret in its place, or give it
 by the environment.

@@ -19,12 +19,12 @@ export const jwtSettings = {
   "push.jwt.secrets": secret(
     listOf(jwtSecret),
     [],
-    "Secrets of codes that are JWTs signed with HS256; several for rotation. With one of `secrets`, `key-file` and `jwks-url`, codes of the form of a JWT are verified here and nowhere else.",
+    "Secrets of codes that are JWTs signed with HS256; several for rotation. With one of `secrets`, `key-file` and `jwks-url`, codes of the form of a JWT are verified here and nowhere else. SIGHUP reads the list again.",
   ),
   "push.jwt.key-file": setting(
     text,
     undefined,
-    "File with the public keys of codes that are JWTs signed with RS256, ES256 or EdDSA: PEM, also several, or a JSON Web Key Set. Read at start.",
+    "File with the public keys of codes that are JWTs signed with RS256, ES256 or EdDSA: PEM, also several, or a JSON Web Key Set. Read at start and on SIGHUP.",
   ),
   "push.jwt.jwks-url": setting(
     url("http", "https"),

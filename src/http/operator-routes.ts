@@ -16,19 +16,30 @@ export interface OperationsOptions {
   /** Unset: only callers that are allowed without a key. */
   metricsToken: string | undefined;
   keyless: KeylessCalls;
-  /** Each returns null while its part is ready, or what is missing. */
-  checks: (() => Promise<string | null>)[];
+  /** For /readyz: null while it is ready, or what is missing. */
+  missing: Check;
+}
+
+/** Null while a part is ready, or what is missing. */
+export type Check = () => Promise<string | null>;
+
+/** One check of several, which ends in time. */
+export function allOf(checks: readonly Check[]): Check {
+  const missingParts = checks.map((check) => shareInFlight(() => withinTime(check)));
+  return async () => {
+    const missing = (await Promise.all(missingParts.map((ask) => ask()))).filter((text) => text !== null);
+    return missing.length === 0 ? null : missing.join("\n");
+  };
 }
 
 /** Endpoints for operators and orchestrators. */
-export function operationRoutes({ metrics, metricsToken, keyless, checks }: OperationsOptions): Routes {
-  const missingParts = checks.map((check) => shareInFlight(() => withinTime(check)));
+export function operationRoutes({ metrics, metricsToken, keyless, missing }: OperationsOptions): Routes {
   return {
     // Checks only the process: an unavailable broker or database must not restart all instances.
     "/livez": () => plain("ok"),
     "/readyz": async () => {
-      const missing = (await Promise.all(missingParts.map((ask) => ask()))).filter((text) => text !== null);
-      return missing.length === 0 ? plain("ready") : plain(missing.join("\n"), 503);
+      const text = await missing();
+      return text === null ? plain("ready") : plain(text, 503);
     },
     "/metrics": async (request, server) => {
       const refusal =
@@ -57,7 +68,7 @@ function shareInFlight<T>(check: () => Promise<T>): () => Promise<T> {
   };
 }
 
-async function withinTime(check: () => Promise<string | null>): Promise<string | null> {
+async function withinTime(check: Check): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(() => resolve(`a check took longer than ${checkTimeoutMs} ms`), checkTimeoutMs);
   try {

@@ -1,5 +1,6 @@
 import type { LogName } from "../bus/log.ts";
 import type { Config } from "../config/config.ts";
+import type { GatewayKeys } from "../config/gateway-keys.ts";
 import type { ConnectionSelector } from "../push/control.ts";
 
 /** What the supervisor writes to the standard input of a worker: nothing of it is in its arguments or environment. */
@@ -104,6 +105,8 @@ export type ToWorker =
   | { type: "client" }
   /** Streams of client messages on other workers. */
   | { type: "listeners"; count: number }
+  /** Replaces the keys of callers and of JWTs. */
+  | { type: "keys"; keys: GatewayKeys }
   | { type: "drain" }
   /** All workers have drained. */
   | { type: "stop" }

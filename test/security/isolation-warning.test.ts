@@ -12,7 +12,7 @@ async function started(work: (server: ApiServer) => Promise<unknown> = async () 
   const server = await startApiServer({ "data.dir": dataDir }, undefined, "start");
   try {
     await work(server);
-    return banner(server.app);
+    return banner(server.app, await server.app.missing());
   } finally {
     await server.stop();
   }

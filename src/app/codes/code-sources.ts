@@ -8,7 +8,7 @@ import type { CodeVerifierParts, OwnCodes } from "../../push/admission/verificat
 import type { ForeignCodeRules } from "../../push/admission/verified-code.ts";
 import { verifyByUri } from "../../push/admission/verify-uri.ts";
 import type { AppContext } from "../app-context.ts";
-import { acceptsJwt, jwtCodes } from "./jwt-codes.ts";
+import { acceptsJwt, type JwtCodes, jwtCodes } from "./jwt-codes.ts";
 
 export type CodeSources = Pick<CodeVerifierParts, "own" | "jwt" | "remote">;
 
@@ -18,12 +18,16 @@ const verifyTimeoutMs = 3000;
 export async function codeSources(
   { config, clock, log }: Pick<AppContext, "config" | "clock" | "log">,
   own: OwnCodes | null,
-): Promise<CodeSources> {
+): Promise<{ codes: CodeSources; replaceKeys: JwtCodes["replaceKeys"] }> {
   const uri = config["push.verify-uri"];
+  const jwt = await jwtCodes(config, foreignCodeRules("a JWT", config, log), clock, log);
   return {
-    own,
-    jwt: await jwtCodes(config, foreignCodeRules("a JWT", config, log), clock, log),
-    remote: uri === undefined ? null : remoteCodes(uri, config, log),
+    codes: {
+      own,
+      jwt: jwt?.verify ?? null,
+      remote: uri === undefined ? null : remoteCodes(uri, config, log),
+    },
+    replaceKeys: async (keys) => jwt?.replaceKeys(keys),
   };
 }
 

@@ -3,15 +3,24 @@ import type { JSONWebKeySet } from "jose";
 import { type Clock, steadyClock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import { ConfigError, type ConfigFault } from "../../config/config-load.ts";
+import type { GatewayKeys } from "../../config/gateway-keys.ts";
 import { messageOf } from "../../errors.ts";
 import { isObject, parseJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { VerifyJwt } from "../../push/admission/jwt.ts";
+import type { JwtKeys } from "../../push/admission/jwt-verifier.ts";
 import type { ForeignCodeRules } from "../../push/admission/verified-code.ts";
 
+/** Verifies codes that are JWTs, with keys that can be replaced. */
+export interface JwtCodes {
+  verify: VerifyJwt;
+  /** Rejects, and keeps the earlier keys, if the key file cannot be used. */
+  replaceKeys(keys: GatewayKeys): Promise<void>;
+}
+
 /** Whether codes may be JWTs. */
-export function acceptsJwt(config: Config): boolean {
+export function acceptsJwt(config: GatewayKeys & Pick<Config, "push.jwt.jwks-url">): boolean {
   const { "push.jwt.secrets": secrets, "push.jwt.key-file": file, "push.jwt.jwks-url": url } = config;
   return secrets.length > 0 || file !== undefined || url !== undefined;
 }
@@ -22,14 +31,14 @@ export async function jwtCodes(
   rules: ForeignCodeRules,
   clock: Clock,
   log: Logger,
-): Promise<VerifyJwt | null> {
+): Promise<JwtCodes | null> {
   if (!acceptsJwt(config)) return null;
   // Imported only if used: the package takes 15 ms of the start.
   const [{ buildJwtVerifier }, { fixedKeys, rotatingKeys }] = await Promise.all([
     import("../../push/admission/jwt-verifier.ts"),
     import("../../push/admission/key-set.ts"),
   ]);
-  const { "push.jwt.key-file": file, "push.jwt.jwks-url": url } = config;
+  const url = config["push.jwt.jwks-url"];
   let reason = "";
   const complain = oncePerSecond(steadyClock, (failed) =>
     log.warn(
@@ -41,19 +50,25 @@ export async function jwtCodes(
     reason = messageOf(error);
     complain();
   };
-  return buildJwtVerifier({
-    ...rules,
-    secrets: config["push.jwt.secrets"].map((secret) => Buffer.from(secret)),
-    keySets: [
-      ...(file === undefined ? [] : [fixedKeys(await keysOfFile(file))]),
-      ...(url === undefined
-        ? []
-        : [rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault })]),
-    ],
-    issuer: config["push.jwt.issuer"],
-    audience: config["push.jwt.audience"],
-    clock,
+  const ofUrl =
+    url === undefined ? [] : [rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault })];
+  const read = async ({ "push.jwt.secrets": secrets, "push.jwt.key-file": file }: GatewayKeys) => ({
+    secrets: secrets.map((secret) => Buffer.from(secret)),
+    keySets: [...(file === undefined ? [] : [fixedKeys(await keysOfFile(file))]), ...ofUrl],
   });
+  let keys: JwtKeys = await read(config);
+  return {
+    verify: buildJwtVerifier({
+      ...rules,
+      keys: () => keys,
+      issuer: config["push.jwt.issuer"],
+      audience: config["push.jwt.audience"],
+      clock,
+    }),
+    async replaceKeys(next) {
+      keys = await read(next);
+    },
+  };
 }
 
 /** A key file that cannot be used. */

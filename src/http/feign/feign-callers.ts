@@ -22,22 +22,44 @@ export function callerOfKey(key: string): string {
 }
 
 /**
- * If API keys are set, a call needs one of them; otherwise the rules for calls without a key apply. Keys are compared as
- * keyed hashes, so that the time of the comparison reveals neither content nor length.
+ * Keys that admit callers. They are compared as keyed hashes, so that the time of the comparison reveals neither content
+ * nor length.
  */
-export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {
-  if (apiKeys.length === 0) return keylessOnly(keyless);
-  const digests = apiKeys.map(comparableHash);
+export class ApiKeys {
+  #digests: readonly Uint8Array[] = [];
+
+  constructor(keys: readonly string[]) {
+    this.replace(keys);
+  }
+
+  get isEmpty(): boolean {
+    return this.#digests.length === 0;
+  }
+
+  replace(keys: readonly string[]): void {
+    this.#digests = keys.map(comparableHash);
+  }
+
+  has(given: string): boolean {
+    const digest = comparableHash(given);
+    // All keys are compared, so that the time does not reveal which one matched.
+    return this.#digests.filter((known) => crypto.timingSafeEqual(known, digest)).length > 0;
+  }
+}
+
+/**
+ * If API keys are set, a call needs one of them; otherwise the rules for calls without a key apply. Which of the two applies
+ * does not change later.
+ */
+export function feignCredentials(apiKeys: ApiKeys, keyless: KeylessCalls): FeignCredentials {
+  if (apiKeys.isEmpty) return keylessOnly(keyless);
   return {
     callerOf: (head) => callerOfKey(apiKeyOf(head) ?? ""),
     refusalOf(head) {
       const given = apiKeyOf(head);
       if (given === null)
         return unauthorized("", "An api key is needed: Authorization: Bearer or X-API-Key.");
-      const digest = comparableHash(given);
-      // All keys are compared, so that the time does not reveal which one matched.
-      const matches = digests.filter((known) => crypto.timingSafeEqual(known, digest));
-      return matches.length > 0 ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
+      return apiKeys.has(given) ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
     },
   };
 }

@@ -9,11 +9,16 @@ import {
   withoutConsole,
 } from "./verified-code.ts";
 
-export interface JwtOptions extends ForeignCodeRules {
+export interface JwtKeys {
   /** For HS256. */
   secrets: readonly Uint8Array[];
   /** For the other algorithms. */
   keySets: readonly KeySet[];
+}
+
+export interface JwtOptions extends ForeignCodeRules {
+  /** The keys of this moment. */
+  keys: () => JwtKeys;
   /** Undefined: any. */
   issuer: string | undefined;
   audience: string | undefined;
@@ -58,8 +63,9 @@ function headerOf(code: string): JWTHeaderParameters | null {
 async function payloadOf(
   code: string,
   header: JWTHeaderParameters,
-  { secrets, keySets, issuer, audience, clock }: JwtOptions,
+  { keys: currentKeys, issuer, audience, clock }: JwtOptions,
 ): Promise<JWTPayload | null> {
+  const { secrets, keySets } = currentKeys();
   const keys = header.alg === "HS256" ? secrets : await publicKeysOf(header, keySets);
   const algorithms = header.alg === "HS256" ? ["HS256"] : publicKeyAlgorithms;
   for (const key of keys) {

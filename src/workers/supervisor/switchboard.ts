@@ -104,6 +104,10 @@ export class Switchboard {
     this.#secrets.set(worker, secret);
   }
 
+  send(worker: number, header: ToWorker): void {
+    this.#peers.get(worker)?.send(header);
+  }
+
   sendAll(header: ToWorker): void {
     for (const peer of this.#peers.values()) peer.send(header);
   }

@@ -1,5 +1,6 @@
 import type { Socket } from "bun";
 import type { LogName, Receipts } from "../../bus/log.ts";
+import type { GatewayKeys } from "../../config/gateway-keys.ts";
 import { Fault } from "../../errors.ts";
 import { type Frame, FrameReader, FrameWriter } from "../frame-socket.ts";
 import {
@@ -51,6 +52,7 @@ export class WorkerLink {
   #onClientMessage: (body: Buffer) => void = () => {};
   #onListeners: (count: number) => void = () => {};
   #answer: (question: Question) => unknown = () => null;
+  #onKeys: (keys: GatewayKeys) => void = () => {};
   #onDrain: () => void = () => {};
   #onStop: () => void = () => {};
 
@@ -95,6 +97,10 @@ export class WorkerLink {
 
   onListeners(receive: (count: number) => void): void {
     this.#onListeners = receive;
+  }
+
+  onKeys(replace: (keys: GatewayKeys) => void): void {
+    this.#onKeys = replace;
   }
 
   onDrain(drain: () => void): void {
@@ -226,6 +232,9 @@ export class WorkerLink {
       case "listeners":
         this.remoteListeners = header.count;
         this.#onListeners(header.count);
+        break;
+      case "keys":
+        this.#onKeys(header.keys);
         break;
       case "drain":
         this.#onDrain();
