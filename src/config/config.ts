@@ -95,7 +95,7 @@ export const settings = {
   "push.max-connections": setting(
     integer(1),
     100_000,
-    "Upper bound on simultaneous connections; lowered at start to the open-file limit less 500, which must be 1,024 or more.",
+    "Upper bound on simultaneous connections; lowered at start to the open-file limit (1,024 or more) less 500.",
   ),
   "push.max-connections-per-user": setting(integer(0), 0, "Connections of one user; 0 means no limit."),
   "push.reject-mode": setting(
