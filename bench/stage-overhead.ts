@@ -11,13 +11,13 @@ const tasks = Number(process.argv[2] ?? 20);
 const engineArguments = await findPodman();
 const user = await makeTestUser();
 const kinds = [
-  { name: "on the machine", settings: {}, stage: { image: undefined } },
+  { name: "on the machine", settings: {}, stage: { image: "" } },
   ...(user
     ? [
         {
           name: "as another user",
           settings: { SLIPWAY_RUNNER_SCRIPT_USER: user.name },
-          stage: { image: undefined },
+          stage: { image: "" },
         },
       ]
     : []),

@@ -44,6 +44,7 @@ async function fillLogs(store: Store): Promise<number> {
           (_, offset): LogLine => ({
             index: index + offset,
             stage: "build",
+            step: null,
             at: sampleTime,
             text,
           }),

@@ -29,8 +29,8 @@ interface Note {
   content: ReactNode;
 }
 
-function scriptNotes({ id, stages }: Project, tab: string): Note[] {
-  if (tab === "settings" || Object.values(stages).some(({ script }) => script !== "")) return [];
+function scriptNotes({ id, pipeline: { build, deploy, start } }: Project, tab: string): Note[] {
+  if (tab === "settings" || [...build, ...deploy, ...start].some(({ script }) => script !== "")) return [];
   const link = <Link href={`/projects/${id}/settings/stages`}>{t("project.noScriptsLink")}</Link>;
   return [{ key: "scripts", content: rich("project.noScripts", { link }) }];
 }

@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { channelsOfProjects, consoleUserId } from "../model/console-names.ts";
+import { channelsOfProjects, consoleUserId } from "../model/console/console-names.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Role } from "../model/user.ts";
 

@@ -23,7 +23,7 @@ import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { changeDefaultNotify } from "../task/notify/change-default-notify.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
-import { changeSecretScope, storeSecret } from "../task/store-secret.ts";
+import { changeSecretUse, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/decide-delivery.ts";
 import { recordRefusal } from "../webhook/decide/record.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
@@ -43,7 +43,7 @@ export const operations: readonly AnyOperation[] = [
   answerApproval,
   endApprovals,
   storeSecret,
-  changeSecretScope,
+  changeSecretUse,
   noteLastingWait,
   renewLease,
   appendLog,

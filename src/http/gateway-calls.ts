@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import { isObject, parseJson } from "../json.ts";
-import { deployServiceHeader } from "../model/console-names.ts";
+import { deployServiceHeader } from "../model/console/console-names.ts";
 import { type ConnectionsReport, connectionsReport } from "../push/connections-report.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";

@@ -1,49 +1,9 @@
 import type { Reason } from "../reason/reason.ts";
 import { revisionOf } from "../revision.ts";
 import type { DeployRule } from "./approval/deploy-rule.ts";
-import type { ContainerStage, ExecutionSettings } from "./execution.ts";
+import type { ExecutionSettings } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
-
-export type StageName = "build" | "deploy" | "start";
-export const stageNames = ["build", "deploy", "start"] as const satisfies StageName[];
-
-export type HealthCheck =
-  | { type: "command"; command: string; timeoutSeconds: number }
-  | { type: "tcp"; host: string; port: number | "$PORT"; timeoutSeconds: number }
-  | { type: "http"; url: string; timeoutSeconds: number; expect?: string | undefined };
-
-/** What a start does to the service of the previous release. */
-export type Previous = "stop-first" | "stop-after-healthy" | "keep";
-
-/** Of the start stage. */
-export interface StartRules {
-  previous: Previous;
-  /** Seconds; absent: `defaultSettleSeconds`. */
-  settleSeconds?: number;
-  /** A log file of the service, in the folder of the stage. */
-  log?: string;
-  /** Script that points a proxy to the new service. */
-  switch?: string;
-}
-
-/** Without a health check, what was started must live for this long. */
-export const defaultSettleSeconds = 5;
-
-export interface Stage extends ContainerStage {
-  /** Empty: the stage is skipped. */
-  script: string;
-  /** Seconds; null: tasks.timeout. */
-  timeout: number | null;
-  /** Folder inside the repository where the script runs; absent or empty: its root. */
-  directory?: string;
-  healthCheck?: HealthCheck | null;
-}
-
-export interface StartStage extends Stage, StartRules {}
-
-export interface Stages extends Record<Exclude<StageName, "start">, Stage> {
-  start: StartStage;
-}
+import type { Pipeline } from "./pipeline.ts";
 
 export const notifyEvents = [
   "task.queued",
@@ -107,7 +67,7 @@ export interface Project extends ExecutionSettings {
   groupId: number | null;
   /** `lfs`: whether the files of Git LFS are fetched; absent: no. */
   git: { url: string; ref: string; submodules: boolean; lfs?: boolean };
-  stages: Stages;
+  pipeline: Pipeline;
   env: Record<string, string>;
   notify: NotifyTarget[];
   /** Whether the default target of the installation receives its messages too. */
@@ -117,7 +77,7 @@ export interface Project extends ExecutionSettings {
   labels: string[];
   supersede: Supersede;
   deploy: DeployRule;
-  /** Whether a stage must run in a container; see needsContainer. */
+  /** Whether a step must run in a container; see needsContainer. */
   needsContainer: boolean;
   rollback: Rollback;
   /** Where users reach what it serves; empty: not known. */
@@ -134,10 +94,10 @@ export interface Project extends ExecutionSettings {
 }
 
 export function projectRevision(project: Project): string {
-  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback } = project;
+  const { name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback } = project;
   const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify } = project;
   return revisionOf({
-    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback },
+    ...{ name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits, deploy },
     // The revision of a project without these fields stays what it was before they existed.
     ...(publicUrl === "" ? {} : { publicUrl }),
@@ -153,15 +113,20 @@ export const secretScopes = ["all", "deploy"] as const;
 /** Which stages get a secret: all of them, or only deploy and start. */
 export type SecretScope = (typeof secretScopes)[number];
 
+export const secretForms = ["variable", "file"] as const;
+/** Whether scripts get a secret as the value of a variable, or as a file whose path the variable has. */
+export type SecretForm = (typeof secretForms)[number];
+
 /** Encrypted values of a project; the ciphertext's name is bound to it, so that rows cannot be swapped. */
 export interface ProjectSecret {
   name: string;
   ciphertext: string;
   /** Null: nobody has chosen, and all stages get it. */
   scope: SecretScope | null;
+  as: SecretForm;
 }
 
-export type NewSecret = Omit<ProjectSecret, "scope">;
+export type NewSecret = Omit<ProjectSecret, "scope" | "as">;
 
 export type ProjectChange = Partial<
   Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
@@ -207,7 +172,8 @@ export interface ProjectKeeper {
   secretNames(ids: number[]): Promise<({ projectId: number } & Omit<ProjectSecret, "ciphertext">)[]>;
   /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token), `notify-target …` (address of a target) carry a leading `:`. */
   setSecret(id: number, name: string, ciphertext: string): Promise<void>;
-  setSecretScope(id: number, name: string, scope: SecretScope): Promise<void>;
+  /** Sets who gets a secret, and how, as far as it is given. */
+  setSecretUse(id: number, name: string, use: Partial<Pick<ProjectSecret, "scope" | "as">>): Promise<void>;
   deleteSecret(id: number, name: string): Promise<boolean>;
 }
 

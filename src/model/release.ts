@@ -1,4 +1,4 @@
-import type { Stages } from "./project.ts";
+import type { Pipeline } from "./pipeline.ts";
 
 /**
  * `candidate`: its task runs. `kept`: its workspace is on its runner, so that it can serve again without a build. `gone`:
@@ -18,8 +18,8 @@ export interface Release {
   commit: string;
   message: string;
   author: string;
-  /** Stages that the task left out have no script. */
-  stages: Stages;
+  /** Stages that the task left out have no steps. */
+  pipeline: Pipeline;
   env: Record<string, string>;
   /** Size of its workspace; null: not measured. */
   bytes: number | null;

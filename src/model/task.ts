@@ -1,7 +1,7 @@
 import type { Reason, Sentence } from "../reason/reason.ts";
 import type { TaskApproval } from "./approval/task-approval.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { StageName } from "./project.ts";
+import type { LogStage, StageName } from "./stage/stage-name.ts";
 import type { Actions, EventName } from "./webhook-config.ts";
 
 export const taskStates = [
@@ -30,22 +30,31 @@ export function isFinished(state: TaskState): boolean {
   return state !== "waiting" && !(unfinishedStates as readonly TaskState[]).includes(state);
 }
 
-export type StageState =
-  | "pending"
-  | "running"
-  | "success"
-  | "failed"
-  | "skipped"
-  | "canceled"
-  | "timeout"
-  | "lost";
+export const stageStates = [
+  "pending",
+  "running",
+  "success",
+  "failed",
+  "skipped",
+  "canceled",
+  "timeout",
+  "lost",
+] as const;
+export type StageState = (typeof stageStates)[number];
 
-export interface TaskStage {
-  name: StageName;
+export interface TaskStep {
+  name: string;
   state: StageState;
   startedAt: Date | null;
   finishedAt: Date | null;
   exitCode: number | null;
+}
+
+/** The exit code of a stage is that of the last step that has ended. */
+export interface TaskStage extends TaskStep {
+  name: StageName;
+  /** Those with a script; empty in tasks of version 1.0. */
+  steps: TaskStep[];
 }
 
 export type TriggerType = "webhook" | "manual";
@@ -137,7 +146,9 @@ export function waitedMs({ startedAt, finishedAt, approval }: TaskTimes): number
 export interface LogLine {
   /** From 0, without gaps, over all stages and attempts of a task. */
   index: number;
-  stage: StageName | "checkout" | "system";
+  stage: LogStage;
+  /** The step of the stage that it belongs to; null: none. */
+  step: string | null;
   at: Date;
   text: string;
 }

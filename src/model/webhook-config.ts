@@ -1,6 +1,6 @@
 import type { ProviderName } from "../git-host/hosts.ts";
 import type { ConfiguredProof } from "../git-host/proof/proof.ts";
-import type { StageName } from "./project.ts";
+import type { StageName } from "./stage/stage-name.ts";
 
 export const eventNames = ["push", "tag", "merge_request"] as const;
 export type EventName = (typeof eventNames)[number];
@@ -12,10 +12,7 @@ export const repositoryChecks = ["warn", "enforce"] as const;
 export type RepositoryCheck = (typeof repositoryChecks)[number];
 
 /** Trigger scope of a task: missing booleans mean true; `fromStage` drops the stages before it. */
-export interface Actions {
-  build?: boolean;
-  deploy?: boolean;
-  start?: boolean;
+export interface Actions extends Partial<Record<StageName, boolean>> {
   fromStage?: StageName | null;
 }
 

@@ -1,6 +1,6 @@
 import { isMarker, type Log, type LogReader, type LogRecord, type Receipts } from "../bus/log.ts";
 import { writtenVersion } from "../bus/record-version.ts";
-import { isConsoleUser } from "../model/console-names.ts";
+import { isConsoleUser } from "../model/console/console-names.ts";
 import type { ClusterAnswers, ClusterQuestions } from "./cluster-questions.ts";
 import type { Channels } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";

@@ -84,7 +84,8 @@ export const answerTexts = {
   no_sample: "{name} is no sample project.",
   sample_not_pushable: "Nothing can be pushed to {name}: its webhook has no address or no secret.",
   sample_url: "{name} is a sample project: the clone URL {fault}.",
-  switch_use: "The switch script is used with previous: stop-after-healthy only.",
+  host_steps:
+    "Host steps run outside of the sandbox as the runner's user: only an administrator, or a token of one with the scope admin, may add, change or remove them.",
   labels_refused: "The project may not use these labels.",
   approval_rule: "The rule for approvals {fault}.",
   actions_empty: "The actions leave no stage to run: turn on build, deploy or start.",

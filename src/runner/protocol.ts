@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
+import { pipelineSchema, startRulesSchema, stepName, stepSchema } from "../model/pipeline.ts";
+import { logStages, stageNames } from "../model/stage/stage-name.ts";
 import { ruleText } from "../reason/rule-text.ts";
 import { saidReason, saidText } from "../reason/said-reason.ts";
 
@@ -9,60 +11,24 @@ import { saidReason, saidText } from "../reason/said-reason.ts";
  * lease, are idempotent, and are answered with `continue`: these responses carry cancel, timeout and loss of the lease,
  * so the runner needs no second instruction.
  */
-const stageName = z.enum(["build", "deploy", "start"]);
-
 /** Labels appear in settings of both sides and in messages. */
 export const labelPattern = /^[\w.:/-]{1,64}$/;
 export const labelRule = ruleText("label_invalid");
 
-export const healthCheck = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),
-  z.object({
-    type: z.literal("tcp"),
-    host: z.string(),
-    port: z.union([z.number(), z.literal("$PORT")]),
-    timeoutSeconds: z.number(),
-  }),
-  z.object({
-    type: z.literal("http"),
-    url: z.string(),
-    timeoutSeconds: z.number(),
-    /** Text that the response must contain. */
-    expect: z.string().optional(),
-  }),
-]);
-
-/** What happens to the service of the previous release. */
-export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
-
 /** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
-export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs"];
+export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs", "pipeline"];
 /** Scripts of different projects run as different users. */
 export const projectUsersFeature = "project-users";
 
-const taskStage = z.object({
-  name: stageName,
-  script: z.string(),
+/** A step with what the server has decided: its time, and its image if it has none of its own. */
+const wireStep = stepSchema.omit({ timeout: true }).extend({
   timeoutMs: z.number().int(),
-  /** Folder inside the workspace where the script runs; empty: its root. */
-  directory: z.string(),
-  healthCheck: healthCheck.nullable(),
-  /** Image of the container that the script runs in. Missing: the runner's own image, or no container. */
-  image: z.string().optional(),
-  /** `none`: the script has no network, which needs a container. */
-  network: z.enum(["bridge", "none"]).optional(),
-  /** Of a start stage only. */
-  start: z
-    .object({
-      previous: z.enum(previousChoices),
-      /** Without a health check, processes must live for this long. */
-      settleSeconds: z.number(),
-      /** A log file in the folder of the stage; null: none. */
-      log: z.string().nullable(),
-      switch: z.object({ script: z.string(), timeoutMs: z.number().int() }).nullable(),
-    })
-    .optional(),
+  /** Of a step of start only. */
+  start: startRulesSchema.optional(),
 });
+
+const wireStage = z.object({ name: z.enum(stageNames), steps: z.array(wireStep) });
+export type WireStage = z.infer<typeof wireStage>;
 
 /** A release whose workspace a runner has kept. */
 const keptRelease = z.object({
@@ -80,7 +46,7 @@ const releaseSettings = z.string().optional();
 
 /** A kept release with what is needed to run it again. */
 const restorable = keptRelease.extend({
-  stages: z.array(taskStage),
+  stages: z.array(wireStage),
   env: z.record(z.string(), z.string()),
   settings: releaseSettings,
 });
@@ -112,15 +78,17 @@ export const runTask = z.object({
   }),
   ref: z.string(),
   commit: z.string().nullable(),
-  stages: z.array(taskStage),
-  /** Limits for each stage; null: none. */
+  stages: z.array(wireStage),
+  /** The folders of the release, and whether deploy and start can only read the others. */
+  folders: pipelineSchema.pick({ data: true, scratch: true, sealed: true }),
+  /** Limits for each step; null: none. */
   resources: z.object({
     memoryBytes: z.number().int().nullable(),
     cpus: z.number().nullable(),
     processes: z.number().int().nullable(),
     nice: z.number().int().min(0).max(19),
   }),
-  /** Folders of the workspace that are kept for the next task of the project. */
+  /** Folders of the workspace, or below `~/`, that are kept for the next task of the project. */
   cache: z.array(z.string()),
   /** Tasks with another scope do not share these folders. It becomes part of a path. */
   cacheScope: z.string().regex(/^(protected|other|fork-[0-9a-f]{12})$/),
@@ -135,6 +103,8 @@ export const runTask = z.object({
   secrets: z.record(z.string(), z.string()),
   /** Secrets that only deploy and start get; masked everywhere. */
   deploySecrets: z.record(z.string(), z.string()).optional(),
+  /** Names of the secrets that scripts get as files; their variables have the paths. */
+  files: z.array(z.string()),
   limits: z.object({
     logMaxBytes: z.number().int(),
     /** Bytes of logMaxBytes that earlier attempts of this task have used. */
@@ -225,7 +195,9 @@ export const beatWaitMaxMs = 30_000;
 export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).max(beatWaitMaxMs) });
 
 const wireLine = z.object({
-  stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
+  stage: z.enum(logStages),
+  /** Absent: the line belongs to no step. */
+  step: stepName.optional(),
   at: z.iso.datetime(),
   text: saidText(70_000),
 });
@@ -242,7 +214,9 @@ export const logRequest = z.object({
 
 export const stageRequest = z.object({
   ...held,
-  stage: z.enum(["checkout", "build", "deploy", "start"]),
+  stage: z.enum(["checkout", ...stageNames]),
+  /** Absent: of the checkout, and of a runner of version 1.0 that has a task from before the upgrade. */
+  step: stepName.optional(),
   state: z.enum(["running", "success", "failed", "canceled", "timeout"]),
   exitCode: z.int32().nullable(),
   /** After checkout: the commit and the first line of its message. The commit becomes part of URLs. */

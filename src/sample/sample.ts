@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { hmacOf } from "../git-host/proof/proof.ts";
+import { completePipeline } from "../model/pipeline.ts";
 import { deleteProject, type Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
@@ -34,34 +35,39 @@ export interface SamplesOptions {
 const maxSamples = 20;
 const deliveriesAtOnce = 500;
 
-const stages: Project["stages"] = {
-  build: {
-    script: `echo "Building version $(cat VERSION) of $CI_REF_NAME"
+const pipeline = completePipeline({
+  build: [
+    {
+      script: `echo "Building version $(cat VERSION) of $CI_REF_NAME"
 printf '\\033[36m%s\\033[0m\\n' "checking pages"
 for page in site/*.html; do sleep 0.4; printf '  \\033[32mok\\033[0m %s\\n' "$page"; done`,
-    timeout: 60,
-  },
-  deploy: {
-    // Scripts of an isolated runner cannot write to the data folder.
-    script: `[ -w "$(dirname "$SAMPLE_LIVE")" ] || SAMPLE_LIVE=$CI_WORKSPACE/live
+      timeout: 60,
+    },
+  ],
+  deploy: [
+    {
+      // Scripts of an isolated runner cannot write to the data folder.
+      script: `[ -w "$(dirname "$SAMPLE_LIVE")" ] || SAMPLE_LIVE=$CI_WORKSPACE/live
 mkdir -p "$SAMPLE_LIVE"
 cp -R site/. "$SAMPLE_LIVE"
 echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
-    timeout: 60,
-  },
-  start: {
-    script:
-      '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=$CI_WORKSPACE/live; echo "Live now:"; cat "$SAMPLE_LIVE/index.html"',
-    timeout: 60,
-    previous: "stop-first",
-    healthCheck: {
-      type: "command",
-      command:
-        '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=live; grep "<h1>" "$SAMPLE_LIVE/index.html" || { echo "the page has no heading"; exit 1; }',
-      timeoutSeconds: 5,
+      timeout: 60,
     },
-  },
-};
+  ],
+  start: [
+    {
+      script:
+        '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=$CI_WORKSPACE/live; echo "Live now:"; cat "$SAMPLE_LIVE/index.html"',
+      timeout: 60,
+      healthCheck: {
+        type: "command",
+        command:
+          '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=live; grep "<h1>" "$SAMPLE_LIVE/index.html" || { echo "the page has no heading"; exit 1; }',
+        timeoutSeconds: 5,
+      },
+    },
+  ],
+});
 
 /** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
 export function buildSamples(options: SamplesOptions) {
@@ -100,7 +106,7 @@ export function buildSamples(options: SamplesOptions) {
         name,
         groupId: null,
         git: { url: repository.path, ref: "main", submodules: false },
-        stages,
+        pipeline,
         env: { SAMPLE_LIVE: join(folder, "live") },
         notify: [],
         commitStatus: { context: `slipway/${name}`, skipped: false },

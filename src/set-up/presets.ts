@@ -1,5 +1,5 @@
 import { parseJson } from "../json.ts";
-import type { HealthCheck, Previous } from "../model/project.ts";
+import type { HealthCheck, Previous } from "../model/pipeline.ts";
 
 export const presetNames = [
   "compose",

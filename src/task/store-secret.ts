@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import type { NewAuditEntry } from "../model/audit.ts";
-import type { NewSecret, ProjectSecret, SecretScope } from "../model/project.ts";
+import type { NewSecret, ProjectSecret, SecretForm, SecretScope } from "../model/project.ts";
 import { isReservedSecret } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
 import { newReason } from "../reason/reason.ts";
@@ -15,6 +15,7 @@ interface StoredSecret extends NewSecret {
   projectId: number;
   /** Absent: a stored secret keeps its own. */
   scope: SecretScope | undefined;
+  as: SecretForm | undefined;
   audited: NewAuditEntry;
 }
 
@@ -22,7 +23,7 @@ interface StoredSecret extends NewSecret {
 export const storeSecret = operation(
   "storeSecret",
   async ({ projects, audit }, stored: StoredSecret): Promise<void> => {
-    const { projectId, name, ciphertext, scope, audited } = stored;
+    const { projectId, name, ciphertext, scope, as, audited } = stored;
     existing(await projects.hold(projectId), "project", projectId);
     const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
     const others = held.filter((secret) => secret.name !== name);
@@ -35,31 +36,34 @@ export const storeSecret = operation(
         newReason("secrets_large", { kib: Math.ceil(bytes / 1024), limit: maxTotalBytes / 1024 }),
       );
     await projects.setSecret(projectId, name, ciphertext);
-    if (scope !== undefined) await projects.setSecretScope(projectId, name, scope);
+    await projects.setSecretUse(projectId, name, {
+      ...(scope === undefined ? {} : { scope }),
+      ...(as === undefined ? {} : { as }),
+    });
     await audit.add(audited);
   },
 );
 
-interface ScopeChange {
+interface UseChange {
   projectId: number;
   name: string;
-  scope: SecretScope;
+  use: Partial<Pick<ProjectSecret, "as"> & { scope: SecretScope }>;
   audited: NewAuditEntry;
 }
 
 /**
- * Chooses the stages that get a stored secret. More stages need its value again: otherwise a manager could have builds,
+ * Chooses the stages that get a stored secret, and its form. More stages need its value again: otherwise a manager could have builds,
  * which need no approval, print a secret that only deploys get.
  */
-export const changeSecretScope = operation(
-  "changeSecretScope",
-  async ({ projects, audit }, { projectId, name, scope, audited }: ScopeChange): Promise<boolean> => {
+export const changeSecretUse = operation(
+  "changeSecretUse",
+  async ({ projects, audit }, { projectId, name, use, audited }: UseChange): Promise<boolean> => {
     await projects.hold(projectId);
     const held = (await projects.secrets(projectId)).find((secret) => secret.name === name);
     if (!held) return false;
-    if (scope === "all" && held.scope === "deploy")
+    if (use.scope === "all" && held.scope === "deploy")
       throw new Fault("conflict", newReason("secret_scope_wider", { name }));
-    await projects.setSecretScope(projectId, name, scope);
+    await projects.setSecretUse(projectId, name, use);
     await audit.add(audited);
     return true;
   },

@@ -1,7 +1,9 @@
 import type { ScannedDelivery } from "../model/delivery.ts";
 import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import { gitAddressOf } from "../model/git/git-url.ts";
+import { stepsToRun } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
+import { isSideEffect, stageNames } from "../model/stage/stage-name.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { isStageAsked } from "../task/queue/enqueue.ts";
@@ -89,9 +91,9 @@ function deliveryWarnings(
   return warnings;
 }
 
-function deploys({ stages }: Project, actions: Actions | null): boolean {
-  return (["deploy", "start"] as const).some(
-    (name) => stages[name].script.trim() !== "" && isStageAsked(actions, name),
+function deploys({ pipeline }: Project, actions: Actions | null): boolean {
+  return stageNames.some(
+    (name) => isSideEffect(name) && stepsToRun(pipeline, name).length > 0 && isStageAsked(actions, name),
   );
 }
 

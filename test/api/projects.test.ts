@@ -28,6 +28,7 @@ describe("a project", () => {
     const { id } = await make({ name: "bare" });
     const project = await server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
     const none = { script: "", timeout: null };
+    const pipeline = { build: [], deploy: [], start: [], data: [], scratch: [], sealed: true };
     const rules = { previous: "stop-first", settleSeconds: 5, log: "", switch: "" };
     const start = { ...none, ...rules, healthCheck: null };
     expect(project).toEqual({
@@ -35,7 +36,7 @@ describe("a project", () => {
       name: "bare",
       groupId: null,
       git: { url: git.url, ref: "main", submodules: false, lfs: false, credentialSet: false },
-      stages: { build: none, deploy: none, start },
+      ...{ stages: { build: none, deploy: none, start }, pipeline },
       ...{ env: {}, secretNames: [], secrets: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
       ...{ supersede: "none", rollback: "automatic", publicUrl: "", liveNoteParts: [], warningParts: [] },

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.stop());
 
-const onMachine = { image: undefined };
+const onMachine = { image: "" };
 
 describe.skipIf(!user)("runner.scriptUser", () => {
   test("scripts run as that user with its groups and home, and own their workspace", async () => {

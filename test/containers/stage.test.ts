@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
+import type { RunTask } from "../../src/runner/protocol.ts";
 import { type ContainerScene, leftContainers, startContainerScene } from "../support/container-scene.ts";
 import { eventually } from "../support/eventually.ts";
-import { sampleLimits } from "../support/fake-server.ts";
+import { sampleLimits, sampleStart } from "../support/fake-server.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -40,8 +41,9 @@ describe.skipIf(!podman)("a stage with an image", () => {
 
   test("hands its files on to a stage on the machine", async () => {
     const id = scene.give({ build: "echo built >out.txt", deploy: "cat out.txt; git log -1 --format=%s" });
-    const given = scene.server.instructions.at(-1) as { stages: { name: string; image?: string }[] };
-    for (const stage of given.stages) if (stage.name === "deploy") delete stage.image;
+    const given = scene.server.instructions.at(-1) as RunTask;
+    for (const { name, steps } of given.stages)
+      if (name === "deploy") for (const step of steps) step.image = "";
     const { state, text } = await scene.end(id);
     expect(state).toBe("success");
     expect(text).toContain("\nbuilt\nChange");
@@ -78,7 +80,7 @@ describe.skipIf(!podman)("a stage with an image", () => {
       command: 'grep busybox kind.txt && test "$(readlink /bin/sh)" = busybox',
       timeoutSeconds: 20,
     } as const;
-    const { state, text } = await scene.run({ start }, { healthCheck });
+    const { state, text } = await scene.run({ start }, { start: { ...sampleStart, healthCheck } });
     expect(state).toBe("success");
     expect(text).toContain("by-line");
   });
@@ -151,8 +153,8 @@ describe.skipIf(!podman)("the network of a container", () => {
 
   test("is not quietly given to a stage that must have none", async () => {
     const id = scene.give({ build: "echo never" }, { network: "none" });
-    const given = scene.server.instructions.at(-1) as { stages: { image?: string }[] };
-    for (const stage of given.stages) delete stage.image;
+    const given = scene.server.instructions.at(-1) as RunTask;
+    for (const step of given.stages.flatMap(({ steps }) => steps)) step.image = "";
     expect(await scene.end(id)).toMatchObject({
       state: "failed",
       reason: "build must have no network, which needs a container: give the stage or the project an image.",

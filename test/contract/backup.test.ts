@@ -99,7 +99,9 @@ async function fill(store: Store): Promise<void> {
   await Promise.all(deliveries.map((delivery) => store.deliveries.create(delivery)));
   const task = await store.tasks.create(sampleTask({ projectId }));
   for (let index = 0; index < 3; index++)
-    await store.tasks.appendLog(task.id, [{ index, stage: "build", at: sampleTime, text: `line ${index}` }]);
+    await store.tasks.appendLog(task.id, [
+      { index, stage: "build", step: null, at: sampleTime, text: `line ${index}` },
+    ]);
   await store.runners.create({
     name: "north",
     labels: ["linux"],

@@ -20,7 +20,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
 
   /** A task that waits until this time, with its workspace at this runner. */
   async function waitingTask(project: Project, expiresAt: Date, runnerId = 1) {
-    const { git, stages, env, image } = project;
+    const { git, pipeline, env, image } = project;
     const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
     const approval: TaskApproval = {
       state: "waiting",
@@ -32,7 +32,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
       by: null,
       at: null,
       comment: "",
-      pinned: { git, stages, env, image },
+      pinned: { git, pipeline, env, image },
       built: { taskId: id, attempt: 1, runnerId },
     };
     const set = { state: "waiting", approval, runnerId, attempt: 1 } as const;
@@ -188,11 +188,11 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
 
   test("the approved rollback to a kept release has one repeat, however often that release was built", async () => {
     const deploy = { ...noApproval, approval: "required" } as const;
-    const { id: projectId, stages } = await store.projects.create(sampleProject({ deploy }));
+    const { id: projectId, pipeline } = await store.projects.create(sampleProject({ deploy }));
     const { id: taskId, ref, message, author } = await store.tasks.create(sampleTask({ projectId }));
     await store.releases.put({
       ...{ taskId, projectId, attempt: 5, runnerId: 1, state: "kept", ref, message, author },
-      ...{ commit: "", stages, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
+      ...{ commit: "", pipeline, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
     });
     const { id } = await store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));
     await handOut(id);

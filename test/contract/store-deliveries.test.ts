@@ -50,7 +50,9 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
   test("a project that is deleted takes all but its deliveries with it", async () => {
     const projectId = await addProject();
     const task = await store.tasks.create(sampleTask({ projectId }));
-    await store.tasks.appendLog(task.id, [{ index: 0, stage: "build", at: sampleTime, text: "a" }]);
+    await store.tasks.appendLog(task.id, [
+      { index: 0, stage: "build", step: null, at: sampleTime, text: "a" },
+    ]);
     await store.projects.setSecret(projectId, "TOKEN", "sealed");
     await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "ab".repeat(24) }));
     const deliveryId = await store.deliveries.create(sampleDelivery({ project_id: projectId }));
@@ -69,14 +71,14 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     await store.projects.setSecret(projectId, "TOKEN", "two");
     await store.projects.setSecret(projectId, ":credential", "three");
     expect(await store.projects.secrets(projectId)).toEqual([
-      { name: ":credential", ciphertext: "three", scope: null },
-      { name: "TOKEN", ciphertext: "two", scope: null },
+      { name: ":credential", ciphertext: "three", scope: null, as: "variable" },
+      { name: "TOKEN", ciphertext: "two", scope: null, as: "variable" },
     ]);
-    await store.projects.setSecretScope(projectId, "TOKEN", "deploy");
+    await store.projects.setSecretUse(projectId, "TOKEN", { scope: "deploy", as: "file" });
     await store.projects.setSecret(projectId, "TOKEN", "four");
     expect(await store.projects.secretNames([projectId])).toEqual([
-      { projectId, name: ":credential", scope: null },
-      { projectId, name: "TOKEN", scope: "deploy" },
+      { projectId, name: ":credential", scope: null, as: "variable" },
+      { projectId, name: "TOKEN", scope: "deploy", as: "file" },
     ]);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(true);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(false);

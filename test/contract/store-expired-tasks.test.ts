@@ -29,7 +29,9 @@ describe.each(await availableDatabases())("finished tasks past their time on $na
     const projectId = await addProject();
     const old = await addTask(projectId, sampleTime);
     for (let index = 0; index < 50; index++)
-      await store.tasks.appendLog(old, [{ index, stage: "build", at: sampleTime, text: `line ${index}` }]);
+      await store.tasks.appendLog(old, [
+        { index, stage: "build", step: null, at: sampleTime, text: `line ${index}` },
+      ]);
     const again = await store.tasks.create(
       sampleTask({ projectId, createdAt: later, rerunOf: old, deliveryId: 12 }),
     );
@@ -47,7 +49,9 @@ describe.each(await availableDatabases())("finished tasks past their time on $na
     for (let each = 0; each < 5; each++) {
       const id = await addTask(projectId, sampleTime);
       for (let index = 0; index < 40; index++)
-        await store.tasks.appendLog(id, [{ index, stage: "build", at: sampleTime, text: `line ${index}` }]);
+        await store.tasks.appendLog(id, [
+          { index, stage: "build", step: null, at: sampleTime, text: `line ${index}` },
+        ]);
     }
     let steps = 0;
     const deleteSomeTasks = async (id: number) => {

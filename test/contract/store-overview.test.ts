@@ -4,7 +4,7 @@ import type { OverviewFilter } from "../../src/model/console/overview.ts";
 import { type Task, type TaskState, workedMs } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { openPlanner } from "../support/query-plans.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const day = (n: number) => new Date(sampleTime.getTime() + n * 86_400_000);
@@ -85,11 +85,11 @@ describe.each(await availableDatabases())("the overview and the search on $name"
   test("the last runs of each project, oldest first, with those that ran nothing", async () => {
     const projectId = await addProject("runs");
     const nothing = await addTask(projectId, "success", {
-      stages: [{ name: "build", state: "skipped", startedAt: null, finishedAt: null, exitCode: null }],
+      stages: [sampleStage("build", { state: "skipped" })],
     });
     const success = await addTask(projectId, "success", {
       seconds: 4,
-      stages: [{ name: "build", state: "success", startedAt: null, finishedAt: null, exitCode: 0 }],
+      stages: [sampleStage("build", { state: "success", exitCode: 0 })],
     });
     const queued = await addTask(projectId, "queued");
     const runs = await overview.runs([projectId], 20);

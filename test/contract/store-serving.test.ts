@@ -5,21 +5,18 @@ import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { reportRollback } from "../../src/task/hand-out/report-release.ts";
 import { reportStage } from "../../src/task/hand-out/report-stage.ts";
 import { availableDatabases } from "../support/databases.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("what serves is known on $name", async ({ make }) => {
   const { store } = await setUpStore(make);
-  const { stages } = sampleProject();
+  const { pipeline } = sampleProject();
   const runnerId = 1;
   const consoleUrl = "";
-  const stageOf = (name: TaskStage["name"], state: TaskStage["state"]): TaskStage => ({
-    ...{ name, state, startedAt: null, finishedAt: null, exitCode: null },
-  });
+  const stageOf = (name: TaskStage["name"], state: TaskStage["state"]) => sampleStage(name, { state });
 
   async function projectWithReleases(): Promise<Project> {
-    const start = { ...stages.start, previous: "stop-first" } as const;
-    return store.projects.create(sampleProject({ stages: { ...stages, start } }));
+    return store.projects.create(sampleProject());
   }
 
   /** A task that has deployed, and its release. */
@@ -28,7 +25,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const { ref, message, author } = task;
     await store.releases.put({
       ...{ taskId: task.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
-      ...{ commit: task.commit ?? "", stages, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
+      ...{ commit: task.commit ?? "", pipeline, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
     });
     return task;
   }

@@ -4,7 +4,7 @@ import type { Store } from "../../src/model/store.ts";
 import type { LogLine, Task, TaskClaim } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleProject, sampleRunner, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
@@ -36,9 +36,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
         actions: { build: false, fromStage: "deploy" },
         notBefore: later,
         deliveryId: 12,
-        stages: [
-          { name: "build", state: "running", startedAt: sampleTime, finishedAt: null, exitCode: null },
-        ],
+        stages: [sampleStage("build", { state: "running", startedAt: sampleTime })],
       }),
     );
     expect(await store.tasks.byId(made.id)).toEqual(made);
@@ -242,7 +240,13 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
   });
 
   const lines = (from: number, texts: string[]): LogLine[] =>
-    texts.map((text, offset) => ({ index: from + offset, stage: "build", at: sampleTime, text }));
+    texts.map((text, offset) => ({
+      index: from + offset,
+      stage: "build",
+      step: "test",
+      at: sampleTime,
+      text,
+    }));
 
   test("log lines are stored once and in order: duplicates are dropped, gaps refused", async () => {
     const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));

@@ -44,7 +44,7 @@ async function linesOf(bytes: Buffer, cuts: number[]): Promise<string[]> {
       return from + sent.length;
     },
   });
-  const stage = stream.stageOutput("build");
+  const stage = stream.stepOutput("build");
   const places = [
     0,
     ...cuts.map((cut) => Math.floor(cut * bytes.length)).sort((a, b) => a - b),

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { eventually } from "../support/eventually.ts";
-import { sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { isAlive, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
@@ -19,10 +19,7 @@ afterAll(async () => {
 function serviceTask(taskId: number) {
   const scripts = { deploy: "echo deployed", start: `sleep 300 & echo $! >>${watch.file}` };
   const instruction = sampleInstruction(repository.url, scripts, { taskId });
-  const start = { previous: "stop-first", settleSeconds: 0, log: null, switch: null } as const;
-  const [deploy, started] = instruction.stages;
-  if (!deploy || !started) throw new Error("a stage is missing");
-  return { ...instruction, stages: [deploy, { ...started, start }] };
+  return { ...instruction, stages: withStart(instruction.stages, { previous: "stop-first" }) };
 }
 
 test("a deploy that is canceled before its first script does not start a previous service that has ended", async () => {

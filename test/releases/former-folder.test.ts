@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type FakeServer, sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
@@ -61,10 +61,9 @@ const serve = () => `sleep 300 & echo $! >>${watch.file}`;
 
 function serviceTask(taskId: number, script = serve()): RunTask {
   const instruction = sampleInstruction(repository.url, { start: script }, { taskId });
-  const start = { previous: "stop-first", settleSeconds: 0, log: null, switch: null } as const;
   return {
     ...instruction,
-    stages: instruction.stages.map((stage) => ({ ...stage, start })),
+    stages: withStart(instruction.stages, { previous: "stop-first" }),
     release: { isKept: true, from: null, previous: null },
   };
 }

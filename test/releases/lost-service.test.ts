@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkspaceState } from "../../src/runner/workspace/state.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type FakeServer, sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
@@ -47,10 +47,9 @@ async function startRunner(): Promise<Runner> {
 function serviceTask(taskId: number, leaseMs: number) {
   const script = `echo $CI_TASK_ID >serving.txt; sleep 300 & echo $! >>${watch.file}`;
   const instruction = sampleInstruction(repository.url, { start: script }, { taskId }, leaseMs);
-  const start = { previous: "stop-first", settleSeconds: 0, log: null, switch: null } as const;
   return {
     ...instruction,
-    stages: instruction.stages.map((stage) => ({ ...stage, start })),
+    stages: withStart(instruction.stages, { previous: "stop-first" }),
     release: { isKept: true, from: null, previous: null },
   };
 }

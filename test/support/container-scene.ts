@@ -1,3 +1,4 @@
+import type { StageName } from "../../src/model/stage/stage-name.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { eventually } from "./eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "./fake-server.ts";
@@ -14,11 +15,11 @@ export interface ContainerScene {
   /** Folder of the runner's workspaces. */
   root: string;
   /** Gives the runner a task whose stages run in the image; answers its id. */
-  give(scripts: Scripts, stage?: Partial<RunTask["stages"][number]>, more?: Partial<RunTask>): number;
+  give(scripts: Scripts, step?: Partial<WireStep>, more?: Partial<RunTask>): number;
   /** Runs a task to its end. */
   run(
     scripts: Scripts,
-    stage?: Partial<RunTask["stages"][number]>,
+    step?: Partial<WireStep>,
     more?: Partial<RunTask>,
   ): Promise<{ state: string; reason: string; text: string }>;
   end(id: number): Promise<{ state: string; reason: string; text: string }>;
@@ -26,7 +27,8 @@ export interface ContainerScene {
   stop(): Promise<void>;
 }
 
-type Scripts = Partial<Record<"build" | "deploy" | "start", string>>;
+type WireStep = RunTask["stages"][number]["steps"][number];
+type Scripts = Partial<Record<StageName, string>>;
 
 export async function startContainerScene(
   engineArguments: string,
@@ -49,18 +51,21 @@ export async function startContainerScene(
     runner,
     root,
     text: () => server.lines.map((line) => line.text).join("\n"),
-    give(scripts, stage = {}, more = {}) {
+    give(scripts, step = {}, more = {}) {
       const taskId = nextId++;
       const instruction = sampleInstruction(repository.url, scripts, {
         taskId,
         logFrom: server.lines.length,
         ...more,
       });
-      const stages = instruction.stages.map((each) => ({ ...each, image: testImage, ...stage }));
+      const stages = instruction.stages.map(({ name, steps }) => ({
+        name,
+        steps: steps.map((each) => ({ ...each, image: testImage, ...step })),
+      }));
       server.instructions.push({ ...instruction, stages });
       return taskId;
     },
-    run: (scripts, stage, more) => scene.end(scene.give(scripts, stage, more)),
+    run: (scripts, step, more) => scene.end(scene.give(scripts, step, more)),
     async end(id) {
       const found = () => server.finished.find(({ taskId }) => taskId === id);
       await eventually(`task ${id} ends`, () => found() !== undefined);

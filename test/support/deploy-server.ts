@@ -4,6 +4,7 @@ import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/config.ts";
 import { configOf } from "../../src/config/config-load.ts";
+import type { StageName } from "../../src/model/stage/stage-name.ts";
 import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
@@ -17,7 +18,7 @@ export interface DeployServer {
   dataDir: string;
   admin: ApiClient;
   logLines: string[];
-  /** Creates a project for a repository on this machine. */
+  /** Creates a project for a repository on this machine; its scripts are those of `pipeline`, if `more` has one. */
   project(gitUrl: string, scripts: Scripts, more?: Record<string, unknown>): Promise<number>;
   run(projectId: number, body?: Record<string, unknown>): Promise<TaskJson>;
   task(id: number): Promise<TaskJson>;
@@ -32,11 +33,7 @@ export interface DeployServer {
   remove(): void;
 }
 
-export interface Scripts {
-  build?: string;
-  deploy?: string;
-  start?: string;
-}
+export type Scripts = Partial<Record<StageName, string>>;
 
 const finished = ["success", "failed", "canceled", "timeout", "lost"] as const;
 
@@ -104,7 +101,8 @@ export async function deployClient(
     log,
     async project(gitUrl, scripts, more = {}) {
       const stages = Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, { script }]));
-      const body = { name: `shop ${crypto.randomUUID()}`, git: { url: gitUrl }, stages, ...more };
+      const steps = "pipeline" in more ? {} : { stages };
+      const body = { name: `shop ${crypto.randomUUID()}`, git: { url: gitUrl }, ...steps, ...more };
       return (await admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
     },
     run: (projectId, body = {}) => admin.expect(201, "POST", `/api/projects/${projectId}/tasks`, body),

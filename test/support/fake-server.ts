@@ -1,4 +1,12 @@
-import { beatRequest, type RunTask, timingOf, type WireLine } from "../../src/runner/protocol.ts";
+import { stepDefaults } from "../../src/model/pipeline.ts";
+import { type StageName, stepTitle } from "../../src/model/stage/stage-name.ts";
+import {
+  beatRequest,
+  type RunTask,
+  timingOf,
+  type WireLine,
+  type WireStage,
+} from "../../src/runner/protocol.ts";
 
 /** The server's half of the protocol for tests of a runner: it gives only the answers of the test. */
 export interface FakeServer {
@@ -49,7 +57,8 @@ export function startFakeServer(port = 0): FakeServer {
         if (instruction === undefined) await Bun.sleep(20);
         return instruction === undefined ? new Response(null, { status: 204 }) : Response.json(instruction);
       }
-      if (path === "stage") fake.stages.push(`${body.stage} ${body.state}`);
+      if (path === "stage")
+        fake.stages.push(`${stepTitle(body.stage ?? "", body.step ?? null)} ${body.state}`);
       if (path === "rollback") fake.rollbacks.push(String(body.state));
       if (path === "finish") fake.finished.push(body as unknown as FakeServer["finished"][number]);
       if (path === "log") {
@@ -70,11 +79,33 @@ export function startFakeServer(port = 0): FakeServer {
   return fake;
 }
 
-const plainStart = { previous: "keep" as const, settleSeconds: 0, log: null, switch: null };
+type StartRules = NonNullable<WireStage["steps"][number]["start"]>;
+
+export const sampleStart: StartRules = {
+  healthCheck: null,
+  previous: "keep",
+  settleSeconds: 0,
+  log: "",
+  switch: "",
+};
+
+/** The same steps with other rules for their start. */
+export function withStart(stages: WireStage[], rules: Partial<StartRules>): WireStage[] {
+  return stages.map(({ name, steps }) => ({
+    name,
+    steps: steps.map((step) => (step.start ? { ...step, start: { ...step.start, ...rules } } : step)),
+  }));
+}
+
+export function sampleStep(name: string, script: string): WireStage["steps"][number] {
+  const { timeout: _timeout, ...defaults } = stepDefaults;
+  const step = { ...defaults, name, script, timeoutMs: 60_000 };
+  return name === "start" ? { ...step, start: sampleStart } : step;
+}
 
 export function sampleInstruction(
   url: string,
-  scripts: Partial<Record<"build" | "deploy" | "start", string>>,
+  scripts: Partial<Record<StageName, string>>,
   more: Partial<RunTask> = {},
   leaseMs = 60_000,
 ): RunTask {
@@ -92,18 +123,16 @@ export function sampleInstruction(
     commit: null,
     stages: Object.entries(scripts).map(([name, script]) => ({
       name: name as "build",
-      script,
-      timeoutMs: 60_000,
-      directory: "",
-      healthCheck: null,
-      ...(name === "start" ? { start: plainStart } : {}),
+      steps: [sampleStep(name, script)],
     })),
     resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
+    folders: { data: [], scratch: [], sealed: false },
     cache: [],
     cacheScope: "other",
     waitingTasks: [],
     env: {},
     secrets: {},
+    files: [],
     limits: sampleLimits(leaseMs),
     logFrom: 0,
     release: { isKept: true, from: null, previous: null },

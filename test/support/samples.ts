@@ -2,9 +2,10 @@ import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { AuditEntry } from "../../src/model/audit.ts";
 import type { NewDelivery } from "../../src/model/delivery.ts";
 import { plainExecution } from "../../src/model/execution.ts";
+import { completePipeline } from "../../src/model/pipeline.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { Runner } from "../../src/model/runner.ts";
-import type { NewTask } from "../../src/model/task.ts";
+import type { NewTask, TaskStage } from "../../src/model/task.ts";
 import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
 
 export const sampleTime = new Date("2026-03-01T10:20:30.456Z");
@@ -24,11 +25,10 @@ export function sampleProject(
     name: `shop ${crypto.randomUUID()}`,
     groupId: null,
     git: { url: "https://git.example/shop.git", ref: "main", submodules: false },
-    stages: {
-      build: { script: "make", timeout: 60 },
-      deploy: { script: "make deploy", timeout: null },
-      start: { script: "", timeout: null, healthCheck: null, previous: "stop-first" },
-    },
+    pipeline: completePipeline({
+      build: [{ script: "make", timeout: 60 }],
+      deploy: [{ script: "make deploy" }],
+    }),
     env: { NODE_ENV: "production" },
     notify: [
       {
@@ -84,6 +84,15 @@ export function sampleDelivery(change: Partial<NewDelivery> = {}): NewDelivery {
   };
 }
 
+/** A stage whose only step is as it is. */
+export function sampleStage(
+  name: TaskStage["name"],
+  change: Partial<Omit<TaskStage, "name" | "steps">> = {},
+): TaskStage {
+  const stage = { state: "pending", startedAt: null, finishedAt: null, exitCode: null, ...change } as const;
+  return { name, ...stage, steps: [{ name, ...stage }] };
+}
+
 export function sampleTask(change: Partial<NewTask> = {}): NewTask {
   return {
     projectId: 1,
@@ -94,10 +103,7 @@ export function sampleTask(change: Partial<NewTask> = {}): NewTask {
     message: "Sell more",
     author: "ann",
     actions: null,
-    stages: [
-      { name: "build", state: "pending", startedAt: null, finishedAt: null, exitCode: null },
-      { name: "deploy", state: "pending", startedAt: null, finishedAt: null, exitCode: null },
-    ],
+    stages: [sampleStage("build"), sampleStage("deploy")],
     causeRef: null,
     causeCommit: null,
     source: null,

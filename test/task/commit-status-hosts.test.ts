@@ -61,7 +61,7 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
     const prepare = buildOutgoingRequests({
       projects: {
         byId: async () => project,
-        secrets: async () => [{ name: ":status", ciphertext, scope: null }],
+        secrets: async () => [{ name: ":status", ciphertext, scope: null, as: "variable" }],
       },
       meta: { get: async () => null },
       secrets,

@@ -22,7 +22,7 @@ test.each(["", "y", "a line of usual length that a build tool repeats for ever"]
       },
       send: async (from, lines) => from + lines.length,
     });
-    const output = log.stageOutput("build");
+    const output = log.stepOutput("build");
     // As a lease that is renewed: if no timer fires, the script never ends.
     let renewals = 0;
     const renewing = setInterval(() => {

@@ -77,7 +77,7 @@ describe("a project with an image", () => {
     expect(await older.claim(1500)).toBeNull();
     const equipped = await runner("equipped", { containers: true });
     const given = await equipped.claim();
-    expect(given).toMatchObject({ taskId: id, stages: [{ name: "build", image: "node:22" }] });
+    expect(given).toMatchObject({ taskId: id, stages: [{ name: "build", steps: [{ image: "node:22" }] }] });
     await older.disable();
     await equipped.disable();
   });

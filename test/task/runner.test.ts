@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { markVariable } from "../../src/runner/process/process-tree.ts";
 import type { RunnerOptions } from "../../src/runner/run/runner.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type FakeServer, sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -100,7 +100,7 @@ describe("a task that takes too long", () => {
   test("is a timeout also when the server says so during a health check", async () => {
     const instruction = sampleInstruction(repository.url, { start: "echo started" });
     const healthCheck = { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 60 } as const;
-    const stages = instruction.stages.map((stage) => ({ ...stage, healthCheck }));
+    const stages = withStart(instruction.stages, { healthCheck });
     server.instructions.push({ ...instruction, stages });
     await eventually("the check begins", () => server.lines.some(({ text }) => text.startsWith("[waiting")));
     server.answer = { continue: false, why: "timeout" };

@@ -15,7 +15,7 @@ const put = (id: number, name: string, body: object, status = 204) =>
   admin.expect<{ error: { message: string } }>(status, "PUT", `/api/projects/${id}/secrets/${name}`, body);
 const texts = async (id: number) => (await server.log(id)).map(({ text }) => text);
 interface Shown {
-  secrets: { name: string; scope: string; isScopeChosen: boolean }[];
+  secrets: { name: string; scope: string; isScopeChosen: boolean; as: string }[];
   warnings: string[];
 }
 const shown = (id: number) => admin.expect<Shown>(200, "GET", `/api/projects/${id}`);
@@ -26,8 +26,8 @@ describe("a secret of deploy and start", () => {
     await put(id, "TOKEN", { value: "t-deploy-only", scope: "deploy" });
     await put(id, "SHARED", { value: "s-everywhere", scope: "all" });
     expect((await shown(id)).secrets).toEqual([
-      { name: "SHARED", scope: "all", isScopeChosen: true },
-      { name: "TOKEN", scope: "deploy", isScopeChosen: true },
+      { name: "SHARED", scope: "all", isScopeChosen: true, as: "variable" },
+      { name: "TOKEN", scope: "deploy", isScopeChosen: true, as: "variable" },
     ]);
     const task = await server.reach((await server.run(id)).id, "success");
     const lines = await texts(task.id);
@@ -42,11 +42,15 @@ describe("a secret of deploy and start", () => {
     await put(id, "TOKEN", { value: "t-first-value" });
     await admin.expect(204, "PATCH", path, { scope: "deploy" });
     await put(id, "TOKEN", { value: "t-second-value" });
-    expect((await shown(id)).secrets).toEqual([{ name: "TOKEN", scope: "deploy", isScopeChosen: true }]);
+    expect((await shown(id)).secrets).toEqual([
+      { name: "TOKEN", scope: "deploy", isScopeChosen: true, as: "variable" },
+    ]);
     const refused = await admin.expect<{ error: { message: string } }>(409, "PATCH", path, { scope: "all" });
     expect(refused.error.message).toContain("store its value again");
     await put(id, "TOKEN", { value: "t-third-value", scope: "all" });
-    expect((await shown(id)).secrets).toEqual([{ name: "TOKEN", scope: "all", isScopeChosen: true }]);
+    expect((await shown(id)).secrets).toEqual([
+      { name: "TOKEN", scope: "all", isScopeChosen: true, as: "variable" },
+    ]);
     await admin.expect(404, "PATCH", `/api/projects/${id}/secrets/OTHER`, { scope: "deploy" });
     await admin.expect(422, "PATCH", path, { scope: "build" });
   });
@@ -74,8 +78,8 @@ describe("a project with approvals", () => {
     await put(id, "TOKEN", { value: "t-as-before" });
     await put(id, "SHARED", { value: "s-chosen", scope: "all" });
     const secrets = [
-      { name: "SHARED", scope: "all", isScopeChosen: true },
-      { name: "TOKEN", scope: "all", isScopeChosen: false },
+      { name: "SHARED", scope: "all", isScopeChosen: true, as: "variable" },
+      { name: "TOKEN", scope: "all", isScopeChosen: false, as: "variable" },
     ];
     const before = await shown(id);
     expect(before.secrets).toEqual(secrets);

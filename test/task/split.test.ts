@@ -69,7 +69,7 @@ test("when the roles run separately, live events go through the push role's /fei
     messages.some((message) => message.type === "task" && message.event === "task.succeeded"),
   );
   const logged = messages.flatMap((message) => (message.type === "log" ? message.lines : []));
-  expect(logged).toEqual([{ index: 0, stage: "build", at: line.at, text: "built" }]);
+  expect(logged).toEqual([{ index: 0, stage: "build", step: null, at: line.at, text: "built" }]);
   live.close();
   const message = "manual start > task > message task.succeeded";
   const wanted = [message, `${message} > publish`, `${message} > publish > deliver`];

@@ -33,7 +33,7 @@ const everyPart = [
   "git",
   "git-host",
 ];
-const seams = ["bus interface", "runner protocol", "model", "git rules", "text rules", "base"];
+const seams = ["bus interface", "runner protocol", "model", "pipeline", "git rules", "text rules", "base"];
 
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
@@ -53,6 +53,7 @@ const parts: Part[] = [
       "account",
       "git-host",
       "runner protocol",
+      "pipeline",
       "model",
       "git rules",
       "text rules",
@@ -62,25 +63,29 @@ const parts: Part[] = [
   },
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
   // It starts git and knows the folders of runners, which webhooks do not.
-  { name: "sample", files: /^src\/sample\//, imports: ["webhook", "git-host", "model", "git rules", "base"] },
+  {
+    name: "sample",
+    files: /^src\/sample\//,
+    imports: ["webhook", "git-host", "pipeline", "model", "git rules", "base"],
+  },
   // It reads repositories and calls the APIs of Git hosts for a user who adds a project.
   {
     name: "set-up",
     files: /^src\/set-up\//,
-    imports: ["webhook", "task", "git", "git-host", "model", "git rules", "base"],
+    imports: ["webhook", "task", "git", "git-host", "pipeline", "model", "git rules", "base"],
   },
   {
     name: "webhook",
     files: /^src\/webhook\//,
-    imports: ["task", "git", "git-host", "model", "git rules", "base"],
+    imports: ["task", "git", "git-host", "pipeline", "model", "git rules", "text rules", "base"],
   },
   {
     name: "task",
     files: /^src\/task\//,
-    imports: ["git-host", "runner protocol", "model", "git rules", "text rules", "base"],
+    imports: ["git-host", "runner protocol", "pipeline", "model", "git rules", "text rules", "base"],
   },
   { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
-  { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
+  { name: "store", files: /^src\/store\//, imports: ["pipeline", "model", "git rules", "base"] },
   { name: "bus interface", files: /^src\/bus\/(bus|log|record-version)\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
   // The processes of a gateway with several, and their supervisor.
@@ -90,11 +95,15 @@ const parts: Part[] = [
     imports: ["push", "bus", "bus interface", "base"],
     types: ["config"],
   },
-  { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["git rules", "base"] },
+  {
+    name: "runner protocol",
+    files: /^src\/runner\/protocol\.ts$/,
+    imports: ["pipeline", "git rules", "text rules", "base"],
+  },
   {
     name: "runner",
     files: /^src\/runner\//,
-    imports: ["runner protocol", "git", "git rules", "base", "text rules"],
+    imports: ["runner protocol", "pipeline", "git", "git rules", "base", "text rules"],
   },
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
   { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
@@ -105,10 +114,17 @@ const parts: Part[] = [
   // Which characters are escaped, how long a commit is written, and the texts of reasons: the server, the command line and the console must agree.
   {
     name: "text rules",
-    files: /^src\/(visible-text|model\/git\/short-commit|reason\/[\w-]+-texts)\.ts$/,
+    files: /^src\/(visible-text|model\/git\/short-commit|model\/stage\/stage-name|reason\/[\w-]+-texts)\.ts$/,
     imports: [],
   },
-  { name: "model", files: /^src\/model\//, imports: ["git rules", "base"], types: ["git-host"] },
+  // The steps of a project, which the server stores and a runner runs: both have one schema.
+  { name: "pipeline", files: /^src\/model\/pipeline\.ts$/, imports: ["text rules", "base"] },
+  {
+    name: "model",
+    files: /^src\/model\//,
+    imports: ["pipeline", "git rules", "text rules", "base"],
+    types: ["git-host"],
+  },
   { name: "base", files: /^src\/((reason|system|telemetry)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",
@@ -122,6 +138,7 @@ const parts: Part[] = [
       "account",
       "git-host",
       "runner protocol",
+      "pipeline",
       "model",
       "git rules",
       "base",

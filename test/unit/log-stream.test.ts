@@ -25,7 +25,7 @@ async function sentOf(write: (stream: ReturnType<typeof buildLogStream>) => void
 describe("the log of an attempt", () => {
   test("counts a line by more than its text", async () => {
     const sent = await sentOf((stream) => {
-      const output = stream.stageOutput("build");
+      const output = stream.stepOutput("build");
       output.write(Buffer.from("\n".repeat(9000)));
       output.end();
     });
@@ -35,7 +35,7 @@ describe("the log of an attempt", () => {
 
   test("takes what the runner says beyond its limit, but not all that a Git host makes it say", async () => {
     const sent = await sentOf((stream) => {
-      stream.stageOutput("build").write(Buffer.from("x".repeat(9999).concat("\n").repeat(3)));
+      stream.stepOutput("build").write(Buffer.from("x".repeat(9999).concat("\n").repeat(3)));
       stream.writeLine("checkout", "remote: counting\n".repeat(100_000));
     });
     const said = sent.filter(({ stage }) => stage === "checkout");

@@ -122,6 +122,7 @@ describe("the proof that a call is ours", () => {
       name,
       ciphertext: secrets.seal(sealedPurpose.projectSecret(7, name), value),
       scope: null,
+      as: "variable" as const,
     }));
   const project = {
     ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),

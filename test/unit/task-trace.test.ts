@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
 import { spansOfTask, taskTraceparent } from "../../src/task/queue/task-trace.ts";
 import { readTraceparent } from "../../src/telemetry/trace-context.ts";
-import { sampleTask } from "../support/samples.ts";
+import { sampleStage, sampleTask } from "../support/samples.ts";
 
 const second = (at: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, at));
 
@@ -33,7 +33,7 @@ const shown = (task: Task) =>
   });
 
 const stage = (name: "build" | "deploy", from: number, to: number) =>
-  ({ name, state: "success", startedAt: second(from), finishedAt: second(to), exitCode: 0 }) as const;
+  sampleStage(name, { state: "success", startedAt: second(from), finishedAt: second(to), exitCode: 0 });
 
 describe("the spans of a task", () => {
   test("cover its whole time", () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { RunTask } from "../../src/runner/protocol.ts";
+import { type StageName, stageNames } from "../../src/model/stage/stage-name.ts";
+import { type RunTask, runnerFeatures } from "../../src/runner/protocol.ts";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
@@ -17,7 +18,12 @@ import {
   settingsFile,
   startOn,
 } from "./recording.ts";
-import { recordedFeatures } from "./runner-by-hand.ts";
+
+interface Project {
+  name: string;
+  stages: Record<StageName, { script: string }>;
+  pipeline: Record<StageName, { name: string; script: string }[]> & { sealed: boolean };
+}
 
 interface TaskRow {
   id: number;
@@ -33,6 +39,7 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
   let server: RunningServer;
   let admin: Caller;
   let before: TaskRow[];
+  let projects: { name: string; stages: Record<StageName, { script: string }> }[];
   beforeAll(async () => {
     installation = await copyInstallation(name);
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
@@ -40,6 +47,10 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
     await installation.query(
       `update projects set stages = replace(stages, '"previous":"stop-first"', '"log":""') where name = 'states'`,
     );
+    projects = (await installation.query("select name, stages from projects")).map((row) => {
+      const { name, stages } = row as { name: string; stages: string };
+      return { name, stages: JSON.parse(stages) };
+    });
     server = await startOn(installation);
     admin = callerWith(server.url, installation.facts.sessions.admin);
     // Nothing listened at the recorded address, so that calls waited.
@@ -79,6 +90,25 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
     const { projectId } = await admin("GET", `/api/tasks/${installation.facts.tasks.failed}`);
     const project = await admin("GET", `/api/projects/${projectId}`);
     expect(project).toMatchObject({ name: "states", stages: { start: { previous: "keep", log: "" } } });
+  });
+
+  test("has one step for each stage that had a script, and the same `stages` in answers", async () => {
+    const { items } = await admin<{ items: Project[] }>("GET", "/api/projects?pageSize=200");
+    expect(items.length).toBe(projects.length);
+    for (const { name, stages, pipeline } of items) {
+      const recorded = projects.find((project) => project.name === name)?.stages;
+      for (const stage of stageNames) {
+        const had = recorded?.[stage] ?? { script: "" };
+        expect({ name, stage, now: stages[stage] }).toMatchObject({ name, stage, now: had });
+        const steps = pipeline[stage].map(({ name: step, script }) => ({ name: step, script }));
+        if (had.script !== "") expect(steps).toEqual([{ name: stage, script: had.script }]);
+      }
+      expect(pipeline.sealed).toBe(false);
+    }
+    const { releases } = await installation
+      .query("select count(*) as releases from releases where pipeline not like '{\"build\":[%'")
+      .then(([row]) => row as { releases: number });
+    expect(Number(releases)).toBe(0);
   });
 
   test("accepts recorded passwords, sessions and tokens", async () => {
@@ -129,7 +159,7 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
     });
   });
 
-  test("gives the queued tasks to a recorded runner, with the secrets and the credential opened", async () => {
+  test("gives the queued tasks to a runner, with the secrets and the credential opened", async () => {
     const { facts } = installation;
     const call = (name: string, body: object) =>
       fetch(`${server.url}/api/runner/${name}`, {
@@ -143,7 +173,7 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
         labels: [],
         concurrency: 2,
         version: "0.1.0",
-        features: recordedFeatures,
+        features: runnerFeatures,
       });
       const task = (await response.json()) as RunTask;
       claimed.push(task);

@@ -14,7 +14,8 @@ type Fields = Pick<Project, "image" | "isolation" | "cache"> &
   Record<`${StageName}Image`, string> &
   Record<`${StageName}IsOffline`, boolean>;
 
-function fieldsOf({ image, isolation, cache, limits, stages: { build, deploy, start } }: Project): Fields {
+function fieldsOf({ image, isolation, cache, limits, stages }: Project): Fields {
+  const { build, deploy, start } = stages as NonNullable<Project["stages"]>;
   return {
     ...{ image, isolation, cache, ...limits },
     buildImage: build.image ?? "",

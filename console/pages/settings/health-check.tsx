@@ -2,7 +2,7 @@ import { NumberInput, Select, TextInput } from "@mantine/core";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
-export type HealthCheck = Project["stages"]["start"]["healthCheck"];
+export type HealthCheck = Project["pipeline"]["start"][number]["healthCheck"];
 
 /** A check of another kind: with the host, port and time limit of the one before. */
 function changedTo(kind: string | null, before: HealthCheck): HealthCheck {

@@ -19,6 +19,7 @@ const examples = {
 } as const;
 
 type StageName = (typeof names)[number];
+export type Stages = NonNullable<Project["stages"]>;
 
 /** The fields of all stages as one flat object, so that each can change and conflict separately. */
 type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
@@ -28,7 +29,8 @@ type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
     deploy: Project["deploy"];
   } & StartFields;
 
-function stagesOf({ rollback, deploy: rule, stages: { build, deploy, start } }: Project): StageFields {
+function stagesOf({ rollback, deploy: rule, stages }: Project): StageFields {
+  const { build, deploy, start } = stages as Stages;
   return {
     buildScript: build.script,
     buildFolder: build.directory ?? "",

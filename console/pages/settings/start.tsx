@@ -6,7 +6,10 @@ import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
 /** The fields of the start stage that the other stages do not have. */
-export type StartFields = Pick<Project["stages"]["start"], "previous" | "settleSeconds" | "log" | "switch">;
+export type StartFields = Pick<
+  NonNullable<Project["stages"]>["start"],
+  "previous" | "settleSeconds" | "log" | "switch"
+>;
 
 function choices(): { value: StartFields["previous"]; label: string; about: string }[] {
   return [

@@ -33,7 +33,7 @@ function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): s
 /** The service listens on another port than the health check asks. */
 function OtherPort({ rows, project }: { rows: Variable[]; project: Project }) {
   const port = rows.find(({ name }) => name === "PORT")?.value ?? "";
-  const checked = portOf(project.stages.start.healthCheck);
+  const checked = portOf(project.pipeline.start[0]?.healthCheck ?? null);
   if (port === "" || checked === null || checked === port) return null;
   return (
     <Text size="sm" className="note" m={0} w="100%" role="status">

@@ -80,7 +80,8 @@ export const answer: Translated<typeof answerTexts> = {
   no_sample: "{name} 不是示例项目。",
   sample_not_pushable: "无法推送到 {name}：其 Webhook 没有地址或密钥。",
   sample_url: "{name} 是示例项目：克隆地址{fault}。",
-  switch_use: "切换脚本只能与 previous: stop-after-healthy 一起使用。",
+  host_steps:
+    "主机步骤在沙箱之外以运行器的用户身份运行：只有管理员或其具有 admin 范围的令牌才能添加、更改或删除它们。",
   labels_refused: "项目不能使用这些标签。",
   approval_rule: "审批规则{fault}。",
   actions_empty: "没有留下可运行的阶段：请开启 build、deploy 或 start。",

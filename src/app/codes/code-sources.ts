@@ -2,7 +2,7 @@ import { steadyClock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-load.ts";
 import type { Logger } from "../../logger.ts";
-import { consoleUserPrefix } from "../../model/console-names.ts";
+import { consoleUserPrefix } from "../../model/console/console-names.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { CodeVerifierParts, OwnCodes } from "../../push/admission/verification-order.ts";
 import type { ForeignCodeRules } from "../../push/admission/verified-code.ts";

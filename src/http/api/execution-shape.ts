@@ -1,36 +1,27 @@
 import { type ExecutionSettings, isolationLevels, noLimits } from "../../model/execution.ts";
-import type { Stage } from "../../model/project.ts";
+import { imageSchema } from "../../model/pipeline.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { text } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
 
-/** As engines write it: host, path, tag or digest. It must not begin with a dash, which would be an option. */
-const imageRule =
-  /^[a-z0-9][\w.-]*(:\d{1,5})?(\/[a-z0-9][\w.-]*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-f]{32,128})?$/i;
-
-const image = text(300)
-  .refine((value) => value === "" || imageRule.test(value), ruleText("image_invalid"))
-  .openapi({ example: "node:22" });
-
-const projectImage = image.openapi({
-  description: "Container image of the stages that name none; empty: they run without a container.",
+const projectImage = imageSchema.meta({
+  description: "Container image of the steps that name none; empty: they run without a container.",
+  example: "node:22",
 });
 
-const cacheFolder = text(300, 1).refine(
-  (path) =>
-    !path.startsWith("/") &&
-    path.split("/").every((part) => part !== ".." && part !== "." && part !== "") &&
-    path.split("/")[0] !== ".git",
-  ruleText("cache_outside"),
-);
+const cacheFolder = text(300, 1).refine((path) => {
+  const parts = path.replace(/^~\//, "").split("/");
+  const isPlain = parts.every((part) => !["", ".", "..", "~"].includes(part));
+  return isPlain && parts[0] !== ".git";
+}, ruleText("cache_outside"));
 
 const cache = z
   .array(cacheFolder)
   .max(20)
   .openapi({
     description:
-      "Folders of the workspace that builds keep for the next task; protected refs, other refs and each merge request of a fork have their own.",
-    example: [".npm"],
+      "Folders of the workspace, or of the home folder (`~/…`), that builds keep for the next task; protected refs, other refs and each merge request of a fork have their own.",
+    example: ["~/.npm"],
   });
 
 const isolation = z.enum(isolationLevels).openapi({
@@ -42,19 +33,6 @@ const limits = {
   cpus: z.number().min(0.01).max(1024).nullable(),
   processes: z.number().int().min(8).max(1_000_000).nullable(),
   nice: z.number().int().min(0).max(19),
-};
-
-/** Fields of a stage. */
-export const stageContainerBody = {
-  image: image.optional().openapi({ description: "Container image; empty: the project's." }),
-  network: z.enum(["bridge", "none"]).optional().openapi({
-    description: "`none`: the script has no network, which needs a container.",
-  }),
-};
-
-export const stageContainerShape = {
-  image: z.string().optional(),
-  network: z.literal("none").optional(),
 };
 
 /** Fields of a project. */
@@ -70,21 +48,9 @@ export const executionShape = {
   isolation,
   cache,
   limits: z.object(limits).openapi({
-    description: "Bounds for each stage; null: none. `cpus` holds in containers only.",
+    description: "Bounds for each step; null: none. `cpus` holds in containers only.",
   }),
 };
-
-type StageBody = Partial<z.infer<z.ZodObject<typeof stageContainerBody>>>;
-
-/** What a stage says about containers after a change. */
-export function mergeStageContainer(
-  held: Stage,
-  sent: StageBody | undefined,
-): Pick<Stage, "image" | "network"> {
-  const image = sent?.image ?? held.image ?? "";
-  const network = sent?.network ?? held.network;
-  return { ...(image === "" ? {} : { image }), ...(network === "none" ? { network } : {}) };
-}
 
 /** Settings of a new project, or those that a change sets. */
 export function mergeExecution(

@@ -3,19 +3,26 @@ import type { $ZodIssue, $ZodRawIssue } from "zod/v4/core";
 import { Fault, type FieldFault } from "../../errors.ts";
 import { newReason, type Reason, type ReasonCode, renderReason } from "../../reason/reason.ts";
 import { reasonOfRule, ruleText } from "../../reason/rule-text.ts";
+import { maxFields } from "../../reason/schema-forms.ts";
 
 /** Names of the parts of a request in messages. */
 const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
 
-/** More would only repeat the first ones. */
-export const maxFields = 50;
 /** Length limit of a field name in an answer. */
 const fieldMaxLength = 200;
 
 /** A Fault "invalid" that names every wrong field with a plain sentence. */
 export function invalidInput(target: string, issues: readonly $ZodIssue[]): Fault {
   const place = placeOf[target] ?? target;
-  const fields = issues.flatMap((issue) => fieldFaults(issue, place)).slice(0, maxFields);
+  return wrongFields(
+    place,
+    issues.flatMap((issue) => fieldFaults(issue, place)),
+  );
+}
+
+/** A Fault "invalid" whose sentence is about the first field. */
+export function wrongFields(place: string, wrong: FieldFault[]): Fault {
+  const fields = wrong.slice(0, maxFields);
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : "";
   const message = first

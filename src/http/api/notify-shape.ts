@@ -5,14 +5,9 @@ import {
   notifyFormats,
 } from "../../model/project.ts";
 import { ruleText } from "../../reason/rule-text.ts";
+import { httpUrl } from "../../reason/schema-forms.ts";
 import { text } from "./scalars.ts";
 import { strict, z } from "./shape.ts";
-
-/** An address of a web server; more is known only to what calls it. */
-export const httpUrl = text(2000).refine(
-  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
-  ruleText("url_not_http"),
-);
 
 const format = z.enum(notifyFormats).openapi({
   description: "Shape and signature of the messages; `slipway` is a signed webhook (Standard Webhooks).",

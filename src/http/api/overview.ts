@@ -8,9 +8,9 @@ import {
   type ServingTask,
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
+import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
-import { isSideEffect } from "../../task/queue/stages.ts";
 import { waitJson } from "../../task/queue/task-json.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";

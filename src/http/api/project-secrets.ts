@@ -2,13 +2,13 @@ import { sshKeyFault } from "../../model/git/ssh-key.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import { newReason } from "../../reason/reason.ts";
-import { changeSecretScope, storeSecret } from "../../task/store-secret.ts";
+import { changeSecretUse, storeSecret } from "../../task/store-secret.ts";
 import { type ApiContext, auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { secretScope, variableName } from "./project-shape.ts";
+import { secretForm, secretScope, variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
-import { json, strict, z } from "./shape.ts";
+import { json, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("projects");
 const access = { project: "manage" } as const;
@@ -21,19 +21,19 @@ const setSecret = route("put", "/projects/{id}/secrets/{name}", {
   summary: "Store a secret of a project",
   description:
     "Scripts get it as an environment variable; it is masked in logs, stored encrypted, and never returned. `secrets` of the " +
-    "project lists names and scopes. Without `scope` a stored secret keeps its scope, and a new one is given to all stages. All " +
+    "project lists names and scopes. Without `scope` and `as` a stored secret keeps them, and a new one is given to all stages as a variable. All " +
     "secrets of a project may have 512 KiB together.",
   access,
   params: secretParams,
-  body: strict({ value: text(65_536, 1), scope: secretScope.optional() }),
+  body: strict({ value: text(65_536, 1), scope: secretScope.optional(), as: secretForm.optional() }),
 });
 
 const changeScope = route("patch", "/projects/{id}/secrets/{name}", {
-  summary: "Choose the stages that get a secret",
+  summary: "Choose the stages that get a secret, and its form",
   description: "To give a secret of `deploy` to all stages, store its value again.",
   access,
   params: secretParams,
-  body: strict({ scope: secretScope }),
+  body: strict({ scope: secretScope.optional(), as: secretForm.optional() }),
 });
 
 const deleteSecret = route("delete", "/projects/{id}/secrets/{name}", {
@@ -133,22 +133,22 @@ export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
   return newApi()
     .openapi(setSecret, async (c) => {
       const { name } = c.req.valid("param");
-      const { value, scope } = c.req.valid("json");
+      const { value, scope, as } = c.req.valid("json");
       const project = projectOf(c);
-      const detail = { name, ...(scope ? { scope } : {}) };
+      const detail = { name, ...onlyGiven({ scope, as }) };
       await store.run(storeSecret, {
-        ...{ projectId: project.id, name, ciphertext: seal(project.id, name, value), scope },
+        ...{ projectId: project.id, name, ciphertext: seal(project.id, name, value), scope, as },
         audited: auditEntry(c, projectChange("project.set-secret", project, detail)),
       });
       return c.body(null, 204);
     })
     .openapi(changeScope, async (c) => {
       const { name } = c.req.valid("param");
-      const { scope } = c.req.valid("json");
+      const use = onlyGiven(c.req.valid("json"));
       const project = projectOf(c);
-      const entry = auditEntry(c, projectChange("project.set-secret-scope", project, { name, scope }));
-      const change = { projectId: project.id, name, scope, audited: entry };
-      mustBeSet(await store.run(changeSecretScope, change), project, name);
+      const entry = auditEntry(c, projectChange("project.set-secret-scope", project, { name, ...use }));
+      const change = { projectId: project.id, name, use, audited: entry };
+      mustBeSet(await store.run(changeSecretUse, change), project, name);
       return c.body(null, 204);
     })
     .openapi(deleteSecret, async (c) => {

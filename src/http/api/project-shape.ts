@@ -2,29 +2,32 @@ import { Fault } from "../../errors.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
 import {
+  completePipeline,
+  hostSteps,
+  type Pipeline,
+  pipelineBody,
+  pipelineFaults,
+  pipelineSchema,
+} from "../../model/pipeline.ts";
+import {
   type Project,
   type ProjectSecret,
   projectRevision,
-  type Stage,
-  type StageName,
+  secretForms,
   secretScopes,
 } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { stageFaults, stagesBody, stagesOf, stagesSchema, withStages } from "../../model/stage/stages.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { ruleText } from "../../reason/rule-text.ts";
+import { httpUrl } from "../../reason/schema-forms.ts";
 import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
-import {
-  executionBody,
-  executionShape,
-  mergeStageContainer,
-  stageContainerBody,
-  stageContainerShape,
-} from "./execution-shape.ts";
+import { executionBody, executionShape } from "./execution-shape.ts";
+import { wrongFields } from "./field-faults.ts";
 import {
   commitStatusBody,
   commitStatusShape,
-  httpUrl,
   notifyTargetBody,
   notifyTargetJson,
   notifyTargetShape,
@@ -33,61 +36,9 @@ import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shap
 import { revision } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
-import { jsonOf, listOf, onlyGiven, strict, z } from "./shape.ts";
-import { mergeStart, startFields, startJson, startShape } from "./start-shape.ts";
+import { jsonOf, listOf, strict, z } from "./shape.ts";
 
-const maxScript = 100_000;
-const maxStageSeconds = 7 * 86_400;
 const maxVariables = 200;
-
-const script = text(maxScript).openapi({ example: "npm ci && npm run build" });
-const timeoutSeconds = z.number().int().min(1).max(3600).default(60);
-const stageTimeout = z
-  .number()
-  .int()
-  .min(1)
-  .max(maxStageSeconds)
-  .nullable()
-  .openapi({ description: "Seconds; null: the setting tasks.timeout.", example: 600 });
-
-/** `$PORT` is filled in when the check runs. */
-const checkedUrl = text(2000).refine(
-  (value) => httpUrl.safeParse(value.replace(/\$(PORT\b|\{PORT\})/, "1")).success,
-  ruleText("url_not_http"),
-);
-
-export const healthCheck = z
-  .discriminatedUnion("type", [
-    strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
-    strict({
-      type: z.literal("tcp"),
-      host: text(255, 1).regex(/^[\w.:-]+$/, ruleText("host_invalid")),
-      port: z.union([z.number().int().min(1).max(65_535), z.literal("$PORT")]),
-      timeoutSeconds,
-    }),
-    strict({
-      type: z.literal("http"),
-      url: checkedUrl,
-      timeoutSeconds,
-      expect: text(1000, 1)
-        .optional()
-        .openapi({ description: "Text that the response must contain.", example: "$CI_COMMIT" }),
-    }),
-  ])
-  .nullable()
-  .openapi("HealthCheck");
-
-const directory = text(500)
-  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), ruleText("folder_outside"))
-  .openapi({ description: "Folder of the repository where the script runs; empty: its root." });
-
-const stageBody = strict({
-  script: script.optional(),
-  timeout: stageTimeout.optional(),
-  directory: directory.optional(),
-  ...stageContainerBody,
-});
-const startBody = strict({ ...stageBody.shape, ...startFields, healthCheck: healthCheck.optional() });
 
 /** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
 export const variableName = z
@@ -114,6 +65,11 @@ const supersede = z.enum(["none", "queued", "running"]).openapi({
 export const secretScope = z.enum(secretScopes).openapi({
   description:
     "`all`: every stage gets it. `deploy`: only deploy and start, which an approval protects; builds of pushes do not.",
+});
+
+export const secretForm = z.enum(secretForms).openapi({
+  description:
+    "`variable`: scripts get the value in a variable. `file`: they get a file, and the variable has its path.",
 });
 
 const rollback = z.enum(["automatic", "off"]).openapi({
@@ -149,11 +105,8 @@ export function projectBodies(rules: GitUrlRules) {
   const git = { url, ref: gitRef.optional(), submodules: z.boolean().optional(), lfs: lfs.optional() };
   const rest = {
     groupId: id.nullable().optional(),
-    stages: strict({
-      build: stageBody.optional(),
-      deploy: stageBody.optional(),
-      start: startBody.optional(),
-    }).optional(),
+    stages: stagesBody.optional(),
+    pipeline: pipelineBody.optional(),
     env: env.optional(),
     notify: z.array(notifyTargetBody).max(20).optional(),
     defaultNotify: defaultNotify.optional(),
@@ -175,44 +128,29 @@ export function projectBodies(rules: GitUrlRules) {
   };
 }
 
-type StagesBody = z.infer<ReturnType<typeof projectBodies>["update"]>["stages"];
+type PipelinePart = Pick<z.infer<ReturnType<typeof projectBodies>["update"]>, "stages" | "pipeline">;
 
-const noStage: Stage = { script: "", timeout: null };
-
-/** The stages after a change: what was not sent stays. */
-export function mergeStages(before: Project["stages"] | null, body: StagesBody): Project["stages"] {
-  const stage = (name: StageName): Stage => {
-    const held = before?.[name] ?? noStage;
-    const sent = body?.[name];
-    return {
-      script: sent?.script ?? held.script,
-      timeout: sent?.timeout === undefined ? held.timeout : sent.timeout,
-      ...directoryOf(sent?.directory ?? held.directory),
-      ...mergeStageContainer(held, sent),
-    };
-  };
-  const check = body?.start?.healthCheck;
-  const healthCheck = check === undefined ? (before?.start.healthCheck ?? null) : check;
-  const { previous, settleSeconds, log, switch: switchScript } = body?.start ?? {};
-  const sent = onlyGiven({ previous, settleSeconds, log, switch: switchScript });
-  const start = { ...stage("start"), ...mergeStart(before?.start ?? null, sent), healthCheck };
-  if (start.switch && start.previous !== "stop-after-healthy")
-    throw new Fault("invalid", newReason("switch_use"), {
-      fields: [{ field: "stages.start.switch", message: newReason("switch_alone") }],
-    });
-  return { build: stage("build"), deploy: stage("deploy"), start };
+/** The pipeline after a change: what was not sent stays. */
+export function mergePipeline(before: Pipeline, { stages, pipeline: sent }: PipelinePart): Pipeline {
+  if (stages && sent)
+    throw wrongFields("body", [{ field: "stages", message: newReason("stages_beside_pipeline") }]);
+  const pipeline = stages ? withStages(before, stages) : completePipeline(sent ?? {}, before);
+  const faults = [...(stages ? stageFaults(before, stages) : []), ...pipelineFaults(pipeline)];
+  // A stage of `stages` has one step.
+  const fieldOf = (path: (string | number)[]) =>
+    stages ? ["stages", ...path.filter((part) => typeof part === "string")] : ["pipeline", ...path];
+  const fields = faults.map(({ path, message }) => ({ field: fieldOf(path).join("."), message }));
+  if (fields.length > 0) throw wrongFields("body", fields);
+  return pipeline;
 }
 
-function directoryOf(directory: string | undefined): { directory?: string } {
-  return directory ? { directory } : {};
+/** A host step is as powerful as the runner, whatever its script is. */
+export function mayChangeHostSteps(isAdmin: boolean, before: Pipeline, after: Pipeline): void {
+  if (isAdmin || JSON.stringify(hostSteps(before)) === JSON.stringify(hostSteps(after))) return;
+  throw new Fault("forbidden", newReason("host_steps"), {
+    fields: [{ field: "pipeline", message: newReason("host_admin") }],
+  });
 }
-
-const stageShape = z.object({
-  script: z.string(),
-  timeout: stageTimeout,
-  directory: directory.optional(),
-  ...stageContainerShape,
-});
 
 export const projectShape = z
   .object({
@@ -226,11 +164,10 @@ export const projectShape = z
       lfs,
       credentialSet: z.boolean().openapi({ description: "The credential itself is never returned." }),
     }),
-    stages: z.object({
-      build: stageShape,
-      deploy: stageShape,
-      start: stageShape.extend({ ...startShape, healthCheck }),
+    stages: stagesSchema.nullable().openapi({
+      description: "One script in each stage, as in version 1.0; null: the pipeline says more than that.",
     }),
+    pipeline: pipelineSchema,
     env: z.record(z.string(), z.string()),
     secretNames: z.array(z.string()).openapi({ description: "Values are never returned." }),
     secrets: z
@@ -241,6 +178,7 @@ export const projectShape = z
           isScopeChosen: z
             .boolean()
             .openapi({ description: "False: it is `all` because nobody has chosen." }),
+          as: secretForm,
         }),
       )
       .openapi({ description: "Their names, and the stages that get them." }),
@@ -303,13 +241,6 @@ export function projectJson(
   secrets: Omit<ProjectSecret, "ciphertext">[],
   permission: Permission,
 ) {
-  const { build, deploy, start } = project.stages;
-  const stage = (held: Stage) => ({
-    script: held.script,
-    timeout: held.timeout,
-    ...directoryOf(held.directory),
-    ...mergeStageContainer(held, undefined),
-  });
   const names = secrets.map((secret) => secret.name);
   const forScripts = secrets.filter(({ name }) => !isReservedSecret(name));
   return jsonOf(projectShape, {
@@ -319,14 +250,10 @@ export function projectJson(
       lfs: project.git.lfs ?? false,
       credentialSet: names.includes(reservedSecrets.credential),
     },
-    stages: {
-      build: stage(build),
-      deploy: stage(deploy),
-      start: { ...stage(start), ...startJson(start), healthCheck: start.healthCheck ?? null },
-    },
+    stages: stagesOf(project.pipeline),
     secretNames: forScripts.map(({ name }) => name),
-    secrets: forScripts.map(({ name, scope }) => ({
-      ...{ name, scope: scope ?? "all", isScopeChosen: scope !== null },
+    secrets: forScripts.map(({ name, scope, as }) => ({
+      ...{ name, scope: scope ?? "all", isScopeChosen: scope !== null, as },
     })),
     notify: project.notify.map(notifyTargetJson),
     ...reasonJson({ liveNote: project.liveNote }),

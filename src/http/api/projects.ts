@@ -2,10 +2,10 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
 import { differencesOf } from "../../model/audit.ts";
-import { needsContainer } from "../../model/execution.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
+import { emptyPipeline, needsContainer } from "../../model/pipeline.ts";
 import {
   deleteProject as deleteWithTasks,
   type NewProject,
@@ -40,7 +40,8 @@ import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
 import {
   changedProjectShape,
-  mergeStages,
+  mayChangeHostSteps,
+  mergePipeline,
   projectBodies,
   projectJson,
   projectList,
@@ -93,7 +94,7 @@ function changingRoutes(rules: GitUrlRules) {
   const updateProject = route("patch", "/projects/{id}", {
     summary: "Change a project",
     description:
-      "Omitted fields are unchanged; `env`, `notify`, `labels` and `cache` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
+      "Omitted fields are unchanged; `env`, `notify`, `labels`, `cache` and each list of `pipeline` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
       "credential and the status token are deleted and listed in `warnings`.",
     access: { project: "manage" },
     body: bodies.update,
@@ -156,14 +157,15 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
       await mayPlaceIn(c, body.groupId ?? null);
       await mayAskFor(c, groups, { groupId: body.groupId ?? null, labels: body.labels ?? [] }, []);
       const targets = changeTargets([], new Map(), body.notify ?? []);
-      const stages = mergeStages(null, body.stages);
+      const pipeline = mergePipeline(emptyPipeline, body);
+      mayChangeHostSteps(actsAsAdmin(callerOf(c)), emptyPipeline, pipeline);
       const asked: NewProject = {
         name: body.name,
         groupId: body.groupId ?? null,
         git: { ref: "main", submodules: false, ...onlyGiven(body.git) },
-        stages,
+        pipeline,
         ...mergeExecution(null, body),
-        needsContainer: needsContainer(body.image ?? "", stages),
+        needsContainer: needsContainer(body.image ?? "", pipeline),
         env: body.env ?? {},
         notify: [],
         commitStatus: newCommitStatus(body.name, body.commitStatus),
@@ -185,8 +187,19 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
     .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
-      const { git, stages, notify, commitStatus, image, isolation, cache, limits, deploy, ...body } =
-        c.req.valid("json");
+      const {
+        git,
+        stages,
+        pipeline,
+        notify,
+        commitStatus,
+        image,
+        isolation,
+        cache,
+        limits,
+        deploy,
+        ...body
+      } = c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const update = async (before: Project) => {
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
@@ -199,14 +212,15 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
           ...(commitStatus ? { commitStatus: { ...before.commitStatus, ...onlyGiven(commitStatus) } } : {}),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
           ...(deploy ? { deploy: mergeDeployRule(before.deploy, deploy) } : {}),
-          ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
+          ...(stages || pipeline ? { pipeline: mergePipeline(before.pipeline, { stages, pipeline }) } : {}),
           ...mergeExecution(before, onlyGiven({ image, isolation, cache, limits })),
         };
         if (change.deploy) mayWeaken(c, before, change.deploy);
-        if (change.stages || change.image !== undefined)
+        if (change.pipeline) mayChangeHostSteps(actsAsAdmin(callerOf(c)), before.pipeline, change.pipeline);
+        if (change.pipeline || change.image !== undefined)
           change.needsContainer = needsContainer(
             change.image ?? before.image,
-            change.stages ?? before.stages,
+            change.pipeline ?? before.pipeline,
           );
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, groups, { ...before, ...change }, before.labels);
@@ -255,7 +269,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
 
 /** The fields whose values the audit log shows. Variables, scripts and targets may contain secrets. */
 function auditable(change: ProjectChange): ProjectChange {
-  const { env: _env, stages: _stages, notify: _notify, needsContainer: _needs, ...shown } = change;
+  const { env: _env, pipeline: _pipeline, notify: _notify, needsContainer: _needs, ...shown } = change;
   return shown;
 }
 

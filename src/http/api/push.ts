@@ -6,7 +6,7 @@ import {
   consoleUserPrefix,
   isConsoleTarget,
   isConsoleUser,
-} from "../../model/console-names.ts";
+} from "../../model/console/console-names.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";

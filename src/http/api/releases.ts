@@ -1,5 +1,6 @@
-import { type Project, stageNames } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { stageNames } from "../../model/stage/stage-name.ts";
 import { existing } from "../../revision.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { changedSettings } from "../../task/release/changed-settings.ts";

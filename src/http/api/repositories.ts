@@ -1,6 +1,7 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
+import { startRulesSchema } from "../../model/pipeline.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { presetNames } from "../../set-up/presets.ts";
@@ -8,7 +9,6 @@ import { type ApiContext, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { tokenOwnerOf } from "./host-tokens.ts";
 import { credentialBody } from "./project-secrets.ts";
-import { healthCheck } from "./project-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, text } from "./scalars.ts";
@@ -23,10 +23,9 @@ const presetShape = z
     build: z.string(),
     deploy: z.string(),
     start: z.string(),
-    previous: z.enum(["stop-first", "stop-after-healthy", "keep"]),
     env: z.record(z.string(), z.string()),
     cache: z.array(z.string()),
-    healthCheck,
+    ...startRulesSchema.pick({ previous: true, healthCheck: true }).shape,
   })
   .openapi("Preset");
 

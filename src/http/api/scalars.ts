@@ -1,15 +1,9 @@
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import { ruleText } from "../../reason/rule-text.ts";
+import { text } from "../../reason/schema-forms.ts";
 import { z } from "./shape.ts";
 
-/** Text of at most `max` characters that every database can hold: no NUL, no half characters. */
-export function text(max: number, min = 0) {
-  return z
-    .string()
-    .min(min)
-    .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), ruleText("not_text"));
-}
+export { text };
 
 /** A name: one line without surrounding white space. */
 export const name = text(100, 1)

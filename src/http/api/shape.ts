@@ -1,32 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import type { Page, PageRequest } from "../../model/page.ts";
-import { nearest } from "../../nearest-name.ts";
-import { ruleText } from "../../reason/rule-text.ts";
-import { maxFields } from "./field-faults.ts";
+import { strict } from "../../reason/schema-forms.ts";
 
 /** The forms of requests and responses that every noun shares. Import `z` from here: it can describe itself for OpenAPI. */
-export { z };
-
-/** An object whose unknown fields are refused by name, with the field that was probably meant. */
-export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
-  const names = Object.keys(shape);
-  return z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code !== "unrecognized_keys") return undefined;
-      // One line for each key, in order; field-faults.ts splits them again.
-      return issue.keys
-        .slice(0, maxFields)
-        .map((key) => unknownField(key, names))
-        .join("\n");
-    },
-  });
-}
-
-function unknownField(name: string, known: string[]): string {
-  const meant = nearest(name, known);
-  if (meant) return ruleText("field_meant", { meant });
-  return known.length > 0 ? ruleText("field_known", { known: known.join(", ") }) : ruleText("field_unknown");
-}
+export { strict, z };
 
 /** Keeps page × pageSize within the integers of the databases. */
 const maxPage = 1_000_000;

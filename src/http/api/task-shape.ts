@@ -1,31 +1,32 @@
 import { isCommit } from "../../model/git/git-ref.ts";
-import { taskStates } from "../../model/task.ts";
+import { logStages, type StageName, stageNames } from "../../model/stage/stage-name.ts";
+import { stageStates, taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
 import { ruleText } from "../../reason/rule-text.ts";
+import { isStageAsked } from "../../task/queue/enqueue.ts";
 import { approvalShape } from "./approval-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { id, time } from "./scalars.ts";
-import { listOf, strict, z } from "./shape.ts";
+import { listOf, onlyGiven, strict, z } from "./shape.ts";
 
-const stageName = z.enum(["build", "deploy", "start"]);
+const stageName = z.enum(stageNames);
+const isAsked = z.boolean().optional();
 
-const actions = {
-  build: z.boolean().optional(),
-  deploy: z.boolean().optional(),
-  start: z.boolean().optional(),
+const actions = z.object({
+  ...(Object.fromEntries(stageNames.map((name) => [name, isAsked])) as Record<StageName, typeof isAsked>),
   fromStage: stageName.nullable().optional(),
-};
-
-export const actionsShape = z.object(actions).nullable();
-
-export const actionsBody = strict(actions).refine(leavesAStage, ruleText("no_stage")).openapi("Actions", {
-  description: "Missing booleans mean true; `fromStage` drops the stages before it.",
 });
 
-function leavesAStage(asked: NonNullable<z.infer<typeof actionsShape>>): boolean {
-  const stages = stageName.options;
-  const from = asked.fromStage ? stages.indexOf(asked.fromStage) : 0;
-  return stages.some((stage, index) => index >= from && asked[stage] !== false);
+export const actionsShape = actions.nullable();
+
+export const actionsBody = strict(actions.shape)
+  .refine(leavesAStage, ruleText("no_stage"))
+  .openapi("Actions", {
+    description: "Missing booleans mean true; `fromStage` drops the stages before it.",
+  });
+
+function leavesAStage(asked: z.infer<typeof actions>): boolean {
+  return stageNames.some((name) => isStageAsked(onlyGiven(asked), name));
 }
 
 export const wholeCommit = z
@@ -33,12 +34,19 @@ export const wholeCommit = z
   .refine(isCommit, ruleText("commit_hash"))
   .openapi({ example: "e9d71f5ee7c92d6dc9e92ffdad17b8bd49418f98" });
 
-const taskStage = z.object({
-  name: stageName,
-  state: z.enum(["pending", "running", "success", "failed", "skipped", "canceled", "timeout", "lost"]),
+const taskStep = z.object({
+  name: z.string().openapi({ example: "test" }),
+  state: z.enum(stageStates),
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   exitCode: z.number().int().nullable(),
+});
+
+const taskStage = taskStep.extend({
+  name: stageName,
+  steps: z
+    .array(taskStep)
+    .openapi({ description: "Its steps with a script; empty in tasks of version 1.0." }),
 });
 
 export const taskState = z.enum(taskStates);
@@ -142,7 +150,8 @@ export const logShape = z
     lines: z.array(
       z.object({
         index: z.number().int(),
-        stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
+        stage: z.enum(logStages),
+        step: z.string().nullable().openapi({ description: "The step that it belongs to; null: none." }),
         at: time,
         text: z.string(),
       }),

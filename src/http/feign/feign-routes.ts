@@ -1,7 +1,7 @@
 import { Fault, messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
-import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
+import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console/console-names.ts";
 import { type ConnectionsReport, clusterReport, connectionsReport } from "../../push/connections-report.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { isObject, type JsonObject, parseJson } from "../../json.ts";
-import { isConsoleTarget } from "../../model/console-names.ts";
+import { isConsoleTarget } from "../../model/console/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import {

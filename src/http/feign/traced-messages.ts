@@ -1,5 +1,5 @@
 import type { BunRequest } from "bun";
-import { isConsoleTarget, isConsoleUser } from "../../model/console-names.ts";
+import { isConsoleTarget, isConsoleUser } from "../../model/console/console-names.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isUserId } from "../../push/message/user-id.ts";

@@ -1,7 +1,7 @@
 import type { Project } from "../project.ts";
 
 /** What an approval is about: these values are used, whatever the project says later. */
-export type Pinned = Pick<Project, "git" | "stages" | "env" | "image">;
+export type Pinned = Pick<Project, "git" | "pipeline" | "env" | "image">;
 
 /** Times are ISO 8601. */
 export interface TaskApproval {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json.ts";
-import { isConsoleUser } from "../../model/console-names.ts";
+import { isConsoleUser } from "../../model/console/console-names.ts";
 import { isTextList } from "../message/message.ts";
 import { isUserId } from "../message/user-id.ts";
 

@@ -1,4 +1,4 @@
-import { isConsoleChannel } from "../../model/console-names.ts";
+import { isConsoleChannel } from "../../model/console/console-names.ts";
 import { isChannelName } from "../message/channel-name.ts";
 import type { Connection, Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";

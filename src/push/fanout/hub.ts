@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { isConsoleTarget } from "../../model/console-names.ts";
+import { isConsoleTarget } from "../../model/console/console-names.ts";
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient, type Recipients, rawTopic, v1TopicOf } from "../connection/recipients.ts";

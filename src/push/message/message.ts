@@ -2,7 +2,7 @@ import type { LogRecord } from "../../bus/log.ts";
 import { isReadableVersion } from "../../bus/record-version.ts";
 import type { Clock } from "../../clock.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { isConsoleTarget } from "../../model/console-names.ts";
+import { isConsoleTarget } from "../../model/console/console-names.ts";
 import { isChannelName } from "./channel-name.ts";
 import type { TracedMessage } from "./traced-message.ts";
 import { isUserId } from "./user-id.ts";

@@ -1,4 +1,4 @@
-import { isConsoleUser } from "../../model/console-names.ts";
+import { isConsoleUser } from "../../model/console/console-names.ts";
 import {
   type EventDestination,
   type PresenceRecord,

@@ -1,4 +1,4 @@
-import { isConsoleUser } from "../../model/console-names.ts";
+import { isConsoleUser } from "../../model/console/console-names.ts";
 import type { Connections } from "../connection/connections.ts";
 import type { MessageQuestion } from "../message/control-message.ts";
 import { positionOf } from "../message/position.ts";

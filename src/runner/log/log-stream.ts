@@ -5,10 +5,11 @@ import type { WireLine } from "../protocol.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
 import type { Masker } from "./masker.ts";
 
-type LogStage = WireLine["stage"];
+/** A part of the log, or the step of a stage. */
+export type LogPlace = WireLine["stage"] | { stage: WireLine["stage"]; name: string };
 
-/** Output of one stage: bytes in, lines out. */
-export interface StageOutput {
+/** Output of one step: bytes in, lines out. */
+export interface StepOutput {
   write(bytes: Uint8Array): void;
   end(): void;
 }
@@ -42,8 +43,9 @@ export function buildLogStream(options: LogStreamOptions) {
   let isGivenUp = false;
   let sending: Promise<void> | null = null;
 
-  function add(stage: LogStage, text: string): void {
-    unacknowledged.push({ stage, at: new Date(clock.now()).toISOString(), text });
+  function add(place: LogPlace, text: string): void {
+    const named = typeof place === "string" ? { stage: place } : { stage: place.stage, step: place.name };
+    unacknowledged.push({ ...named, at: new Date(clock.now()).toISOString(), text });
     startSending();
   }
 
@@ -55,12 +57,12 @@ export function buildLogStream(options: LogStreamOptions) {
     });
   }
 
-  function addCapped(stage: LogStage, text: string): void {
+  function addCapped(place: LogPlace, text: string): void {
     if (isFull) return;
     bytes += logLineSize(text);
     isFull = bytes > maxBytes;
-    if (isFull) add(stage, `[log cut: it reached ${maxBytes} bytes; the rest of the output is not kept]`);
-    else add(stage, text);
+    if (isFull) add(place, `[log cut: it reached ${maxBytes} bytes; the rest of the output is not kept]`);
+    else add(place, text);
   }
 
   async function sendAll(): Promise<void> {
@@ -81,12 +83,12 @@ export function buildLogStream(options: LogStreamOptions) {
   }
 
   return {
-    stageOutput(stage: LogStage): StageOutput {
+    stepOutput(place: LogPlace): StepOutput {
       const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
       const masked = masker.stream();
       const splitter = buildLineSplitter();
       const addAll = (lines: string[]) => {
-        for (const line of lines) addCapped(stage, line);
+        for (const line of lines) addCapped(place, line);
       };
       return {
         write(chunk) {
@@ -100,12 +102,12 @@ export function buildLogStream(options: LogStreamOptions) {
       };
     },
     /** A line of the runner itself; it is logged even if the log limit is reached, up to its own limit. */
-    writeLine(stage: LogStage, text: Reason): void {
+    writeLine(place: LogPlace, text: Reason): void {
       const splitter = buildLineSplitter();
       const lines = splitter.push(masker.text(renderReason(text)));
       for (const line of [...lines, ...splitter.end()]) {
         saidBytes += logLineSize(line);
-        if (saidBytes <= saidMaxBytes) add(stage, line);
+        if (saidBytes <= saidMaxBytes) add(place, line);
       }
     },
     /** Resolves when the server has all lines, or when sending was given up. */

@@ -2,9 +2,10 @@ import { messageOf, thrownReason } from "../../errors.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
-import { runStage } from "../stage/run-stage.ts";
+import { runStep } from "../stage/run-step.ts";
 import { isOwnerOf } from "../stage/script-user.ts";
 import type { StageEnd } from "../stage/stage-script.ts";
+import { stepsOf } from "../stage/step.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import { acceptOwnChanges, foreignChanges } from "./built-workspace.ts";
 import type { StagesEnd, StagesParts } from "./run-stages.ts";
@@ -22,7 +23,7 @@ export interface RollbackParts extends Omit<StagesParts, "workspace" | "user"> {
  */
 export async function rollBack(
   instruction: RunTask,
-  { end, failedStage, isTouched, hasReplaced }: StagesEnd,
+  { end, failedStep, isTouched, hasReplaced }: StagesEnd,
   parts: RollbackParts,
 ): Promise<void> {
   const { held, log } = parts;
@@ -45,12 +46,12 @@ export async function rollBack(
   }
   const { taskId: toTaskId } = previous;
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
-  const start = instruction.stages.find(({ name }) => name === "start");
+  const starts = instruction.stages.some(({ name }) => name === "start");
   const { isServing, hasEnded } = serviceState(previous, parts);
   // Of a daemon, or of a service that systemd runs, no process was ever recorded: that the runner sees none says nothing.
-  const isDown = start !== undefined && (hasEnded || wasDown || previous !== served);
+  const isDown = starts && (hasEnded || wasDown || previous !== served);
   const servesAsBefore = !isTouched && (end.state === "canceled" || !isDown);
-  const hasFailedBeside = failedStage === "start" && start?.start?.previous === "stop-after-healthy";
+  const hasFailedBeside = failedStep?.start?.previous === "stop-after-healthy";
   if (servesAsBefore || (hasFailedBeside && isServing && !hasDeployed && !hasReplaced)) {
     const what = isServing ? "is still serving" : "was left alone: no script of deploy or start has run";
     log.writeLine("system", `[${nameOf(previous)} ${what}]`);
@@ -112,8 +113,8 @@ async function runPrevious(
   const proofs: (() => Promise<StageEnd | null>)[] = [];
   const proven = (again: () => Promise<StageEnd | null>) => void proofs.push(again);
   parts.starting();
-  for (const stage of stages) {
-    const end = await runStage(stage, context, { replacing: async () => true, started, proven });
+  for (const step of stepsOf(stages)) {
+    const end = await runStep(step, context, { replacing: async () => true, started, proven });
     if (end.state !== "success") return { fault: end.reason };
   }
   const { waitingTasks } = instruction;

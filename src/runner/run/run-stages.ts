@@ -1,9 +1,10 @@
 import type { CheckedOut } from "../checkout/checkout.ts";
 import type { RunTask } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
-import { runStage } from "../stage/run-stage.ts";
+import { runStep } from "../stage/run-step.ts";
 import type { RunningService } from "../stage/service-start.ts";
 import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import { type Step, stepsOf } from "../stage/step.ts";
 
 /** The result of a task's stages. */
 export interface StagesEnd {
@@ -12,8 +13,8 @@ export interface StagesEnd {
   isAnnounced: boolean;
   /** A script of deploy or start has run, or the previous service was ended. */
   isTouched: boolean;
-  /** The stage that did not succeed. */
-  failedStage: string | null;
+  /** The step that did not succeed. */
+  failedStep: Step | null;
   /** The previous service was ended or replaced. */
   hasReplaced: boolean;
 }
@@ -32,7 +33,7 @@ export async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]
   return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
 }
 
-/** Runs the stages one after the other; each begins only after the server has acknowledged it. */
+/** Runs the steps of the stages one after the other; each begins only after the server has acknowledged it. */
 export async function runStages(
   instruction: RunTask,
   checkedOut: CheckedOut,
@@ -42,26 +43,27 @@ export async function runStages(
   let isAnnounced = false;
   let isTouched = false;
   let hasReplaced = false;
-  const ended = (end: StageEnd, failedStage: string | null): StagesEnd => ({
+  const ended = (end: StageEnd, failedStep: Step | null): StagesEnd => ({
     end,
     isAnnounced,
     isTouched,
-    failedStage,
+    failedStep,
     hasReplaced,
   });
-  for (const stage of instruction.stages) {
-    const running = { stage: stage.name, state: "running", exitCode: null } as const;
-    const isBuild = stage.name === "build";
+  for (const step of stepsOf(instruction.stages)) {
+    const place = { stage: step.stage, step: step.name };
+    const running = { ...place, state: "running", exitCode: null } as const;
+    const isBuild = step.stage === "build";
     // Set also if the answer is a cancel: the server may have recorded an earlier call whose answer was lost.
     isAnnounced ||= !isBuild;
-    if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
+    if (!(await isGoing(held, running))) return ended(stoppedEnd(step.title, held), step);
     if (!isBuild) parts.starting();
     const begun = () => {
       isTouched ||= !isBuild;
     };
     if (!isBuild) await parts.leaveBuild();
     const context = { ...parts, instruction, checkedOut, begun };
-    const end = await runStage(stage, context, {
+    const end = await runStep(step, context, {
       async replacing() {
         hasReplaced = true;
         isTouched = true;
@@ -70,10 +72,10 @@ export async function runStages(
       started: parts.started,
       proven() {},
     });
-    const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
-    if (end.state !== "success") return ended(end, stage.name);
-    // The last stage is done: a cancel now comes too late.
-    if (answer === null) return ended(stoppedEnd(stage.name, held), stage.name);
+    const answer = await held.stage({ ...place, state: end.state, exitCode: end.exitCode });
+    if (end.state !== "success") return ended(end, step);
+    // The last step is done: a cancel now comes too late.
+    if (answer === null) return ended(stoppedEnd(step.title, held), step);
   }
   return ended({ state: "success", exitCode: 0, reason: "" }, null);
 }

@@ -12,6 +12,7 @@ import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
 import { containerEnvironment, hostEnvironment, ownPathOf } from "./script-environment.ts";
 import { findScriptUser, mustReach, powerfulGroupsOf, type ScriptUser, scriptAsUser } from "./script-user.ts";
 import { anyUserOf, openScriptUsers, type UserRange } from "./script-users.ts";
+import type { Step } from "./step.ts";
 
 /** How the scripts of this runner are run. */
 export interface ExecutionOptions {
@@ -21,7 +22,7 @@ export interface ExecutionOptions {
   scriptUsers: UserRange | undefined;
   engine: EngineChoice;
   engineArguments: string[];
-  /** For stages without an image: with it, no script runs outside a container. */
+  /** For steps without an image: with it, no script runs outside a container. */
   image: string | undefined;
   bounds: ResourceBounds;
 }
@@ -38,9 +39,9 @@ export interface Execution {
   prepare(script: Script): PreparedScript;
 }
 
-/** A command of a stage and the folders that it may access. */
+/** A command of a step and the folders that it may access. */
 export interface Script {
-  stage: Pick<RunTask["stages"][number], "name" | "image" | "network">;
+  step: Pick<Step, "title" | "image" | "network">;
   instruction: Pick<RunTask, "taskId" | "resources">;
   command: string[];
   cwd: string;
@@ -63,7 +64,7 @@ export interface PreparedScript {
   container?: RunningContainer;
 }
 
-/** A stage that this runner cannot run as required. */
+/** A step that this runner cannot run as required. */
 export class CannotRun extends ReasonError {
   override readonly name = "CannotRun";
 }
@@ -113,14 +114,14 @@ export async function openExecution(
     userFor: (projectId, trust) => users?.userFor(projectId, trust) ?? user,
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);
-      const wanted = script.stage.image ?? image;
+      const wanted = script.step.image || image;
       if (wanted !== null && engine === null)
-        throw new CannotRun(newReason("no_container_engine", { stage: script.stage.name, image: wanted }));
+        throw new CannotRun(newReason("no_container_engine", { stage: script.step.title, image: wanted }));
       if (wanted === null || engine === null) return onHost(script, resources);
       const started = containerRun({
         engine,
         image: wanted,
-        network: script.stage.network ?? "bridge",
+        network: script.step.network,
         resources,
         user: script.user ?? ownerOfFiles(engine),
         mounts: mountsOf(script.folders),
@@ -137,11 +138,11 @@ export async function openExecution(
 }
 
 function onHost(
-  { stage, command, cwd, own, variables, user }: Script,
+  { step, command, cwd, own, variables, user }: Script,
   resources: ReturnType<typeof resourcesFor>,
 ): PreparedScript {
-  if (stage.network === "none")
-    throw new CannotRun(newReason("no_network_needs_container", { stage: stage.name }));
+  if (step.network === "none")
+    throw new CannotRun(newReason("no_network_needs_container", { stage: step.title }));
   const bounded = limited(resources, command);
   const env = hostEnvironment(own, user, variables);
   if (user === null) return { command: bounded, cwd, env };

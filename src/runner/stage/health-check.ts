@@ -1,8 +1,6 @@
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import type { RunTask } from "../protocol.ts";
-
-export type HealthCheck = NonNullable<RunTask["stages"][number]["healthCheck"]>;
+import type { HealthCheck } from "../../model/pipeline.ts";
 
 export interface HealthCheckOptions {
   stop: AbortSignal;

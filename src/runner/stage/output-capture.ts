@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { messageOf } from "../../errors.ts";
-import type { StageOutput } from "../log/log-stream.ts";
+import type { StepOutput } from "../log/log-stream.ts";
 
 /** A file, and the folder that it must be in: a link in a repository must not lead the runner outside. */
 export interface CapturedFile {
@@ -18,7 +18,7 @@ const lastLinesMaxLength = 1200;
 const pollEveryMs = 100;
 
 /** Follows the files that a starting service writes to, from the current end of each file. */
-export function openCapture(files: CapturedFile[], newOutput: () => StageOutput) {
+export function openCapture(files: CapturedFile[], newOutput: () => StepOutput) {
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
   const followed = files.map((file) => ({ file, offset: sizeOf(file), output: newOutput(), fault: "" }));

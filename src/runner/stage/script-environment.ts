@@ -23,11 +23,11 @@ function cleanPath(path = ""): string {
   return [...new Set(path.split(":").filter(isForeign))].join(":") || systemPath;
 }
 
-/** Variables of a stage: those of the instruction, its secrets, then those of the checkout and the stage. */
+/** Variables of a step: those of the instruction, its secrets, then those of the checkout and the step. */
 export function stageVariables(
   instruction: RunTask,
   checkedOut: CheckedOut,
-  place: { stage: string; workspace: string },
+  place: { stage: string; step: string; workspace: string },
 ): Record<string, string> {
   const variables: Record<string, string> = {
     ...instruction.env,
@@ -42,6 +42,7 @@ export function stageVariables(
     CI_MESSAGE: checkedOut.message.slice(0, textMaxLength),
     CI_AUTHOR: (instruction.env.CI_AUTHOR || checkedOut.author).slice(0, textMaxLength),
     CI_STAGE: place.stage,
+    CI_STEP: place.step,
     CI_WORKSPACE: place.workspace,
   };
   for (const [name, value] of Object.entries(variables)) variables[name] = value.replaceAll("\0", "");

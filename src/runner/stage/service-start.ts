@@ -16,7 +16,6 @@ import {
   openScript,
   release,
   runCommand,
-  type Stage,
   type StageContext,
   type StageEnd,
   stoppedEnd,
@@ -24,6 +23,7 @@ import {
   writeScript,
 } from "./stage-script.ts";
 import { type BeforeStart, lookBeforeStart, prove, proveAgain, type StartToProve } from "./start-proof.ts";
+import type { Step } from "./step.ts";
 
 /** A service that a start script has left running, and its output. */
 export interface RunningService {
@@ -47,18 +47,18 @@ interface Start extends StartToProve {
 
 /** Runs the start script and proves that its service answers. */
 export async function runStart(
-  stage: Stage,
+  step: Step,
   context: StageContext,
   progress: StartProgress,
 ): Promise<StageEnd> {
-  const { start: rules } = stage;
-  if (rules === undefined) throw new Error("The start stage has no rules.");
+  const { start: rules } = step;
+  if (rules === undefined) throw new Error("The step of start has no rules.");
   const port = rules.previous === "stop-after-healthy" ? await freePort() : null;
-  const script = openScript(stage, context, port === null ? {} : { PORT: String(port) });
+  const script = openScript(step, context, port === null ? {} : { PORT: String(port) });
   if ("state" in script) return script;
-  const check = stage.healthCheck && fillCheck(stage.healthCheck, script.variables);
+  const check = rules.healthCheck && fillCheck(rules.healthCheck, script.variables);
   const earlier = context.services.living();
-  const start: Start = { stage, context, progress, script, rules, check, port, earlier };
+  const start: Start = { step, context, progress, script, rules, check, port, earlier };
   if (rules.previous === "stop-first" && earlier.length > 0) {
     const unfit = await stopEarlier(start);
     if (unfit) return unfit;
@@ -66,7 +66,7 @@ export async function runStart(
   const before = lookBeforeStart(check);
   const capture = captureOutput(start);
   const command = { ...script, outputFile: outputFileOf(context) };
-  const result = await runCommand(stage, context, command).catch((error: unknown) => {
+  const result = await runCommand(step, context, command).catch((error: unknown) => {
     capture.close();
     throw error;
   });
@@ -87,14 +87,14 @@ async function proveAndSettle(
   result: RunResult,
   capture: OutputCapture,
 ): Promise<StageEnd> {
-  const { stage, context, port, progress, check } = start;
+  const { step, context, port, progress, check } = start;
   const left = findLeftProcesses(result.tree);
   if (result.hadLeftovers && result.isOutputHeld)
     context.log.writeLine(
-      stage.name,
+      step,
       "[a process in the background still holds the log; redirect its output (>service.log 2>&1) or its next line may end it]",
     );
-  const end = endOf(stage, result, context);
+  const end = endOf(step, result, context);
   const proven = end.state === "success" ? await prove(start, before, left, capture) : null;
   const ready = proven ?? end;
   const again = () => proveAgain(start, before, left, capture);
@@ -108,14 +108,14 @@ async function proveAndSettle(
 
 /** Ends unwanted processes, and records continuing ones before the guard releases them. */
 async function settle(
-  { stage, context, port, progress }: Start,
+  { step, context, port, progress }: Start,
   result: RunResult,
   end: StageEnd,
   capture: OutputCapture,
 ): Promise<StageEnd> {
   const isTried = end.state === "success" || result.survivors.length > 0;
   const survivors = isTried ? result.survivors : await endTree(result.tree, context.held.killAt);
-  const final = withSurvivors(stage, end, survivors, context.log);
+  const final = withSurvivors(step, end, survivors, context.log);
   const isRunning = final.state === "success" && sessionMembers(result.tree.leader).length > 0;
   const { taskId } = context.instruction;
   const { commit } = context.checkedOut;
@@ -129,11 +129,11 @@ async function settle(
 }
 
 /** Ends the services of earlier releases; daemons that left their session are not touched. */
-async function stopEarlier({ stage, context, progress, earlier }: Start): Promise<StageEnd | null> {
-  if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
+async function stopEarlier({ step, context, progress, earlier }: Start): Promise<StageEnd | null> {
+  if (!(await progress.replacing())) return stoppedEnd(step.title, context.held);
   for (const service of earlier) {
-    if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
-    context.log.writeLine(stage.name, `[ending ${nameOf(service)}]`);
+    if (context.held.stopped.aborted) return stoppedEnd(step.title, context.held);
+    context.log.writeLine(step, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
     if (survivors.length > 0) return failed(survivorsText(nameOf(service), survivors));
   }
@@ -142,25 +142,25 @@ async function stopEarlier({ stage, context, progress, earlier }: Start): Promis
 
 /** The new service is healthy: the proxy is switched to it, and the earlier services end. */
 async function takeOver(start: Start): Promise<StageEnd | null> {
-  const { stage, context, progress, script, rules, earlier } = start;
-  if (earlier.length === 0 && !rules.switch) return null;
-  if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
-  if (rules.switch) {
-    const { script: text, timeoutMs } = rules.switch;
-    const command = writeScript("switch", text, context);
-    const result = await runCommand(stage, context, {
+  const { step, context, progress, script, rules, earlier } = start;
+  const isSwitching = rules.switch.trim() !== "";
+  if (earlier.length === 0 && !isSwitching) return null;
+  if (!(await progress.replacing())) return stoppedEnd(step.title, context.held);
+  if (isSwitching) {
+    const command = writeScript("switch", rules.switch, context);
+    const result = await runCommand(step, context, {
       ...script,
-      ...{ command, timeoutMs, mayLeaveProcesses: false },
+      ...{ command, mayLeaveProcesses: false },
     });
     release(result.tree, context);
-    const end = endOf({ name: "the switch script", timeoutMs }, result, context);
+    const end = endOf({ title: "the switch script", timeoutMs: step.timeoutMs }, result, context);
     if (end.state !== "success") return end;
   }
   for (const service of earlier) {
-    context.log.writeLine(stage.name, `[ending ${nameOf(service)}]`);
+    context.log.writeLine(step, `[ending ${nameOf(service)}]`);
     const survivors = await endService(service, context.instruction.limits.stopGraceMs);
     if (survivors.length > 0)
-      context.log.writeLine(stage.name, `[${renderReason(survivorsText(nameOf(service), survivors))}]`);
+      context.log.writeLine(step, `[${renderReason(survivorsText(nameOf(service), survivors))}]`);
   }
   return null;
 }
@@ -170,13 +170,13 @@ function nameOf({ taskId, commit }: StartedService): string {
 }
 
 /** A file, not a pipe: a service whose pipe is closed would end at its next line. */
-function captureOutput({ stage, context, script, rules }: Start): OutputCapture {
+function captureOutput({ step, context, script, rules }: Start): OutputCapture {
   const { workspace, log } = context;
   const output = outputFileOf(context);
   closeSync(openSync(output, constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY, 0o600));
   const files = [{ path: output, inside: workspace.scripts }];
   if (rules.log) files.push({ path: resolve(script.cwd, rules.log), inside: workspace.source });
-  return openCapture(files, () => log.stageOutput(stage.name));
+  return openCapture(files, () => log.stepOutput(step));
 }
 
 function outputFileOf({ workspace }: StageContext): string {

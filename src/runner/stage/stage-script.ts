@@ -25,6 +25,7 @@ import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { stageVariables } from "./script-environment.ts";
 import type { ScriptUser } from "./script-user.ts";
+import type { Step } from "./step.ts";
 
 export interface StageContext {
   instruction: RunTask;
@@ -47,16 +48,14 @@ export interface StageContext {
   begun(): void;
 }
 
-export type Stage = RunTask["stages"][number];
-
-/** A stage's result, and its reason for people. */
+/** The result of a step, and its reason for people. */
 export interface StageEnd {
   state: Exclude<StageRequest["state"], "running">;
   exitCode: number | null;
   reason: Reason;
 }
 
-/** A command of a stage. */
+/** A command of a step. */
 export interface StageCommand {
   command: string[];
   cwd: string;
@@ -68,23 +67,23 @@ export interface StageCommand {
   outputFile?: string;
 }
 
-/** The script of a stage, ready to run; or why it cannot run. */
+/** The script of a step, ready to run; or why it cannot run. */
 export function openScript(
-  stage: Stage,
+  step: Step,
   context: StageContext,
   more: Record<string, string> = {},
 ): StageCommand | StageEnd {
   const { instruction, workspace, checkedOut } = context;
-  const cwd = resolve(workspace.source, stage.directory);
+  const cwd = resolve(workspace.source, step.directory);
   if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
-    return failed(newReason("folder_missing", { folder: stage.directory, stage: stage.name }));
-  const place = { stage: stage.name, workspace: workspace.source };
+    return failed(newReason("folder_missing", { folder: step.directory, stage: step.title }));
+  const place = { stage: step.stage, step: step.name, workspace: workspace.source };
   return {
-    command: writeScript(stage.name, stage.script, context),
+    command: writeScript(`${step.stage}-${step.name}`, step.script, context),
     cwd,
     variables: { ...stageVariables(instruction, checkedOut, place), ...more },
-    timeoutMs: stage.timeoutMs,
-    mayLeaveProcesses: stage.name === "start",
+    timeoutMs: step.timeoutMs,
+    mayLeaveProcesses: step.stage === "start",
   };
 }
 
@@ -108,15 +107,15 @@ export interface CommandResult extends RunResult {
   engineFault?: Reason | null;
 }
 
-/** Runs a command of a stage. The caller releases its processes. */
+/** Runs a command of a step. The caller releases its processes. */
 export async function runCommand(
-  stage: Stage,
+  step: Step,
   context: StageContext,
   command: StageCommand,
 ): Promise<CommandResult> {
   const mark = context.newMark();
-  const prepared = prepare(stage, context, command, mark);
-  const output = context.log.stageOutput(stage.name);
+  const prepared = prepare(step, context, command, mark);
+  const output = context.log.stepOutput(step);
   const end = keepEnd(engineOutputBytes);
   try {
     const result = await runProcess({
@@ -167,13 +166,13 @@ function endOfFile(file: string): string {
   }
 }
 
-function prepare(stage: Stage, context: StageContext, command: StageCommand, mark: string): PreparedScript {
+function prepare(step: Step, context: StageContext, command: StageCommand, mark: string): PreparedScript {
   const { instruction } = context;
   // What is deployed must not come from a folder that other tasks write to.
-  const caches = stage.name === "build" ? context.caches : null;
+  const caches = step.stage === "build" ? context.caches : null;
   const { source, scripts } = context.workspace;
   return context.execution.prepare({
-    stage,
+    step,
     instruction,
     command: command.command,
     cwd: command.cwd,
@@ -187,7 +186,7 @@ function prepare(stage: Stage, context: StageContext, command: StageCommand, mar
 }
 
 export function endOf(
-  stage: { name: string; timeoutMs: number },
+  { title, timeoutMs }: { title: string; timeoutMs: number },
   result: CommandResult,
   context: Pick<StageContext, "held" | "instruction">,
 ): StageEnd {
@@ -196,14 +195,14 @@ export function endOf(
     return {
       state: "timeout",
       exitCode,
-      reason: newReason("stage_timeout", { stage: stage.name, seconds: stage.timeoutMs / 1000 }),
+      reason: newReason("stage_timeout", { stage: title, seconds: timeoutMs / 1000 }),
     };
-  if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
+  if (result.end === "stopped") return { ...stoppedEnd(title, context.held), exitCode };
   if (exitCode !== 0) {
     const why = result.tree.container
       ? (result.engineFault ?? containerFault(exitCode, context.instruction))
       : "";
-    const values = { stage: stage.name, exitCode: String(exitCode) };
+    const values = { stage: title, exitCode: String(exitCode) };
     const reason =
       why === "" ? newReason("stage_failed", values) : newReason("stage_failed_because", { ...values, why });
     return { ...failed(reason), exitCode };
@@ -227,16 +226,11 @@ export function stoppedEnd(what: string, held: Pick<HeldTask, "why">): StageEnd 
   return { state: "timeout", exitCode: null, reason: newReason("stage_too_long", { stage: what }) };
 }
 
-/** Processes that cannot be ended are not waited for; a stage that leaves them behind has failed. */
-export function withSurvivors(
-  stage: Pick<Stage, "name">,
-  end: StageEnd,
-  survivors: number[],
-  log: LogStream,
-): StageEnd {
+/** Processes that cannot be ended are not waited for; a step that leaves them behind has failed. */
+export function withSurvivors(step: Step, end: StageEnd, survivors: number[], log: LogStream): StageEnd {
   if (survivors.length === 0) return end;
-  const reason = survivorsText(stage.name, survivors);
-  log.writeLine(stage.name, `[${renderReason(reason)}]`);
+  const reason = survivorsText(step.title, survivors);
+  log.writeLine(step, `[${renderReason(reason)}]`);
   if (end.state === "success") return { ...end, state: "failed", reason };
   return { ...end, reason: newReason("and_left", { why: end.reason, left: reason }) };
 }

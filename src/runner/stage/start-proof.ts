@@ -2,30 +2,31 @@ import { networkInterfaces } from "node:os";
 import { pause } from "../../clock.ts";
 import { ReasonError } from "../../errors.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
+import type { HealthCheck } from "../../model/pipeline.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { LeftProcesses } from "../process/left-processes.ts";
 import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
 import { processIds, statusOf, survivorsText } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
-import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
+import { checkHealth, describeCheck } from "./health-check.ts";
 import type { OutputCapture } from "./output-capture.ts";
 import {
   failed,
   release,
   runCommand,
-  type Stage,
   type StageCommand,
   type StageContext,
   type StageEnd,
   stoppedEnd,
 } from "./stage-script.ts";
+import type { Step } from "./step.ts";
 
 /** A start script that has ended, whose service must be proven to run. */
 export interface StartToProve {
-  stage: Stage;
+  step: Step;
   context: StageContext;
   script: StageCommand;
-  rules: NonNullable<Stage["start"]>;
+  rules: NonNullable<Step["start"]>;
   check: HealthCheck | null;
   /** Services of earlier tasks. */
   earlier: StartedService[];
@@ -42,14 +43,14 @@ export async function prove(
   left: LeftProcesses,
   capture: OutputCapture,
 ): Promise<StageEnd | null> {
-  const { context, stage, rules, check } = start;
-  if (check) context.log.writeLine(stage.name, `[waiting for ${describeCheck(check)}]`);
+  const { context, step, rules, check } = start;
+  if (check) context.log.writeLine(step, `[waiting for ${describeCheck(check)}]`);
   const ill = check ? await checkStarted(start, check, left.haveExited) : null;
   if (!check && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
   const unfit = findFault(start, before, left, capture, ill);
   if (unfit === null && !left.wereAny && !check)
     context.log.writeLine(
-      stage.name,
+      step,
       "[the script left no process in its session and there is no health check: whether the service runs is not known]",
     );
   return unfit;
@@ -70,13 +71,13 @@ export async function proveAgain(
 
 /** Why the service does not count as started; null: it does. */
 function findFault(
-  { context, stage, earlier }: StartToProve,
+  { context, step, earlier }: StartToProve,
   before: BeforeStart,
   left: LeftProcesses,
   capture: OutputCapture,
   ill: Reason | null,
 ): StageEnd | null {
-  if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
+  if (context.held.stopped.aborted) return stoppedEnd(step.title, context.held);
   capture.read();
   const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
   const finding = left.haveExited() ? exitedText(held, capture) : held;
@@ -102,7 +103,7 @@ async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageConte
 
 /** Null: healthy. */
 async function checkStarted(
-  { stage, context, script: { cwd, variables } }: StartToProve,
+  { step, context, script: { cwd, variables } }: StartToProve,
   check: HealthCheck,
   hasExited: () => boolean,
 ): Promise<Reason | null> {
@@ -113,7 +114,7 @@ async function checkStarted(
     isHopeless: hasExited,
     async runCommand(text, timeoutMs) {
       const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
-      const result = await runCommand(stage, context, command);
+      const result = await runCommand(step, context, command);
       release(result.tree, context);
       if (result.survivors.length > 0) throw new ReasonError(survivorsText("the check", result.survivors));
       return result.exitCode ?? 1;

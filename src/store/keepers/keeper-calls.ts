@@ -62,7 +62,7 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
     secrets: "read",
     secretNames: "read",
     setSecret: "write",
-    setSecretScope: "write",
+    setSecretUse: "write",
     deleteSecret: "write",
   },
   permissions: {

@@ -1,13 +1,14 @@
 import type { Project } from "../../model/project.ts";
 import { flag, json, plain, reasonField, time } from "../query/row.ts";
 import { table } from "../query/table.ts";
+import { pipelineField } from "./pipeline-field.ts";
 
 export const projects = table<Project, "projects">("projects", {
   id: plain(),
   name: plain(),
   groupId: plain(),
   git: json(),
-  stages: json(),
+  pipeline: pipelineField,
   env: json(),
   notify: json(),
   defaultNotify: flag,

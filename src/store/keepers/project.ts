@@ -16,7 +16,7 @@ const logRowsPerBatch = 20;
 const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db
     .selectFrom("project_secrets")
-    .select(["name", "ciphertext", "scope"])
+    .select(["name", "ciphertext", "scope", "form as as"])
     .where("project_id", "=", id)
     .orderBy("name"),
 );
@@ -76,21 +76,22 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     secretNames: (ids) =>
       db
         .selectFrom("project_secrets")
-        .select(["project_id as projectId", "name", "scope"])
+        .select(["project_id as projectId", "name", "scope", "form as as"])
         .where(dialect.isAmong("project_id", ids))
         .orderBy("name")
         .execute(),
     async setSecret(id, name, ciphertext) {
       const insert = db
         .insertInto("project_secrets")
-        .values({ project_id: id, name, ciphertext, scope: null })
+        .values({ project_id: id, name, ciphertext, scope: null, form: "variable" })
         .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
       await orFault(dialect, insert.execute(), { missing: newReason("gone_project", { id }) });
     },
-    async setSecretScope(id, name, scope) {
+    async setSecretUse(id, name, { scope, as }) {
+      if (scope === undefined && as === undefined) return;
       await db
         .updateTable("project_secrets")
-        .set({ scope })
+        .set({ ...(scope === undefined ? {} : { scope }), ...(as === undefined ? {} : { form: as }) })
         .where("project_id", "=", id)
         .where("name", "=", name)
         .execute();

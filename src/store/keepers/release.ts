@@ -2,6 +2,7 @@ import type { Release, ReleaseKeeper, ServiceOutput } from "../../model/release.
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
+import { pipelineField } from "./pipeline-field.ts";
 
 const releases = table<Release, "releases">("releases", {
   taskId: plain(),
@@ -13,7 +14,7 @@ const releases = table<Release, "releases">("releases", {
   commit: plain(),
   message: plain(),
   author: plain(),
-  stages: json(),
+  pipeline: pipelineField,
   env: json(),
   bytes: plain(),
   deployedAt: time,

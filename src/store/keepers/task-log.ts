@@ -4,7 +4,9 @@ import { newReason } from "../../reason/reason.ts";
 import { fixedQuery, onlyOne } from "../query/fixed-query.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
-type StoredLine = [stage: LogLine["stage"], at: number, text: string];
+/** Lines of version 1.0 have no step. */
+type StoredLine = [stage: LogLine["stage"], at: number, text: string, step?: string];
+
 const selectEnd = fixedQuery(["task_id"], (db, { task_id }: { task_id: number }) =>
   db
     .selectFrom("task_logs")
@@ -29,7 +31,9 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
       const { nextIndex, bytes } = await end(taskId);
       const fresh = continuing(lines, nextIndex);
       if (fresh.length === 0) return nextIndex;
-      const stored: StoredLine[] = fresh.map((line) => [line.stage, line.at.getTime(), line.text]);
+      const stored: StoredLine[] = fresh.map(({ stage, at, text, step }) =>
+        step === null ? [stage, at.getTime(), text] : [stage, at.getTime(), text, step],
+      );
       const insert = db
         .insertInto("task_logs")
         .values({
@@ -78,9 +82,10 @@ function continuing(lines: LogLine[], nextIndex: number): LogLine[] {
 }
 
 function readLines(firstIndex: number, lines: string): LogLine[] {
-  return (JSON.parse(lines) as StoredLine[]).map(([stage, at, text], offset) => ({
+  return (JSON.parse(lines) as StoredLine[]).map(([stage, at, text, step = null], offset) => ({
     index: firstIndex + offset,
     stage,
+    step,
     at: new Date(at),
     text,
   }));

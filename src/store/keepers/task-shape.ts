@@ -1,22 +1,27 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { Task, TaskStage, TaskState } from "../../model/task.ts";
+import type { Task, TaskStage, TaskState, TaskStep } from "../../model/task.ts";
 import { type Field, json, optional, plain, reasonField, time } from "../query/row.ts";
 import { table } from "../query/table.ts";
 
-type StoredStage = Omit<TaskStage, "startedAt" | "finishedAt"> & {
+type Stored<S extends TaskStep> = Omit<S, "startedAt" | "finishedAt"> & {
   startedAt: string | null;
   finishedAt: string | null;
 };
+/** Tasks of version 1.0 have no steps. */
+type StoredStage = Stored<Omit<TaskStage, "steps">> & { steps?: Stored<TaskStep>[] };
 
 const stages: Field<TaskStage[]> = {
   encode: (value) => JSON.stringify(value),
   decode: (stored) =>
     (JSON.parse(String(stored)) as StoredStage[]).map((stage) => ({
-      ...stage,
-      startedAt: dateOf(stage.startedAt),
-      finishedAt: dateOf(stage.finishedAt),
+      ...withDates(stage),
+      steps: (stage.steps ?? []).map(withDates),
     })),
 };
+
+function withDates<S extends Stored<TaskStep>>(stored: S) {
+  return { ...stored, startedAt: dateOf(stored.startedAt), finishedAt: dateOf(stored.finishedAt) };
+}
 
 function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);

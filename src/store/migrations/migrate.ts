@@ -14,6 +14,7 @@ import { publicUrl } from "./0003-public-url.ts";
 import { replaysIndex } from "./0004-replays-index.ts";
 import { defaultNotify } from "./0005-default-notify.ts";
 import { traceparent } from "./0006-traceparent.ts";
+import { pipeline } from "./0007-pipeline.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -22,6 +23,7 @@ const migrations = {
   "0004-replays-index": replaysIndex,
   "0005-default-notify": defaultNotify,
   "0006-traceparent": traceparent,
+  "0007-pipeline": pipeline,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

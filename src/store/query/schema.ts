@@ -8,7 +8,7 @@ import type { HostToken } from "../../model/host/host-token.ts";
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Project, SecretScope } from "../../model/project.ts";
+import type { Project, SecretForm, SecretScope } from "../../model/project.ts";
 import type { PushCode } from "../../model/push-code.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import type { Release, ServiceOutput } from "../../model/release.ts";
@@ -66,7 +66,13 @@ export interface Schema {
   api_tokens: TableOf<ApiToken>;
   groups: TableOf<Group>;
   projects: TableOf<Project>;
-  project_secrets: { project_id: number; name: string; ciphertext: string; scope: SecretScope | null };
+  project_secrets: {
+    project_id: number;
+    name: string;
+    ciphertext: string;
+    scope: SecretScope | null;
+    form: SecretForm;
+  };
   project_members: { project_id: number; user_id: number; permission: Permission };
   group_members: { group_id: number; user_id: number; permission: Permission };
   webhook_configs: TableOf<WebhookConfig>;

@@ -2,11 +2,12 @@ import { requiresApproval } from "../../model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { inOrder, newReason } from "../../reason/reason.ts";
 import { reportTask } from "../notify/report-task.ts";
-import { isSideEffect, resetStages } from "../queue/stages.ts";
+import { resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { askedForSecrets, secretNamesOf } from "./added-secrets.ts";
 import { waitingSince, withoutAnswer } from "./waiting-since.ts";
@@ -80,7 +81,7 @@ async function decided(
 
 /** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */
 function requestFor(
-  { git, stages, env, image, deploy }: Project,
+  { git, pipeline, env, image, deploy }: Project,
   back: Release | null,
   secretNames: string[],
 ): TaskApproval {
@@ -93,7 +94,7 @@ function requestFor(
     by: null,
     at: null,
     comment: "",
-    pinned: { git, stages: back?.stages ?? stages, env: back?.env ?? env, image },
+    pinned: { git, pipeline: back?.pipeline ?? pipeline, env: back?.env ?? env, image },
     secretNames,
     built: null,
   };

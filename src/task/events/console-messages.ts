@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { consoleUserId, projectChannel } from "../../model/console-names.ts";
+import { consoleUserId, projectChannel } from "../../model/console/console-names.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { LogLine, Task } from "../../model/task.ts";

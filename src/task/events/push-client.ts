@@ -1,4 +1,4 @@
-import { deployServiceHeader } from "../../model/console-names.ts";
+import { deployServiceHeader } from "../../model/console/console-names.ts";
 import type { PublishLive } from "./console-messages.ts";
 
 const timeoutMs = 5000;

@@ -1,8 +1,10 @@
-import { defaultSettleSeconds, type Project, type StageName, type Stages } from "../../model/project.ts";
+import { type Pipeline, type StartStep, type Step, stepsToRun } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
+import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
-import { handedOutStages } from "../release/release-instruction.ts";
-import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
+import type { Task, TaskStep } from "../../model/task.ts";
+import { handedOutPipeline } from "../release/release-instruction.ts";
+import { stepTimeoutMs, type TaskLimits } from "./instruction.ts";
 import { mustStop } from "./lease.ts";
 
 /** The runner measures a stage's timeout; the server itself reports the timeout this much later. */
@@ -15,7 +17,9 @@ const givenUpAfterLeases = 5;
 /** What a runner has reached: a task may stay the same for `allowedMs` only. */
 export function progressOf(task: Task): string {
   const { attempt, stages, rollback } = task;
-  const states = stages.map(({ name, state }) => `${name} ${state}`);
+  const states = stages
+    .flatMap((stage) => [stage, ...stage.steps])
+    .map(({ name, state }) => `${name} ${state}`);
   return [attempt, mustStop(task), ...states, rollback?.state ?? ""].join(" ");
 }
 
@@ -28,25 +32,34 @@ export async function allowedMs(
 ): Promise<number> {
   const graceMs = limits.stopGraceMs + timeoutSlackMs;
   if (task.rollback?.state === "running") {
-    const stages = (await keepers.releases.ofTask(task.rollback.taskId))?.stages ?? project.stages;
-    return stageMs(stages, "deploy", limits) + stageMs(stages, "start", limits) + graceMs;
+    const pipeline = (await keepers.releases.ofTask(task.rollback.taskId))?.pipeline ?? project.pipeline;
+    const steps = stageNames.filter(isSideEffect).flatMap((name): Step[] => stepsToRun(pipeline, name));
+    return steps.reduce((sum, step) => sum + stepMs(step, limits), graceMs);
   }
   if (mustStop(task)) return graceMs;
   const running = task.stages.find(({ state }) => state === "running");
-  // Before the first stage this is the checkout, after the last one the removal of the workspace.
+  // Before the first step this is the checkout, after the last one the removal of the workspace.
   if (!running) return limits.timeoutMs + graceMs;
-  return stageMs(await handedOutStages(keepers, task, project), running.name, limits) + graceMs;
+  const pipeline = await handedOutPipeline(keepers, task, project);
+  return runningMs(pipeline, running.name, running.steps, limits) + graceMs;
 }
 
 export function givenUpAfterMs({ leaseMs }: Pick<TaskLimits, "leaseMs">): number {
   return givenUpAfterLeases * leaseMs;
 }
 
+/** Of the step that runs. Runners of version 1.0 report stages alone, and each has one step. */
+function runningMs(pipeline: Pipeline, stage: StageName, steps: TaskStep[], limits: TaskLimits): number {
+  const name = steps.find(({ state }) => state === "running")?.name;
+  const planned: Step[] = stepsToRun(pipeline, stage);
+  const step = planned.find((each) => each.name === name) ?? planned[0];
+  return step ? stepMs(step, limits) : limits.timeoutMs;
+}
+
 /** The script, and what follows that of a start: the check or the settling, the switch script, the end of the previous service. */
-function stageMs(stages: Stages, name: StageName, limits: TaskLimits): number {
-  const scriptMs = stageTimeoutMs(stages, name, limits);
-  if (name !== "start") return scriptMs;
-  const { start } = stages;
-  const seconds = start.healthCheck?.timeoutSeconds ?? start.settleSeconds ?? defaultSettleSeconds;
-  return scriptMs + seconds * 1000 + (start.switch ? scriptMs : 0) + endingMs;
+function stepMs(step: Step | StartStep, limits: TaskLimits): number {
+  const scriptMs = stepTimeoutMs(step, limits);
+  if (!("settleSeconds" in step)) return scriptMs;
+  const seconds = step.healthCheck?.timeoutSeconds ?? step.settleSeconds;
+  return scriptMs + seconds * 1000 + (step.switch.trim() === "" ? 0 : scriptMs) + endingMs;
 }

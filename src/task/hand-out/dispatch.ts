@@ -16,6 +16,7 @@ import { hashToken, randomToken } from "../../secrets.ts";
 import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
+import { withHandedOut } from "../queue/stages.ts";
 import { taskTraceFields } from "../queue/task-trace.ts";
 import type { WatchedTime } from "../queue/watched-time.ts";
 import { endLease, reportLostLease } from "./end-lease.ts";
@@ -64,7 +65,7 @@ export function buildDispatch(parts: DispatchParts) {
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
         return null;
       }
-      parts.events.changed(prepared);
+      parts.events.changed(await withSteps(prepared, instruction));
       return instruction;
     } catch (error) {
       if (!(error instanceof Undeliverable)) {
@@ -74,6 +75,13 @@ export function buildDispatch(parts: DispatchParts) {
       await refuse(task, error.reason);
       return claimOnce(runner, request);
     }
+  }
+
+  /** Stores the steps of the instruction, if the project was changed since the task was created. */
+  async function withSteps(task: Task, instruction: RunTask): Promise<Task> {
+    const stages = withHandedOut(task.stages, instruction.stages);
+    if (JSON.stringify(stages) === JSON.stringify(task.stages)) return task;
+    return (await store.tasks.change(task.id, { whileIn: ["dispatched"], set: { stages } })) ?? task;
   }
 
   /** A deploy that needs an approval is only built for now, or waits at once if its release is kept. */
@@ -215,9 +223,9 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
 }
 
 function needsContainers({ stages, release }: RunTask): boolean {
-  return [...stages, ...(release.previous?.stages ?? [])].some(
-    ({ image, network }) => image !== undefined || network === "none",
-  );
+  return [...stages, ...(release.previous?.stages ?? [])]
+    .flatMap(({ steps }) => steps)
+    .some(({ image, network }) => image !== "" || network === "none");
 }
 
 function offered({ labels }: Runner, request: ClaimRequest): string[] {

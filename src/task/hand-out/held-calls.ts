@@ -105,7 +105,11 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       const { from, lines } = request;
       const logged = await store.run(appendLog, {
         held: leaseOf(runner, request),
-        lines: lines.map((line, offset) => ({ ...line, index: from + offset, at: new Date(line.at) })),
+        lines: lines.map(({ step = null, at, ...line }, offset) => ({
+          ...{ ...line, step },
+          index: from + offset,
+          at: new Date(at),
+        })),
         end: from + lines.length,
         logMaxBytes: limits.logMaxBytes,
       });

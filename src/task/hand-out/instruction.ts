@@ -1,18 +1,13 @@
 import { messageOf, ReasonError } from "../../errors.ts";
 import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
-import {
-  defaultSettleSeconds,
-  type GitCredential,
-  type Project,
-  type SecretScope,
-  type StageName,
-  type Stages,
-} from "../../model/project.ts";
+import { type Pipeline, type StartStep, type Step, splitStep, stepsToRun } from "../../model/pipeline.ts";
+import type { GitCredential, Project, SecretScope } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import { isSideEffect, type StageName } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { type RunTask, timingOf } from "../../runner/protocol.ts";
+import { type RunTask, timingOf, type WireStage } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
 import { releaseInstruction } from "../release/release-instruction.ts";
@@ -21,7 +16,7 @@ import { taskVariables, traceVariables } from "./task-variables.ts";
 
 export interface TaskLimits {
   leaseMs: number;
-  /** Of a stage that sets none of its own, and of the checkout. */
+  /** Of a step that sets none of its own, and of the checkout. */
   timeoutMs: number;
   stopGraceMs: number;
   logMaxBytes: number;
@@ -33,7 +28,6 @@ export interface InstructionParts {
   secrets: Secrets;
   limits: TaskLimits;
   gitUrlRules: GitUrlRules;
-  /** What the runner can do. */
 }
 
 /** Why no runner can run a task; a retry would not change that. */
@@ -57,20 +51,20 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(newReason("git_url_refused", { why: fault }));
   const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
-  const { credential, ...opened } = await openSecrets(
+  const { credential, files, ...opened } = await openSecrets(
     project,
     parts,
     step === "deploy" ? task.approval?.secretNames : undefined,
   );
   const env = { ...traceVariables(task), ...project.env, ...taskVariables(task, project) };
-  const stageOf = (stages: Stages, name: StageName) => ({
-    ...stageFor(stages, name, limits),
-    ...containerOf(project.image, stages, name),
+  const stageOf = (pipeline: Pipeline, name: StageName) => ({
+    name,
+    steps: stepsToRun(pipeline, name).map((step: Step | StartStep) => wireStep(step, project.image, limits)),
   });
   const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
   const cacheScope = cacheScopeOf(task, project);
   // The author of a fork can read all that the scripts can.
-  const secrets = isFork(task) ? { secrets: {} } : secretsFor(run.stages, opened);
+  const secrets = isFork(task) ? { secrets: {}, files: [] } : { ...secretsFor(run.stages, opened), files };
   return {
     type: "run_task",
     taskId: task.id,
@@ -132,40 +126,21 @@ async function waitingTasksOf(task: Task, { tasks }: Pick<Keepers, "tasks">): Pr
   return [...waiting, ...approved].map(({ id }) => id);
 }
 
-function stageFor(
-  stages: Stages,
-  name: StageName,
-  limits: Pick<TaskLimits, "timeoutMs">,
-): RunTask["stages"][number] {
-  const { script, directory = "", healthCheck = null } = stages[name];
-  const { start } = stages;
-  const timeoutMs = stageTimeoutMs(stages, name, limits);
-  const stage = { name, script, timeoutMs, directory, healthCheck };
-  if (name !== "start") return stage;
-  const rules = {
-    previous: start.previous,
-    settleSeconds: start.settleSeconds ?? defaultSettleSeconds,
-    log: start.log ?? null,
-    switch: start.switch ? { script: start.switch, timeoutMs } : null,
-  };
-  return { ...stage, start: rules };
-}
-
-function containerOf(image: string, stages: Stages, name: StageName) {
-  const { image: own = image, network } = stages[name];
-  return { ...(own === "" ? {} : { image: own }), ...(network ? { network } : {}) };
+function wireStep(step: Step | StartStep, image: string, limits: Pick<TaskLimits, "timeoutMs">) {
+  const { step: own, start } = splitStep(step);
+  const { timeout: _seconds, ...fields } = own;
+  const decided = { image: step.image || image, timeoutMs: stepTimeoutMs(step, limits) };
+  return { ...fields, ...decided, ...(start ? { start } : {}) };
 }
 
 function resourcesOf({ limits: { memoryMb, ...limits } }: Project): RunTask["resources"] {
   return { ...limits, memoryBytes: memoryMb === null ? null : memoryMb * 1024 ** 2 };
 }
 
-export function stageTimeoutMs(
-  stages: Stages,
-  name: StageName,
+export function stepTimeoutMs(
+  { timeout }: Pick<Step, "timeout">,
   limits: Pick<TaskLimits, "timeoutMs">,
 ): number {
-  const { timeout } = stages[name];
   return timeout === null ? limits.timeoutMs : timeout * 1000;
 }
 
@@ -173,12 +148,12 @@ type OpenedSecrets = Record<SecretScope, Record<string, string>>;
 
 /** A runner gets the secrets of deploy and start only with one of these stages. */
 function secretsFor(
-  stages: RunTask["stages"],
+  stages: WireStage[],
   { all, deploy }: OpenedSecrets,
 ): Pick<RunTask, "secrets" | "deploySecrets"> {
   const names = Object.keys(deploy);
-  if (names.length === 0 || stages.every(({ name }) => name === "build")) return { secrets: all };
-  if (stages.every(({ name }) => name !== "build")) return { secrets: { ...all, ...deploy } };
+  if (names.length === 0 || !stages.some(({ name }) => isSideEffect(name))) return { secrets: all };
+  if (stages.every(({ name }) => isSideEffect(name))) return { secrets: { ...all, ...deploy } };
   return { secrets: all, deploySecrets: deploy };
 }
 
@@ -187,16 +162,20 @@ async function openSecrets(
   { keepers, secrets }: InstructionParts,
   /** The names that were approved; one may have been stored since the approval was checked. */
   approved?: string[],
-): Promise<OpenedSecrets & { credential: GitCredential | null }> {
+): Promise<OpenedSecrets & { credential: GitCredential | null; files: string[] }> {
   let credential: GitCredential | null = null;
   const opened: OpenedSecrets = { all: {}, deploy: {} };
-  for (const { name, ciphertext, scope } of await keepers.projects.secrets(project.id)) {
+  const files: string[] = [];
+  for (const { name, ciphertext, scope, as } of await keepers.projects.secrets(project.id)) {
     if (isReservedSecret(name) && name !== reservedSecrets.credential) continue;
     const value = openSecret(secrets, project.id, name, ciphertext);
     if (name === reservedSecrets.credential) credential = JSON.parse(value) as GitCredential;
-    else if (approved === undefined || approved.includes(name)) opened[scope ?? "all"][name] = value;
+    else if (approved === undefined || approved.includes(name)) {
+      opened[scope ?? "all"][name] = value;
+      if (as === "file") files.push(name);
+    }
   }
-  return { credential, ...opened };
+  return { credential, files, ...opened };
 }
 
 function openSecret(secrets: Secrets, projectId: number, name: string, ciphertext: string): string {

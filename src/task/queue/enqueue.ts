@@ -1,13 +1,14 @@
 import { Fault } from "../../errors.ts";
 import type { QueueState } from "../../model/delivery.ts";
 import type { AddedCall } from "../../model/outgoing-call.ts";
-import type { Project, StageName } from "../../model/project.ts";
-import { stageNames } from "../../model/project.ts";
+import { stepsToRun } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
+import { type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
 import { newReason } from "../../reason/reason.ts";
-import { endStages, hasSideEffects } from "./stages.ts";
+import { endStages, hasSideEffects, plannedStage } from "./stages.ts";
 
 /** The data of a new task. Webhook tasks and manual ones differ only in these values. */
 export interface TaskOrder
@@ -72,19 +73,16 @@ export async function enqueueTask(
 }
 
 /** The project's stages as this task will run them; stages disabled by `actions` or without a script are skipped. */
-export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
+export function stagesFor({ pipeline }: Pick<Project, "pipeline">, actions: Actions | null): TaskStage[] {
   const isAsked = (name: StageName) => isStageAsked(actions, name);
   if (!stageNames.some(isAsked))
     throw new Fault("invalid", newReason("actions_empty"), {
       fields: [{ field: "actions", message: newReason("no_stage_left") }],
     });
-  return stageNames.map((name) => ({
-    name,
-    state: isAsked(name) && project.stages[name].script.trim() !== "" ? "pending" : "skipped",
-    startedAt: null,
-    finishedAt: null,
-    exitCode: null,
-  }));
+  return stageNames.map((name) => {
+    const steps = stepsToRun(pipeline, name).map((step) => step.name);
+    return plannedStage(name, isAsked(name) && steps.length > 0 ? "pending" : "skipped", steps);
+  });
 }
 
 /** A missing boolean means true. */

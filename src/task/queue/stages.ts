@@ -1,49 +1,62 @@
-import { type StageName, stageNames } from "../../model/project.ts";
-import type { StageState, TaskStage } from "../../model/task.ts";
-
-/** Stages with effects outside the workspace: after one has begun, nothing is repeated automatically. */
-export function isSideEffect(stage: string): stage is StageName {
-  return stage === "deploy" || stage === "start";
-}
+import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
+import type { StageState, TaskStage, TaskStep } from "../../model/task.ts";
 
 export function hasSideEffects(stages: TaskStage[]): boolean {
   return stages.some(({ name, state }) => isSideEffect(name) && state !== "pending" && state !== "skipped");
 }
 
+type Reported = Exclude<StageState, "pending" | "skipped" | "lost">;
+
+interface StageReport {
+  stage: string;
+  /** Absent: of a runner of version 1.0, whose stages have one step. */
+  step?: string | undefined;
+  state: Reported;
+  exitCode: number | null;
+}
+
 /** The stages after a report of a runner. Repeats change nothing: the first report of a state determines its time. */
-export function setStage(
-  stages: TaskStage[],
-  told: {
-    stage: string;
-    state: Exclude<StageState, "pending" | "skipped" | "lost">;
-    exitCode: number | null;
-  },
-  now: Date,
-): TaskStage[] {
+export function setStage(stages: TaskStage[], report: StageReport, now: Date): TaskStage[] {
   return stages.map((stage) => {
-    if (stage.name !== told.stage || stage.state === told.state) return stage;
-    if (told.state === "running") return { ...stage, state: "running", startedAt: now };
-    return {
-      ...stage,
-      state: told.state,
-      startedAt: stage.startedAt ?? now,
-      finishedAt: now,
-      exitCode: told.exitCode,
-    };
+    if (stage.name !== report.stage) return stage;
+    const isReported = ({ name }: TaskStep) => report.step === undefined || report.step === name;
+    const steps = stage.steps.map((step) => (isReported(step) ? reported(step, report, now) : step));
+    return { ...reported(stage, { ...report, state: stateAfter(steps, report) }, now), steps };
   });
 }
 
-/** When a task ends, a running stage ends with it, and a stage that never began never will. */
+/** A stage has succeeded when its last step has. */
+function stateAfter(steps: TaskStep[], { step, state }: StageReport): Reported {
+  const isLast = step === undefined || steps.at(-1)?.name === step;
+  return state === "success" && !isLast ? "running" : state;
+}
+
+function reported<S extends TaskStep>(
+  held: S,
+  { state, exitCode }: Omit<StageReport, "stage">,
+  now: Date,
+): S {
+  if (held.state === state) return held;
+  if (state === "running") return { ...held, state, startedAt: now };
+  return { ...held, state, startedAt: held.startedAt ?? now, finishedAt: now, exitCode };
+}
+
+/** When a task ends, what runs ends with it, and what never began never will. */
 export function endStages(
   stages: TaskStage[],
   state: Exclude<StageState, "pending" | "running" | "skipped">,
   now: Date,
 ): TaskStage[] {
-  return stages.map((stage) => {
-    if (stage.state === "running") return { ...stage, state, finishedAt: now };
-    if (stage.state === "pending") return { ...stage, state: state === "canceled" ? "canceled" : "skipped" };
-    return stage;
-  });
+  return stages.map((stage) => ({
+    ...ended(stage, state, now),
+    steps: stage.steps.map((step) => ended(step, state, now)),
+  }));
+}
+
+function ended<S extends TaskStep>(held: S, state: StageState, now: Date): S {
+  if (held.state === "running") return { ...held, state, finishedAt: now };
+  if (held.state === "pending") return { ...held, state: state === "canceled" ? "canceled" : "skipped" };
+  return held;
 }
 
 /** The state before the first attempt. */
@@ -53,6 +66,32 @@ export function resetStages(stages: TaskStage[]): TaskStage[] {
     .map((stage) =>
       stage.state === "skipped"
         ? stage
-        : { name: stage.name, state: "pending", startedAt: null, finishedAt: null, exitCode: null },
+        : plannedStage(
+            stage.name,
+            "pending",
+            stage.steps.map(({ name }) => name),
+          ),
     );
+}
+
+/** A stage before it is run. */
+export function plannedStage(name: StageName, state: "pending" | "skipped", steps: string[]): TaskStage {
+  const none = { state, startedAt: null, finishedAt: null, exitCode: null };
+  return { name, ...none, steps: steps.map((step) => ({ name: step, ...none })) };
+}
+
+/** The stages with the steps that their runner was given: the project may have changed since the task was created. */
+export function withHandedOut(
+  stages: TaskStage[],
+  handedOut: { name: string; steps: { name: string }[] }[],
+): TaskStage[] {
+  return stages.map((stage) => {
+    const given = handedOut.find(({ name }) => name === stage.name);
+    if (given === undefined || (stage.state !== "pending" && stage.state !== "skipped")) return stage;
+    return plannedStage(
+      stage.name,
+      stage.state,
+      given.steps.map(({ name }) => name),
+    );
+  });
 }

@@ -18,7 +18,7 @@ export async function appendSystemLine(
   at: Date,
 ): Promise<LogLine> {
   const index = await keepers.tasks.nextLogIndex(id);
-  const line: LogLine = { index, stage: "system", at, text: `[${renderReason(reason)}]` };
+  const line: LogLine = { index, stage: "system", step: null, at, text: `[${renderReason(reason)}]` };
   await keepers.tasks.appendLog(id, [line]);
   return line;
 }

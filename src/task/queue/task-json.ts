@@ -1,4 +1,4 @@
-import { type LogLine, type Task, type TaskWait, waitedMs } from "../../model/task.ts";
+import { type LogLine, type Task, type TaskStep, type TaskWait, waitedMs } from "../../model/task.ts";
 import { renderReason, type Sentence } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 
@@ -15,13 +15,7 @@ export function taskJson(task: Task, queued: { queuePosition?: number; wait?: Ta
     message: task.message,
     author: task.author,
     actions: task.actions,
-    stages: task.stages.map((stage) => ({
-      name: stage.name,
-      state: stage.state,
-      startedAt: timeJson(stage.startedAt),
-      finishedAt: timeJson(stage.finishedAt),
-      exitCode: stage.exitCode,
-    })),
+    stages: task.stages.map((stage) => ({ ...stepJson(stage), steps: stage.steps.map(stepJson) })),
     ...reasonJson({ reason: task.reason }),
     attempt: task.attempt,
     runnerId: task.runnerId,
@@ -44,6 +38,11 @@ export function taskJson(task: Task, queued: { queuePosition?: number; wait?: Ta
   };
 }
 
+function stepJson<S extends TaskStep>({ name, state, startedAt, finishedAt, exitCode }: S) {
+  const times = { startedAt: timeJson(startedAt), finishedAt: timeJson(finishedAt) };
+  return { name: name as S["name"], state, ...times, exitCode };
+}
+
 /** Why no runner can take it, as text and as parts. */
 export function waitJson(wait: TaskWait | undefined): { waiting?: string; waitingParts?: Sentence[] } {
   return wait === undefined ? {} : reasonJson({ waiting: wait.reason });
@@ -60,7 +59,11 @@ function approvalJson({ approval }: Task) {
 export type TaskJson = ReturnType<typeof taskJson>;
 
 export function logLineJson(line: LogLine) {
-  return { index: line.index, stage: line.stage, at: line.at.toISOString(), text: line.text };
+  return {
+    ...{ index: line.index, stage: line.stage, step: line.step },
+    at: line.at.toISOString(),
+    text: line.text,
+  };
 }
 export type LogLineJson = ReturnType<typeof logLineJson>;
 

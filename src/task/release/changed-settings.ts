@@ -1,9 +1,11 @@
-import { defaultSettleSeconds, type Project, type StageName, type Stages } from "../../model/project.ts";
+import { type HealthCheck, type Pipeline, type StartStep, stepDefaults } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { type StageName, stepTitle } from "../../model/stage/stage-name.ts";
 
 /** A setting that a release was made with and that the project has changed since. */
 export interface ChangedSetting {
-  /** As in the project: `env.PORT`, `stages.start.healthCheck`. */
+  /** As in the project: `env.PORT`, `stages.build/test.script`. */
   setting: string;
   /** The value with the release; null: not set. */
   release: string | null;
@@ -13,12 +15,12 @@ export interface ChangedSetting {
 
 /** The settings that return with a release, as far as they differ from those of the project. */
 export function changedSettings(
-  release: Pick<Release, "stages" | "env">,
-  project: Pick<Project, "stages" | "env" | "image">,
+  release: Pick<Release, "pipeline" | "env">,
+  project: Pick<Project, "pipeline" | "env" | "image">,
   stages: readonly StageName[],
 ): ChangedSetting[] {
-  const then = { ...variables(release.env), ...stageSettings(release.stages, "", stages) };
-  const now = { ...variables(project.env), ...stageSettings(project.stages, project.image, stages) };
+  const then = { ...variables(release.env), ...pipelineSettings(release.pipeline, "", stages) };
+  const now = { ...variables(project.env), ...pipelineSettings(project.pipeline, project.image, stages) };
   const names = [...new Set([...Object.keys(then), ...Object.keys(now)])];
   return names
     .map((setting) => ({ setting, release: then[setting] ?? null, project: now[setting] ?? null }))
@@ -31,36 +33,41 @@ function variables(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(own.map(([name, value]) => [`env.${name}`, value]));
 }
 
-/** The stages of a release have their image; those of a project may use the project's. */
-function stageSettings(
-  stages: Stages,
+/** The steps of a release have their image; those of a project may use the project's. */
+function pipelineSettings(
+  { build, deploy, start, ...rest }: Pipeline,
   image: string,
   names: readonly StageName[],
 ): Record<string, string | null> {
+  const steps = { build, deploy, start };
   const settings: Record<string, string | null> = {};
-  for (const name of names) {
-    const { script, directory, timeout, healthCheck, network, image: own = image } = stages[name];
-    const texts = { script, directory, timeout, image: own, network, healthCheck: checkText(healthCheck) };
-    for (const [field, value] of Object.entries({ ...texts, ...(name === "start" ? rulesOf(stages) : {}) }))
-      settings[`stages.${name}.${field}`] = value === undefined || value === "" ? null : textOf(value);
-  }
+  for (const [field, value] of Object.entries(rest)) settings[`pipeline.${field}`] = textOf(value);
+  for (const stage of names)
+    for (const { name, ...fields } of steps[stage])
+      for (const [field, value] of Object.entries({ ...fields, image: fields.image || image }))
+        settings[`stages.${stepTitle(stage, name)}.${field}`] = isDefault(field, value)
+          ? null
+          : textOf(value);
   return settings;
 }
 
-function rulesOf({ start }: Stages) {
-  const { previous, settleSeconds = defaultSettleSeconds, log, switch: switchScript } = start;
-  return { previous, settleSeconds, log, switch: switchScript };
+/** As in a project that says nothing about it. */
+function isDefault(field: string, value: Setting): boolean {
+  return field in stepDefaults && stepDefaults[field as keyof typeof stepDefaults] === value;
 }
 
-function checkText(check: Stages["start"]["healthCheck"]): string | undefined {
-  if (!check) return undefined;
+type Setting = string | number | boolean | string[] | StartStep["healthCheck"];
+
+function textOf(value: Setting): string | null {
+  if (value === null || value === "" || value === false) return null;
+  if (Array.isArray(value)) return value.join(", ") || null;
+  return typeof value === "object" ? checkText(value) : String(value);
+}
+
+function checkText(check: HealthCheck): string {
   const { timeoutSeconds } = check;
   if (check.type === "command") return `${check.command} (${timeoutSeconds} s)`;
   if (check.type === "tcp") return `tcp ${check.host}:${check.port} (${timeoutSeconds} s)`;
   const expected = check.expect ? ` "${check.expect}"` : "";
   return `${check.url}${expected} (${timeoutSeconds} s)`;
-}
-
-function textOf(value: string | number | null): string | null {
-  return value === null ? null : String(value);
 }

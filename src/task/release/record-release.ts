@@ -1,10 +1,11 @@
 import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Project } from "../../model/project.ts";
+import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
-import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
+import { hasSideEffects } from "../queue/stages.ts";
 
 /*
  * Records what a runner's call says about releases: the one that a deploy has made, and which one is known to serve. Each

@@ -1,16 +1,14 @@
-import type { Project, Stage, StageName, Stages } from "../../model/project.ts";
-import { stageNames } from "../../model/project.ts";
+import { type Pipeline, stepsToRun } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import type { KeptRelease, RunTask } from "../../runner/protocol.ts";
-import { isSideEffect } from "../queue/stages.ts";
+import type { KeptRelease, RunTask, WireStage } from "../../runner/protocol.ts";
 import { changedSettings } from "./changed-settings.ts";
 
-type WireStage = RunTask["stages"][number];
-
 /** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
-export type ReleaseInstruction = Pick<RunTask, "stages" | "env" | "release">;
+export type ReleaseInstruction = Pick<RunTask, "stages" | "folders" | "env" | "release">;
 
 export interface ReleaseParts {
   keepers: Pick<Keepers, "releases" | "tasks">;
@@ -19,7 +17,7 @@ export interface ReleaseParts {
   now: Date;
   /** Which step of a deploy that needs an approval is run; null: both. */
   step: "build" | "deploy" | null;
-  stageOf(stages: Stages, name: StageName): WireStage;
+  stageOf(pipeline: Pipeline, name: StageName): WireStage;
 }
 
 /** Stores the release that the task creates, so that it can be started again with the same scripts and environment. */
@@ -30,20 +28,20 @@ export async function releaseInstruction(
 ): Promise<ReleaseInstruction> {
   const { releases } = parts.keepers;
   const back = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
-  const stages = back?.stages ?? project.stages;
+  const pipeline = back?.pipeline ?? project.pipeline;
   const env = back ? { ...back.env, CI_ROLLBACK: "true" } : parts.env;
   const pending = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
   const from = back?.state === "kept" && back.runnerId === task.runnerId ? back : null;
   const names = stageNames.filter((name) => isInStep(name) && (pending.includes(name) || isBuiltAgain(name)));
   /** A runner that does not have the kept workspace any more builds it. */
   function isBuiltAgain(name: StageName): boolean {
-    return name === "build" && back !== null && stages.build.script.trim() !== "";
+    return name === "build" && back !== null && stepsToRun(pipeline, "build").length > 0;
   }
   function isInStep(name: StageName): boolean {
     return parts.step === null || (parts.step === "build") !== isSideEffect(name);
   }
   const deploys = names.some(isSideEffect);
-  const canDeploy = stages.deploy.script.trim() !== "" || stages.start.script.trim() !== "";
+  const canDeploy = stageNames.some((name) => isSideEffect(name) && stepsToRun(pipeline, name).length > 0);
   if (deploys && !from && task.runnerId !== null)
     await releases.put({
       taskId: task.id,
@@ -55,7 +53,7 @@ export async function releaseInstruction(
       commit: task.commit ?? "",
       message: task.message,
       author: task.author,
-      stages: pinned(stages, project.image, pending),
+      pipeline: pinned(pipeline, project.image, pending),
       env,
       bytes: null,
       deployedAt: parts.now,
@@ -63,7 +61,8 @@ export async function releaseInstruction(
     });
   const before = deploys ? await releasesBefore(task, project, from, parts) : { previous: null };
   return {
-    stages: names.map((name) => parts.stageOf(stages, name)),
+    stages: names.map((name) => parts.stageOf(pipeline, name)),
+    folders: { data: pipeline.data, scratch: pipeline.scratch, sealed: pipeline.sealed },
     env,
     release: {
       isKept: deploys || !canDeploy,
@@ -74,15 +73,15 @@ export async function releaseInstruction(
   };
 }
 
-/** The stages that the task was handed out with, as far as they are stored: the project's may have been changed since. */
-export async function handedOutStages(
+/** The pipeline that the task was handed out with, as far as it is stored: the project's may have been changed since. */
+export async function handedOutPipeline(
   { releases }: Pick<Keepers, "releases">,
   { id, rollbackTo, approval }: Task,
   project: Project,
-): Promise<Stages> {
+): Promise<Pipeline> {
   const back = () => (rollbackTo === null ? null : releases.ofTask(rollbackTo));
   const release = (await releases.ofTask(id)) ?? (await back());
-  return release?.stages ?? approval?.pinned.stages ?? project.stages;
+  return release?.pipeline ?? approval?.pinned.pipeline ?? project.pipeline;
 }
 
 /** Enough for releases that end by themselves one after the other while a task is built. */
@@ -109,9 +108,9 @@ async function releasesBefore(
   if (!previous) return { previous: null };
   const restorable = (release: Release) => {
     const names = stageNames.filter(
-      (name) => isSideEffect(name) && release.stages[name].script.trim() !== "",
+      (name) => isSideEffect(name) && stepsToRun(release.pipeline, name).length > 0,
     );
-    const stages = names.map((name) => stageOf(release.stages, name));
+    const stages = names.map((name) => stageOf(release.pipeline, name));
     const settings = settingsLine(release, project, names);
     return { ...wireRelease(release), stages, env: release.env, settings };
   };
@@ -122,7 +121,7 @@ async function releasesBefore(
 
 function settingsLine(release: Release, project: Project, stages: StageName[]): string {
   const changed = changedSettings(release, project, stages).map(({ setting }) =>
-    setting.replace(/^(env|stages)\./, ""),
+    setting.replace(/^(env|stages|pipeline)\./, ""),
   );
   const now =
     changed.length === 0 ? "the project has the same" : `the project has other ${changed.join(", ")}`;
@@ -154,16 +153,16 @@ function wireRelease({ taskId, attempt, ref, commit, message, author }: Release)
   return { taskId, attempt, ref, commit, message, author };
 }
 
-/** The scripts as they ran: with today's image, and without the scripts of stages that the task left out. */
-function pinned(stages: Stages, image: string, pending: StageName[]): Stages {
-  const pin = <T extends Stage>(name: StageName, stage: T): T => ({
-    ...stage,
-    image: stage.image ?? image,
-    ...(pending.includes(name) || name === "build" ? {} : { script: "" }),
-  });
+/** The steps as they ran: with today's image, and without those of stages that the task left out. */
+function pinned(pipeline: Pipeline, image: string, pending: StageName[]): Pipeline {
+  const pin = <S extends { image: string }>(name: StageName, steps: S[]): S[] =>
+    pending.includes(name) || name === "build"
+      ? steps.map((step) => ({ ...step, image: step.image || image }))
+      : [];
   return {
-    build: pin("build", stages.build),
-    deploy: pin("deploy", stages.deploy),
-    start: pin("start", stages.start),
+    ...pipeline,
+    build: pin("build", pipeline.build),
+    deploy: pin("deploy", pipeline.deploy),
+    start: pin("start", pipeline.start),
   };
 }

@@ -5,6 +5,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { stagesFor, type TaskOrder } from "../queue/enqueue.ts";
+import { plannedStage } from "../queue/stages.ts";
 import { liveReleaseId } from "./release-instruction.ts";
 
 type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
@@ -65,10 +66,16 @@ export function isUsable(release: Release, { homeRunnerId }: Pick<Project, "home
 }
 
 function orderOf(release: Release, project: Project): Omit<RollbackOrder, "source"> {
-  const { taskId, ref, commit, message, stages } = release;
+  const { taskId, ref, commit, message } = release;
   const isKept = isUsable(release, project);
-  const planned = stagesFor({ stages }, null).map((stage) =>
-    isKept && stage.name === "build" ? { ...stage, state: "skipped" as const } : stage,
+  const planned = stagesFor(release, null).map((stage) =>
+    isKept && stage.name === "build"
+      ? plannedStage(
+          stage.name,
+          "skipped",
+          stage.steps.map(({ name }) => name),
+        )
+      : stage,
   );
   return { ref, commit, message, actions: null, rerunOf: null, rollbackTo: taskId, stages: planned };
 }

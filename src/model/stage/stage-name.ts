@@ -1,0 +1,17 @@
+/** The stages of a pipeline in their order. */
+export const stageNames = ["build", "deploy", "start"] as const;
+export type StageName = (typeof stageNames)[number];
+
+/** The parts of a task's log: its stages, and what happens around them. */
+export const logStages = ["system", "checkout", ...stageNames] as const;
+export type LogStage = (typeof logStages)[number];
+
+/** Stages with effects outside the workspace: after one has begun, nothing is repeated automatically. */
+export function isSideEffect(stage: string): stage is Exclude<StageName, "build"> {
+  return stage !== "build" && (stageNames as readonly string[]).includes(stage);
+}
+
+/** How people read which step it is: `build`, or `build/test` if the step has a name of its own. */
+export function stepTitle(stage: string, step: string | null): string {
+  return step === null || step === stage ? stage : `${stage}/${step}`;
+}
