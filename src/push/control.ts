@@ -96,9 +96,13 @@ export class Control implements LogReader {
     return this.#ask({ type: "askConnections", userId });
   }
 
+  /** Whether the process takes part in the cluster. */
+  knowsProcess(process: string): boolean {
+    return this.#parts.questions.knows(process);
+  }
+
   /** Passes a frame for an event stream on to the process that has it. Null: that did not answer in time. */
   async passFrame(process: string, stream: string, text: string): Promise<FrameResult | null> {
-    if (!this.#parts.questions.knows(process)) return "unknown";
     const { answers } = await this.#ask({ type: "frame", process, stream, text }, process);
     return (answers[0]?.answer as FrameResult | undefined) ?? null;
   }

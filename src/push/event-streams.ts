@@ -50,6 +50,16 @@ export class EventStreams {
     return stream;
   }
 
+  /**
+   * Whether a frame for the stream is worth reading: the stream is open here, or its name begins with another process of
+   * the cluster, which only admitted clients know.
+   */
+  mayHave(name: string): boolean {
+    return this.isHere(name)
+      ? this.#open.has(hashToken(name))
+      : this.#parts.control.knowsProcess(processOf(name));
+  }
+
   /** Whether frames for the stream are handled in this process. */
   isHere(name: string): boolean {
     return processOf(name) === this.#parts.process;

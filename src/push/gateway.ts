@@ -104,6 +104,7 @@ export class Gateway {
       maxMessages: options.traceMessages,
       connections,
       instancesOf: (userId) => this.presence.instancesOf(userId),
+      pongTimeoutMs: options.pongTimeoutMs,
       steady,
       log,
     });
@@ -327,7 +328,6 @@ export class Gateway {
     this.sockets.resumeEarly();
     this.drain.tick(nowMs);
     this.ring.dropOld(nowMs);
-    this.trace.tick();
     this.#idempotency.dropOld(nowMs);
     this.#singleUse.dropOld(nowMs);
   }

@@ -239,7 +239,7 @@ export const answerTexts = {
   trace_unacknowledged: "Written to {count} connections, on {instances}; no client has acknowledged it yet.",
   trace_waiting: "It waits on {instances}: the client has not read the messages before it.",
   trace_slow_consumer:
-    "The connection on {instances} was closed with {code} before the message was sent: the client did not read.",
+    "The connection on {instances} was closed with {code}: the client had stopped reading, and shows no sign that the message arrived.",
   trace_closed:
     "The connection on {instances} was closed with {code} before the message was sent or acknowledged.",
   trace_only_normal:

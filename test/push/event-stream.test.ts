@@ -142,6 +142,16 @@ describe("POST /sse", () => {
     await eventually("it is gone", async () => (await post(name)).status === 404);
   });
 
+  test("the stream is looked up before the frame is read: its size does not matter if there is none", async () => {
+    const client = await open();
+    const name = String(client.parsed[0]?.stream);
+    for (const wrong of ["", `${name}x`, `other${name}`]) {
+      const answer = await fetch(`${sse}?stream=${wrong}`, { method: "POST", body: "x".repeat(100_000) });
+      expect([answer.status, ((await answer.json()) as { code: number }).code]).toEqual([404, 40402]);
+    }
+    client.close();
+  });
+
   test("too large a frame is refused, and does not end the stream", async () => {
     const client = await open();
     expect((await client.post("x".repeat(64 * 1024 + 1))).status).toBe(413);

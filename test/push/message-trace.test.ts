@@ -1,10 +1,15 @@
 import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import type { Gateway } from "../../src/push/gateway.ts";
+import { traceReport } from "../../src/push/trace-report.ts";
 import { setUpApi, setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { startGateway } from "../support/gateway-server.ts";
 import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { StreamClient } from "../support/stream-client.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { rawClient, transports } from "../support/transports.ts";
 
 const apiKey = "the key of the shop";
 const deployKey = "the key of the deploy service";
@@ -175,6 +180,73 @@ describe("the trace", () => {
       expect((await off.get(path)).status).toBe(404);
     client.close();
   });
+});
+
+describe("a client that stops reading", () => {
+  const causesOf = async (gateway: Gateway, ids: string[]) => {
+    const codes = new Set<string>();
+    for (const messageId of ids)
+      for (const { cause } of traceReport(await gateway.control.askMessages({ messageId })).messages)
+        codes.add(cause.code);
+    return [...codes];
+  };
+
+  test.each(transports)(
+    "%s: no message that it had not read is shown as written after its close 4102",
+    async (transport) => {
+      const slow = await startGateway({ "push.slow-consumer-timeout": 500 });
+      const client = rawClient(transport, slow.port);
+      await client.upgrade("/ws?code=ann");
+      client.pause();
+      const ids: string[] = [];
+      while (slow.gateway.connections.size > 0) {
+        const message = { targetType: "user", target: "ann", data: "x".repeat(200_000) } as const;
+        ids.push((await slow.gateway.publisher.publish(message)).id);
+        // The first ones fit into the buffers of the system, and nothing is unsent for a while.
+        await Bun.sleep(ids.length < 5 ? 300 : 20);
+      }
+      const causes = await causesOf(slow.gateway, ids);
+      expect(causes).toContain("trace_slow_consumer");
+      expect(causes).not.toContain("trace_written");
+      client.end();
+      await slow.stop();
+    },
+    60_000,
+  );
+
+  test("what it read long before stays written", async () => {
+    const clock = manualClock();
+    const slow = await startGateway({}, clock);
+    const client = await PushClient.open(`${slow.wsUrl}?code=ann`);
+    const message = { targetType: "user", target: "ann", data: "hello" } as const;
+    const { id } = await slow.gateway.publisher.publish(message);
+    await client.received(1);
+    for (let count = 0; count < 4; count++) {
+      clock.advance(20_000);
+      for (const { data } of slow.gateway.connections.ofUser("ann")) data.lastSeenAtMs = clock.now();
+    }
+    for (const socket of [...slow.gateway.connections.ofUser("ann")])
+      slow.gateway.sendBuffers.closeSlowConsumer(socket);
+    await client.ended();
+    expect(await causesOf(slow.gateway, [id])).toEqual(["trace_written"]);
+    await slow.stop();
+  });
+});
+
+test("since is not later than the first message that is known", async () => {
+  const clock = manualClock();
+  const late = await startGateway({}, clock);
+  const { publisher, trace, control } = late.gateway;
+  const sent = new Date(clock.now()).toISOString();
+  const { id } = await publisher.publish({ targetType: "user", target: "ann", data: "hello" });
+  clock.advance(5_000);
+  const entry = trace.published.oldest;
+  expect(entry?.id).toBe(id);
+  // Read from a message queue five seconds after it was published.
+  if (entry) entry.atMs = clock.now();
+  const { since, messages } = traceReport(await control.askMessages({ userId: "ann" }));
+  expect([since, messages[0]?.publishedAt]).toEqual([sent, sent]);
+  await late.stop();
 });
 
 describe("GET /api/push/messages", () => {

@@ -119,6 +119,30 @@ describe("headers of a success", () => {
   });
 });
 
+describe("scope", () => {
+  test.each(["local", "Cluster", "", "all"])(
+    "%p is refused with the allowed value: 400 and 40010",
+    async (scope) => {
+      for (const path of ["/feign/getOnlineUsers", "/feign/connections", "/feign/disconnect"]) {
+        const method = path === "/feign/disconnect" ? "POST" : "GET";
+        const answer = await send(`${path}?scope=${scope}`, {
+          method,
+          headers: { "content-type": "application/json" },
+          ...(method === "POST" && { body: JSON.stringify({ userId: "nobody" }) }),
+        });
+        const failure = (await answer.json()) as { code: number; message: string };
+        expect([answer.status, failure.code]).toEqual([400, 40010]);
+        expect(failure.message).toContain("scope must be cluster");
+      }
+    },
+  );
+
+  test("cluster, and none at all, are accepted", async () => {
+    for (const query of ["", "?scope=cluster"])
+      expect(await outcome(await send(`/feign/connections${query}`, {}))).toEqual([200, 0]);
+  });
+});
+
 describe("Idempotency-Key", () => {
   test("a repeat is a no-op that returns the same id; another body is 409 and 40901", async () => {
     const client = await PushClient.open(`${push.wsUrl}?code=ida`);
@@ -129,7 +153,8 @@ describe("Idempotency-Key", () => {
     expect(again.status).toBe(200);
     expect(again.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
     expect([first, again].map(({ headers }) => headers.get("x-push-receivers"))).toEqual(["1", null]);
-    expect(await outcome(await push.publish({ ...body, data: "other" }, key))).toEqual([409, 40901]);
+    for (const other of [{ data: "other" }, { ack: true }])
+      expect(await outcome(await push.publish({ ...body, ...other }, key))).toEqual([409, 40901]);
     expect(await outcome(await push.publish(body, { "idempotency-key": "k".repeat(256) }))).toEqual([
       400, 40005,
     ]);

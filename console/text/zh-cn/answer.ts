@@ -220,7 +220,7 @@ export const answer: Translated<typeof answerTexts> = {
   trace_raw: "已写入 {instances} 上的 {count} 个连接；原始连接无法确认。",
   trace_unacknowledged: "已写入 {instances} 上的 {count} 个连接；客户端尚未确认。",
   trace_waiting: "它在 {instances} 上等待：客户端还没有读完之前的消息。",
-  trace_slow_consumer: "{instances} 上的连接在消息发出之前以 {code} 关闭：客户端没有读取。",
+  trace_slow_consumer: "{instances} 上的连接以 {code} 关闭：客户端已停止读取，没有迹象表明消息已送达。",
   trace_closed: "{instances} 上的连接在消息发出或确认之前以 {code} 关闭。",
   trace_only_normal: "{user} 没有临时连接，只在 {instances} 上有普通连接；temp_user 的消息不会发给它们。",
   trace_instance_gone:

@@ -39,20 +39,20 @@ export function framesHandler(gateway: Gateway, options: FrameOptions): Handler 
 
   async function receive(request: Request, server: Server<unknown>): Promise<Response> {
     const { clientMaxMessageBytes: maxBytes } = options;
-    // The sender of a body that is cut off has disconnected, and nobody reads the answer.
-    const reading = readBodyInTime(request, maxBytes, bodyTimeoutMs).catch(() => "too_late" as const);
+    const { streams, admission } = gateway;
+    const name = addressOf(request).searchParams.get("stream") ?? "";
+    if (!streams.mayHave(name)) return answerOf("unknown");
     const rateKey = limitKeyOf(options.clientAddressOf(request, server));
-    const body = await reading;
+    if (!streams.isHere(name) && !(await admission.allowsCall(rateKey)))
+      return refusalResponse("connect_rate");
+    // The sender of a body that is cut off has disconnected, and nobody reads the answer.
+    const body = await readBodyInTime(request, maxBytes, bodyTimeoutMs).catch(() => "too_late" as const);
     if (body === "too_large")
       return fail(failureCodes.tooLarge, `The frame is larger than ${maxBytes} bytes.`);
     if (body === "too_late")
       return fail(failureCodes.bodyTooSlow, "The frame did not arrive in time; send it again.", {
         connection: "close",
       });
-    const name = addressOf(request).searchParams.get("stream") ?? "";
-    const { streams, admission } = gateway;
-    if (!streams.isHere(name) && !(await admission.allowsCall(rateKey)))
-      return refusalResponse("connect_rate");
     return answerOf(await streams.receive(name, Buffer.from(body).toString()));
   }
 

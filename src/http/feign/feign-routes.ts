@@ -52,7 +52,8 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     "/feign/publish": on("POST", publishOperation(gateway, options)),
     "/feign/publishBatch": on("POST", publishBatchOperation(gateway, options)),
     "/feign/getOnlineUsers": on("GET", (request) => {
-      const scope = addressOf(request).searchParams.get("scope");
+      const scope = scopeOf(request);
+      if (scope instanceof Response) return scope;
       if (scope === "cluster" && gateway.isCluster) return succeed(gateway.onlineUsersOfCluster());
       return options.instance
         ? options.instance.onlineUsers().then(succeed)
@@ -148,13 +149,15 @@ async function disconnect(
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
+  const scope = scopeOf(request);
+  if (scope instanceof Response) return scope;
   const body = await readDisconnect(request, head);
   if (body instanceof Response) return body;
   const { selector, closeCode } = body;
   const mayActForConsole = callers.mayActForConsole(head);
   if ("userId" in selector && isConsoleUser(selector.userId) && !mayActForConsole) return belongsToConsole();
   const selected = "userId" in selector ? selector : { ...selector, exceptConsole: !mayActForConsole };
-  if (isAboutCluster(request))
+  if (scope === "cluster")
     return succeedForCluster(await gateway.control.disconnectEverywhere(selected, closeCode));
   const count = await gateway.control.disconnect(selected, closeCode);
   return succeedForConnections("disconnect success", count);
@@ -166,21 +169,28 @@ async function reportConnections(
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
+  const scope = scopeOf(request);
+  if (scope instanceof Response) return scope;
   const userId = addressOf(request).searchParams.get("userId");
   const mayActForConsole = callers.mayActForConsole(head);
   if (userId !== null && isConsoleUser(userId) && !mayActForConsole) return belongsToConsole();
-  const report = isAboutCluster(request)
-    ? clusterReport(await gateway.control.askConnections(userId), gateway.presence.userCount())
-    : instance
-      ? await instance.connections(userId)
-      : connectionsReport(gateway, userId);
+  const report =
+    scope === "cluster"
+      ? clusterReport(await gateway.control.askConnections(userId), gateway.presence.userCount())
+      : instance
+        ? await instance.connections(userId)
+        : connectionsReport(gateway, userId);
   if (mayActForConsole) return succeed(report);
   const { console: _, ...shown } = report;
   return succeed({ ...shown, channels: report.channels.filter(({ name }) => !isConsoleChannel(name)) });
 }
 
-function isAboutCluster(request: Request): boolean {
-  return addressOf(request).searchParams.get("scope") === "cluster";
+/** A response: the parameter has a value that means nothing. */
+function scopeOf(request: Request): "instance" | "cluster" | Response {
+  const scope = addressOf(request).searchParams.get("scope");
+  if (scope === null) return "instance";
+  if (scope === "cluster") return scope;
+  return fail(failureCodes.scope, "scope must be cluster; without it, the answer is about this instance.");
 }
 
 async function changeMembership(

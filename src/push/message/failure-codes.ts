@@ -10,6 +10,7 @@ export const failureCodes = {
   closeCode: 40007,
   batch: 40008,
   ack: 40009,
+  scope: 40010,
   keyMissing: 40101,
   codeRejected: 40102,
   origin: 40301,

@@ -83,10 +83,12 @@ interface Fingerprinted {
   target: string;
   targets?: Iterable<string>;
   data: string;
+  ack?: boolean;
 }
 
 /** Differs for another message, so that a key that is used again with another message is refused. */
-export function fingerprintOf({ targetType, target, targets, data }: Fingerprinted): bigint {
-  if (targets) return BigInt(Bun.hash(`${targetType}\n${JSON.stringify([...targets])}\n${data}`));
-  return BigInt(Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`));
+export function fingerprintOf({ targetType, target, targets, data, ack }: Fingerprinted): bigint {
+  const kind = ack ? `${targetType} ack` : targetType;
+  if (targets) return BigInt(Bun.hash(`${kind}\n${JSON.stringify([...targets])}\n${data}`));
+  return BigInt(Bun.hash(`${kind}\n${target.length}\n${target}\n${data}`));
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import { traceFields } from "../../telemetry/trace-context.ts";
-import { closeCodes, type Socket } from "../connection/connection.ts";
+import { type Connection, closeCodes, type Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isRecipient } from "../connection/recipients.ts";
 import { failureCodes } from "../message/failure-codes.ts";
@@ -18,6 +18,8 @@ export interface MessageTraceParts {
   connections: Connections;
   /** Instances where the user has a normal connection. */
   instancesOf: (userId: string) => string[];
+  /** A client that does not read is closed within this time. */
+  pongTimeoutMs: number;
   steady: Clock;
   log: Logger;
 }
@@ -47,10 +49,8 @@ export class MessageTrace {
   /** Publishes that were refused or answered as repeats. Their own limit, so that they do not displace messages. */
   readonly unpublished: RecentEntries<TracedMessage>;
   readonly history: ConnectionHistory;
-  /** By connection id, in the order of time: deliveries whose end is not known. */
+  /** By connection id, in the order of time: deliveries that the end of the connection may concern. */
   readonly #open = new Map<string, TracedDelivery[]>();
-  /** Connections that may have unsent bytes of a message that is followed. */
-  readonly #unsent = new Set<string>();
   readonly #noteGap: () => void;
 
   constructor(parts: MessageTraceParts) {
@@ -67,11 +67,6 @@ export class MessageTrace {
 
   get isOn(): boolean {
     return this.#parts.maxMessages > 0;
-  }
-
-  /** Null: nothing is traced yet. */
-  get sinceMs(): number | null {
-    return this.published.oldest?.atMs ?? null;
   }
 
   /** Contents by message id; null: too long to be kept. */
@@ -132,13 +127,12 @@ export class MessageTrace {
     if (known) {
       known.state = "written";
       known.atMs = this.#parts.steady.now();
-      this.#unsent.add(socket.data.id);
     } else this.#addDelivery(entry, socket, { isResumed: true });
   }
 
   /** False: the connection was not asked for this acknowledgement. */
   acknowledged({ data }: Socket, id: string): boolean {
-    const delivery = this.#open.get(data.id)?.find(({ message }) => message.id === id);
+    const delivery = this.#open.get(data.id)?.findLast(({ message }) => message.id === id);
     if (!delivery?.message.asksAck) return false;
     delivery.state = "acknowledged";
     delivery.atMs = this.#parts.steady.now();
@@ -168,29 +162,14 @@ export class MessageTrace {
     const atMs = this.#parts.steady.now();
     this.history.add({ userId, kind, type: "closed", closeCode, atMs });
     for (const delivery of this.#open.get(connectionId) ?? []) {
+      if (this.#isSettled(delivery)) continue;
       delivery.closeCode = closeCode;
-      // Without an acknowledgement nobody knows whether bytes that were written have arrived.
-      const isUnknown = delivery.state === "written" && !isAwaited(delivery);
-      if (isUnknown && closeCode !== closeCodes.slowConsumer) continue;
+      if (!isLost(delivery, data)) continue;
       delivery.state = "closed";
       delivery.atMs = atMs;
       this.#parts.log.info({ id: delivery.message.id, userId, connectionId, closeCode }, "delivery lost");
     }
     this.#open.delete(connectionId);
-    this.#unsent.delete(connectionId);
-  }
-
-  /** Stops following what was sent and is not acknowledged by its client. */
-  tick(): void {
-    for (const connectionId of this.#unsent) {
-      if ((this.#parts.connections.byId(connectionId)?.getBufferedAmount() ?? 0) > 0) continue;
-      this.#unsent.delete(connectionId);
-      const open = this.#open
-        .get(connectionId)
-        ?.filter((delivery) => delivery.state !== "written" || isAwaited(delivery));
-      if (open && open.length > 0) this.#open.set(connectionId, open);
-      else this.#open.delete(connectionId);
-    }
   }
 
   #entryOf(message: PushedMessage, state: TracedMessage["state"]): TracedMessage {
@@ -251,10 +230,18 @@ export class MessageTrace {
       atMs,
     };
     entry.deliveries.push(delivery);
-    const open = this.#open.get(connectionId);
-    if (open) open.push(delivery);
-    else this.#open.set(connectionId, [delivery]);
-    this.#unsent.add(connectionId);
+    const open = this.#open.get(connectionId) ?? [];
+    const following = open.findIndex((earlier) => !this.#isSettled(earlier));
+    open.splice(0, following < 0 ? open.length : following);
+    open.push(delivery);
+    this.#open.set(connectionId, open);
+  }
+
+  /** Whether it was written long ago and no acknowledgement is awaited: a later end of the connection does not concern it. */
+  #isSettled(delivery: TracedDelivery): boolean {
+    const { steady, pongTimeoutMs } = this.#parts;
+    if (delivery.state !== "written" || isAwaited(delivery)) return false;
+    return steady.now() - delivery.atMs > pongTimeoutMs;
   }
 
   #forget(entry: TracedMessage): void {
@@ -297,6 +284,16 @@ function newEntry(known: Known, state: TracedMessage["state"], atMs: number): Tr
 /** Whether the client is expected to acknowledge. */
 function isAwaited({ message, isV1 }: TracedDelivery): boolean {
   return message.asksAck && isV1;
+}
+
+/**
+ * Whether a delivery is lost with its connection. What was written may have arrived, and without an acknowledgement nobody
+ * knows. But a slow consumer has not read what was written since its last sign of life: that is in buffers of the system.
+ */
+function isLost(delivery: TracedDelivery, { stream, lastSeenAtMs }: Connection): boolean {
+  if (delivery.state !== "written" || isAwaited(delivery)) return true;
+  // An event stream gives no sign of life.
+  return delivery.closeCode === closeCodes.slowConsumer && (stream !== null || delivery.atMs >= lastSeenAtMs);
 }
 
 function bytesOf({ data, targets, isFollowed, written, waiting }: TracedMessage): number {

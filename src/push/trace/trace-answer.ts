@@ -54,12 +54,13 @@ export function tracedHere(gateway: TracingGateway, question: MessageQuestion): 
       bytes += Buffer.byteLength(JSON.stringify(part));
       return bytes <= maxBytes;
     });
-  const since = trace.sinceMs;
+  const { oldest } = trace.published;
   return {
     messages,
     connectedLike: similarUsers(gateway.connections, userId),
     addressedLike: [...addressedLike].slice(0, maxSimilar),
-    since: since === null ? null : gateway.wallTimeOf(since),
+    // A message is distributed some time after it was published, and reports name the earlier time.
+    since: oldest ? Math.min(oldest.ts, gateway.wallTimeOf(oldest.atMs)) : null,
   };
 }
 

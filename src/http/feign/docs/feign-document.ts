@@ -82,7 +82,7 @@ const operations: Operation[] = [
   {
     ...{ method: "get", path: "/feign/getOnlineUsers", tag: "connections", summary: "Online users" },
     description: "Users with a normal connection to this instance, or to any instance.",
-    ...{ query: z.object({ scope }), answer: users, failures: [] },
+    ...{ query: z.object({ scope }), answer: users, failures: ["scope"] },
   },
   {
     ...{
@@ -99,13 +99,13 @@ const operations: Operation[] = [
     description: "`msg` and `X-Push-Connections` say how many. With `scope=cluster`, `data` lists them.",
     ...{ query: z.object({ scope }), body: disconnectShape },
     answer: envelopeOf(disconnectedShape, "Disconnected"),
-    failures: ["target", "closeCode", "consoleName"],
+    failures: ["target", "closeCode", "scope", "consoleName"],
   },
   {
     ...{ method: "get", path: "/feign/connections", tag: "connections", summary: "Connections" },
     description: "Counts by kind, channels and buffers; with `userId`, the connections of that user.",
     query: z.object({ userId: z.string().optional(), scope }),
-    ...{ answer: envelopeOf(reportShape, "Connections"), failures: ["consoleName"] },
+    ...{ answer: envelopeOf(reportShape, "Connections"), failures: ["scope", "consoleName"] },
   },
   {
     ...{ method: "get", path: "/feign/messages", tag: "messages", summary: "The last messages to a user" },
