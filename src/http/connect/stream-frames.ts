@@ -41,10 +41,10 @@ export function framesHandler(gateway: Gateway, options: FrameOptions): Handler 
     const { clientMaxMessageBytes: maxBytes } = options;
     const { streams, admission } = gateway;
     const name = addressOf(request).searchParams.get("stream") ?? "";
-    if (!streams.mayHave(name)) return answerOf("unknown");
     const rateKey = limitKeyOf(options.clientAddressOf(request, server));
     if (!streams.isHere(name) && !(await admission.allowsCall(rateKey)))
       return refusalResponse("connect_rate");
+    if (!streams.mayHave(name)) return answerOf("unknown");
     // The sender of a body that is cut off has disconnected, and nobody reads the answer.
     const body = await readBodyInTime(request, maxBytes, bodyTimeoutMs).catch(() => "too_late" as const);
     if (body === "too_large")
