@@ -17,6 +17,8 @@ interface Trace {
       closed: number;
     }[];
   }[];
+  /** Absent: the gateway is of version 1.0. */
+  refusedTokens?: { instance: string; at: string; isSigned: boolean; why: string }[];
   connectedLike: string[];
   addressedLike: string[];
   since: string | null;
@@ -37,7 +39,7 @@ export function addTraceCommand(command: Command): void {
 
 function linesOf(
   userId: string,
-  { messages, connectedLike, addressedLike, since, missing }: Trace,
+  { messages, refusedTokens = [], connectedLike, addressedLike, since, missing }: Trace,
 ): string[] {
   const lines = messages.flatMap(({ id, publishedAt, targetType, why, instances }) => [
     `${visible(publishedAt)} ${visible(targetType)} ${visible(id)}`,
@@ -48,6 +50,10 @@ function linesOf(
     ),
   ]);
   if (messages.length === 0) lines.push(`No message to ${visible(userId)} is known.`);
+  for (const { instance, at, isSigned, why } of refusedTokens) {
+    const named = isSigned ? "" : " with a wrong signature, so that anybody can have named the user";
+    lines.push(`${visible(at)} ${visible(instance)} refused a JWT${named}: ${visible(why)}`);
+  }
   if (since !== null) lines.push(`All messages since ${visible(since)} are known.`);
   if (addressedLike.length > 0) lines.push(`There are messages to similar user ids: ${list(addressedLike)}.`);
   if (connectedLike.length > 0) lines.push(`Similar user ids are connected: ${list(connectedLike)}.`);

@@ -29,7 +29,7 @@ export const jwtSettings = {
   "push.jwt.jwks-url": setting(
     url("http", "https"),
     undefined,
-    "Address of a JSON Web Key Set with such public keys. Read again every five minutes, and when a token names an unknown key.",
+    "Address of a JSON Web Key Set with such public keys. Read again every five minutes, and when no known key has signed a token.",
   ),
   "push.jwt.issuer": setting(text, undefined, "Required `iss` of these tokens. Unset: any."),
   "push.jwt.audience": setting(text, undefined, "Required `aud` of these tokens. Unset: any."),

@@ -102,8 +102,11 @@ export function remoteGateway(
       const query = userId === null ? "" : `?userId=${encodeURIComponent(userId)}`;
       return (await call("GET", `connections${query}`)).data as ConnectionsReport;
     },
-    messages: async (userId) =>
-      (await call("GET", `messages?user=${encodeURIComponent(userId)}`)).data as MessagesReport,
+    messages: async (userId) => {
+      const { data } = await call("GET", `messages?user=${encodeURIComponent(userId)}`);
+      // A gateway of version 1.0 does not report refused tokens.
+      return { refusedTokens: [], ...(data as Omit<MessagesReport, "refusedTokens">) };
+    },
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {
       const report = (await call("GET", "connections")).data as ConnectionsReport;

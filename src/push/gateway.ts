@@ -149,6 +149,7 @@ export class Gateway {
       verifier: new CodeVerifier({
         ...parts.codes,
         singleUse: this.#singleUse,
+        onJwtRefused: (refused) => trace.refusedTokens.add(refused),
         observe: (seconds, result) => verifySeconds.observe({ result }, seconds),
         clock: steady,
         onFault: logVerifyFaults,

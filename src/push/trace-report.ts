@@ -19,6 +19,10 @@ export function traceReport({ answers, missing }: ClusterAnswers) {
       .sort((a, b) => (a.publishedAt < b.publishedAt ? 1 : -1)),
     connectedLike,
     addressedLike: distinct(told.flatMap((one) => one.addressedLike)),
+    refusedTokens: told
+      .flatMap(({ instance, refusedTokens = [] }) => refusedTokens.map((token) => ({ ...token, instance })))
+      .sort((a, b) => b.at - a.at)
+      .map(({ instance, at, cause, isSigned }) => ({ instance, at: timeText(at), cause, isSigned })),
     /** All instances that answered know the messages since then. */
     since: sinces.length === 0 ? null : timeText(Math.max(...sinces)),
     missing,

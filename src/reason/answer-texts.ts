@@ -259,5 +259,23 @@ export const answerTexts = {
   trace_no_answer: "{user} had no connection on the instances that answered; {instances} did not answer.",
   trace_no_members: "Channel {channel} had no members on any instance.",
   trace_nobody: "No instance had a connection.",
+  jwt_malformed: "The token cannot be read.",
+  jwt_algorithm: "Its algorithm (alg) is {algorithm}; HS256, RS256, ES256 and EdDSA are accepted.",
+  jwt_signature: "No known key has signed it.",
+  jwt_unknown_key: "Its key (kid) {kid} is not among the known keys.",
+  jwt_key_unread:
+    "Its key (kid) {kid} is not known, and push.jwt.jwks-url cannot be read again at this moment; the client may try again (503).",
+  jwt_expired: "It expired at {at} (exp); the clock of this server shows {now}.",
+  jwt_not_yet: "It is valid from {at} on (nbf); the clock of this server shows {now}.",
+  jwt_audience: "It is for {given} (aud); push.jwt.audience is {wanted}.",
+  jwt_issuer: "It was issued by {given} (iss); push.jwt.issuer is {wanted}.",
+  jwt_claim: "Its claim {claim} is missing or has a wrong form.",
+  jwt_form: "One of its claims sub, temporary, lifetime and channels has a wrong form.",
+  jwt_temporary:
+    "It is for a temporary connection, and the client did not send temp=1 (push.unasked-temporary).",
+  jwt_console_user: "Its user (sub) is one of the console.",
+  jwt_issued:
+    "It was issued at {at} (iat), and with a jti it is accepted only in the five minutes after that; the clock of this server shows {now}.",
+  jwt_used: "Its jti was used before.",
   trace_counted: "Written to {count} connections, on {instances}; {waiting} waited for it.",
 } as const;

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, exportPKCS8, exportSPKI, type JWK, type JWTPayload } from "jose";
+import pino from "pino";
 import { jwtFaults } from "../../src/app/codes/jwt-codes.ts";
+import { manualClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { configOf } from "../../src/config/config-load.ts";
 import { rotatingKeys } from "../../src/push/admission/key-set.ts";
-import { failureOf } from "../support/failure.ts";
+import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
@@ -178,34 +180,160 @@ describe("a key set behind an address", () => {
     expect(requests).toBe(1);
   });
 
-  test("an unknown key lets it be read again, at most every ten seconds; earlier keys outlive an outage", async () => {
-    const clock = { ms: 1_000_000, now: () => clock.ms, elapsed: () => clock.ms };
+  const published = async (key: CryptoKey, kid?: string): Promise<JWK> => ({
+    ...(await exportJWK(key)),
+    ...(kid === undefined ? {} : { kid }),
+  });
+
+  test.each([
+    ["a new key id", "one", "two"],
+    ["the same key id", "one", "one"],
+    ["no key ids", undefined, undefined],
+  ])(
+    "a token of a new key with %s is never refused for good, even just after a made-up token",
+    async (_, before, after) => {
+      const [old, fresh, foreign] = await Promise.all([1, 2, 3].map(() => newKeyPair("ES256")));
+      const sign = (pair: typeof old, kid?: string) =>
+        signedCode({ sub: "42" }, pair?.privateKey as CryptoKey, { alg: "ES256", ...(kid && { kid }) });
+      keys = [await published(old?.publicKey as CryptoKey, before)];
+      const app = await start({ "push.jwt.jwks-url": url });
+      expect(await statusOf(app, await sign(old, before))).toBe(101);
+      await Bun.sleep(2_100);
+      requests = 0;
+      // Nobody can say more about it than the keys that were read after it arrived.
+      expect(await statusOf(app, await sign(foreign, "made-up"))).toBe(401);
+      keys = [await published(fresh?.publicKey as CryptoKey, after)];
+      const socket = new RawSocket(app.port);
+      socket.request("GET", `/ws?code=${await sign(fresh, after)}`, upgradeHeaders);
+      const { status, headers, body } = await socket.answer();
+      socket.end();
+      expect([status, headers.get("retry-after"), JSON.parse(body).code]).toEqual([503, "2", 50304]);
+      // Made-up key ids go on, and let the keys be read no more often than the pause.
+      const stranger = async () => statusOf(app, await sign(foreign, crypto.randomUUID()));
+      const startedAt = performance.now();
+      await eventually("the new key is known", async () => {
+        await Promise.all([stranger(), stranger(), stranger()]);
+        return (await statusOf(app, await sign(fresh, after))) === 101;
+      });
+      expect(performance.now() - startedAt).toBeLessThan(6_000);
+      expect(requests).toBeLessThanOrEqual(4);
+    },
+  );
+
+  test("in reject-mode close, a key that cannot be looked up now is 4100", async () => {
+    const { privateKey } = await newKeyPair("ES256");
+    keys = null;
+    const app = await start({ "push.jwt.jwks-url": url, "push.reject-mode": "close" });
+    const code = await signedCode({ sub: "42" }, privateKey, { alg: "ES256", kid: "one" });
+    const client = await PushClient.open(`${app.wsUrl}?code=${code}`);
+    expect((await client.ended()).code).toBe(4100);
+  });
+
+  test("the keys of the file verify while the address cannot be read", async () => {
+    const { publicKey, privateKey } = await newKeyPair("ES256");
+    writeFileSync(join(folder, "ec.pem"), await exportSPKI(publicKey));
+    keys = null;
+    const app = await start({ "push.jwt.jwks-url": url, "push.jwt.key-file": join(folder, "ec.pem") });
+    requests = 0;
+    expect(await statusOf(app, await signedCode({ sub: "42" }, privateKey, { alg: "ES256" }))).toBe(101);
+    expect(requests).toBe(0);
+  });
+
+  test("earlier keys outlive an outage, and only some tokens wait for a read", async () => {
+    const clock = manualClock();
     const [one, two] = [await newKeyPair("ES256"), await newKeyPair("ES256")];
-    const jwkOf = async (key: CryptoKey, kid: string) => ({ ...(await exportJWK(key)), kid, kty: "EC" });
-    let published = { keys: [await jwkOf(one.publicKey, "one")] };
+    let current = { keys: [{ ...(await published(one.publicKey, "one")), kty: "EC" }] };
+    const gate = { opened: Promise.resolve() };
     let loads = 0;
     let isAway = false;
-    const find = rotatingKeys({
+    const { find, update } = rotatingKeys({
       load: async () => {
         loads++;
+        await gate.opened;
         if (isAway) throw new Error("away");
-        return published;
+        return current;
       },
       clock,
       onFault() {},
     });
     const count = async (kid: string) => (await find({ alg: "ES256", kid })).length;
-    expect([await count("one"), await count("two"), loads]).toEqual([1, 0, 1]);
-    published = { keys: [await jwkOf(two.publicKey, "two")] };
-    expect(await count("two")).toBe(0);
-    clock.ms += 10_000;
-    expect([await count("two"), await count("one"), loads]).toEqual([1, 0, 2]);
+    expect([await count("one"), await update(), await count("one"), loads]).toEqual([0, true, 1, 1]);
+    current = { keys: [{ ...(await published(two.publicKey, "two")), kty: "EC" }] };
+    expect([await update(), await count("two"), loads]).toEqual([false, 0, 1]);
+    clock.advance(2_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate.opened = promise;
+    const updates = Array.from({ length: 1_000 }, () => update());
+    let settled = 0;
+    for (const each of updates) void each.then(() => settled++);
+    await Bun.sleep(0);
+    // One reads, and a hundred wait for it; the others may try again.
+    expect([settled, loads]).toEqual([899, 2]);
+    resolve();
+    expect((await Promise.all(updates)).filter((isCurrent) => isCurrent)).toHaveLength(1);
+    expect([await count("two"), await count("one")]).toEqual([1, 0]);
     isAway = true;
-    clock.ms += 10_000;
-    expect(String(await failureOf(find({ alg: "ES256", kid: "three" })))).toContain("cannot be read");
-    expect(await count("two")).toBe(1);
-    clock.ms += 3_600_000;
-    expect(await count("two")).toBe(1);
-    expect(loads).toBe(4);
+    clock.advance(2_000);
+    expect([await update(), await count("two")]).toEqual([false, 1]);
+    clock.advance(3_600_000);
+    expect([await count("two"), loads]).toEqual([1, 4]);
+  });
+});
+
+describe("why a token was refused", () => {
+  const logTo = (lines: string[]) => pino({}, { write: (line) => lines.push(line) });
+
+  test.each([
+    ["jwt_audience", { aud: "billing" }, "It is for billing (aud); push.jwt.audience is push."],
+    ["jwt_expired", { exp: seconds() - 60 }, "the clock of this server shows"],
+    ["jwt_not_yet", { nbf: seconds() + 120 }, "the clock of this server shows"],
+    ["jwt_issued", { jti: "a", iat: seconds() - 360 }, "the clock of this server shows"],
+    ["jwt_used", { jti: "twice" }, "Its jti was used before."],
+    ["jwt_form", { channels: "news" }, "wrong form"],
+  ] as const)(
+    "%s is in the log and in the trace of its user, and the client learns only 401",
+    async (code, claims, text) => {
+      const lines: string[] = [];
+      const app = await startPushApp({ ...withSecret, "push.jwt.audience": "push" }, logTo(lines));
+      apps.push(app);
+      const token = await signedCode({ sub: "42", aud: "push", ...claims });
+      if (code === "jwt_used") expect(await statusOf(app, token)).toBe(101);
+      const socket = new RawSocket(app.port);
+      socket.request("GET", `/ws?code=${token}`, upgradeHeaders);
+      const answer = await socket.answer();
+      socket.end();
+      expect([answer.status, answer.body]).toEqual([401, expect.not.stringContaining("aud")]);
+      expect(lines.join("")).toContain(code);
+      expect(lines.join("")).not.toContain(token);
+      const { data } = (await (await app.get("/feign/messages?user=42")).json()) as { data: unknown };
+      expect(data).toMatchObject({ refusedTokens: [{ cause: { code }, isSigned: true }] });
+      expect(JSON.stringify(data)).toContain(text);
+    },
+  );
+
+  test("an unknown key is marked as unsigned, and strangers displace nothing and write one line a second", async () => {
+    const { publicKey, privateKey } = await newKeyPair("ES256");
+    writeFileSync(
+      join(folder, "known.json"),
+      JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "one" }] }),
+    );
+    const lines: string[] = [];
+    const app = await startPushApp({ "push.jwt.key-file": join(folder, "known.json") }, logTo(lines));
+    apps.push(app);
+    const header = { alg: "ES256", kid: "one" };
+    expect(
+      await statusOf(app, await signedCode({ sub: "42", exp: seconds() - 60 }, privateKey, header)),
+    ).toBe(401);
+    const stranger = await newKeyPair("ES256");
+    const forged = await signedCode({ sub: "42" }, stranger.privateKey, { alg: "ES256", kid: "two" });
+    for (let count = 0; count < 1_100; count += 50)
+      await Promise.all(Array.from({ length: 50 }, () => statusOf(app, forged)));
+    const { data } = (await (await app.get("/feign/messages?user=42")).json()) as {
+      data: { refusedTokens: { cause: { code: string }; isSigned: boolean }[] };
+    };
+    expect(data.refusedTokens).toHaveLength(11);
+    expect(data.refusedTokens[0]).toMatchObject({ cause: { code: "jwt_unknown_key" }, isSigned: false });
+    expect(data.refusedTokens.map(({ cause }) => cause.code)).toContain("jwt_expired");
+    expect(lines.filter((line) => line.includes("JWTs refused")).length).toBeLessThan(30);
   });
 });

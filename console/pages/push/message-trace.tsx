@@ -50,10 +50,11 @@ function Messages({ userId }: { userId: string }) {
   });
   return (
     <Loaded query={query}>
-      {({ messages, ...trace }) => (
+      {({ messages, refusedTokens, ...trace }) => (
         <>
           {messages.length === 0 && <Text>{t("push.traceNone", { userId: visible(userId) })}</Text>}
           <Notes {...trace} />
+          <RefusedTokens userId={userId} tokens={refusedTokens} />
           <ul className="connection-list" aria-label={t("push.traceMessages", { userId: visible(userId) })}>
             {messages.map((message) => (
               <li key={message.id}>
@@ -67,7 +68,33 @@ function Messages({ userId }: { userId: string }) {
   );
 }
 
-function Notes({ since, missing, addressedLike, connectedLike }: Omit<Trace, "messages">) {
+/** Why the user could not connect. */
+function RefusedTokens({ userId, tokens }: { userId: string; tokens: Trace["refusedTokens"] }) {
+  if (tokens.length === 0) return null;
+  return (
+    <>
+      <Title order={3} size="h5">
+        {t("push.refusedTokens", { userId: visible(userId) })}
+      </Title>
+      <ul>
+        {tokens.map(({ instance, at, isSigned, cause, causeParts }) => (
+          <li key={`${instance} ${at} ${cause}`}>
+            <Text size="sm" component="div">
+              {rich("push.refusedToken", {
+                instance: visible(instance),
+                time: <Moment at={at} />,
+                cause: visible(reasonIn(cause, causeParts)),
+              })}
+              {!isSigned && ` ${t("push.refusedTokenUnsigned")}`}
+            </Text>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Notes({ since, missing, addressedLike, connectedLike }: Omit<Trace, "messages" | "refusedTokens">) {
   const list = (names: string[]) => visible(names.join(t("words.listSeparator")));
   return (
     <Text size="sm" c="dimmed" component="div" mb="md">

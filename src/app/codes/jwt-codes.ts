@@ -50,17 +50,17 @@ export async function jwtCodes(
     reason = messageOf(error);
     complain();
   };
-  const ofUrl =
-    url === undefined ? [] : [rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault })];
   const read = async ({ "push.jwt.secrets": secrets, "push.jwt.key-file": file }: GatewayKeys) => ({
     secrets: secrets.map((secret) => Buffer.from(secret)),
-    keySets: [...(file === undefined ? [] : [fixedKeys(await keysOfFile(file))]), ...ofUrl],
+    fileKeys: file === undefined ? null : fixedKeys(await keysOfFile(file)),
   });
   let keys: JwtKeys = await read(config);
   return {
     verify: buildJwtVerifier({
       ...rules,
       keys: () => keys,
+      urlKeys:
+        url === undefined ? null : rotatingKeys({ load: () => keysOfUrl(url), clock: steadyClock, onFault }),
       issuer: config["push.jwt.issuer"],
       audience: config["push.jwt.audience"],
       clock,

@@ -94,6 +94,22 @@ export const messagesShape = z
         ),
       }),
     ),
+    refusedTokens: z
+      .array(
+        z.object({
+          instance: z.string(),
+          at: time,
+          isSigned: z
+            .boolean()
+            .openapi({ description: "False: anybody can have named the user in the token." }),
+          cause: z.string(),
+          causeParts: reasonPartsShape,
+        }),
+      )
+      .openapi({
+        description:
+          "JWTs with this user that were refused as codes, the newest first; at most 20 of each process, ten of them unsigned.",
+      }),
     connectedLike: z.array(z.string()).openapi({ description: "Similar user ids of open connections." }),
     addressedLike: z.array(z.string()).openapi({ description: "Similar user ids of messages." }),
     since: time

@@ -205,7 +205,11 @@ export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps)
         ...reasonJson({ cause }),
         data,
       }));
-      return c.json({ ...report, messages: shown }, 200);
+      const refusedTokens = report.refusedTokens.map(({ instance, at, cause, isSigned }) => ({
+        ...{ instance, at, isSigned },
+        ...reasonJson({ cause }),
+      }));
+      return c.json({ ...report, messages: shown, refusedTokens }, 200);
     })
     .openapi(online, async (c) => c.json({ users: await operations.online() }, 200));
 }

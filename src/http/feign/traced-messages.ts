@@ -40,8 +40,12 @@ export async function tracedMessages(
   if (isConsoleUser(userId) && !callers.mayActForConsole(head))
     return fail(consoleRefusal.code, consoleRefusal.message);
   if (!gateway.trace.isOn) return traceIsOff();
-  const { messages, ...report } = traceReport(await gateway.control.askMessages({ userId }));
-  return succeed({ messages: shownTo(callers, head, gateway, messages), ...report });
+  const { messages, refusedTokens, ...report } = traceReport(await gateway.control.askMessages({ userId }));
+  return succeed({
+    messages: shownTo(callers, head, gateway, messages),
+    refusedTokens: refusedTokens.map((token) => ({ ...token, why: renderReason(token.cause) })),
+    ...report,
+  });
 }
 
 /** Contents are only for the deploy service, which shows them to admins. */

@@ -1,11 +1,11 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTHeaderParameters } from "jose";
 import type { Clock } from "../../clock.ts";
 
-/** Finds the public keys for the header of a token. Rejects if the keys cannot be had now. */
-export type KeySet = (header: JWTHeaderParameters) => Promise<CryptoKey[]>;
+/** Finds the public keys that are known now and fit the header of a token. */
+export type FindKeys = (header: JWTHeaderParameters) => Promise<CryptoKey[]>;
 
 /** Keys that do not change while the process runs. */
-export function fixedKeys(keys: JSONWebKeySet): KeySet {
+export function fixedKeys(keys: JSONWebKeySet): FindKeys {
   const find = createLocalJWKSet(keys);
   return async (header) => {
     try {
@@ -27,49 +27,62 @@ export interface RotatingKeysOptions {
   onFault: (error: unknown) => void;
 }
 
+/** Keys that their owner may replace at any time. */
+export interface RotatingKeys {
+  find: FindKeys;
+  /**
+   * Reads the keys again, for a token that no known key has signed. True: the known keys were read after this call. False:
+   * they cannot be read now, so that nobody can say that the token is wrong.
+   */
+  update(): Promise<boolean>;
+}
+
 /** How long keys are used before they are read again, so that a removed key is noticed. */
 const refreshMs = 5 * 60_000;
-/** A token with an unknown key lets the keys be read again at most this often. */
-const cooldownMs = 10_000;
+/** Tokens let the keys be read at most this often. A client that is told to try again later finds them readable. */
+const pauseMs = 2_000;
+/** Tokens that wait for a read at most: strangers can send any number of them, and each takes a place among the verifications. */
+const maxWaiting = 100;
 
-/**
- * Keys that their owner may replace at any time. A token with a key that is not known yet lets them be read again. While
- * they cannot be read, tokens with known keys are verified with the earlier ones.
- */
-export function rotatingKeys({ load, clock, onFault }: RotatingKeysOptions): KeySet {
-  let known: KeySet | null = null;
-  let triedAtMs = Number.NEGATIVE_INFINITY;
-  let hasFailed = false;
-  let loading: Promise<void> | null = null;
+/** While the keys cannot be read, tokens with known keys are verified with the earlier ones. */
+export function rotatingKeys({ load, clock, onFault }: RotatingKeysOptions): RotatingKeys {
+  let known: FindKeys | null = null;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<boolean> | null = null;
+  let waiting = 0;
 
-  async function read(): Promise<void> {
-    triedAtMs = clock.now();
+  async function read(): Promise<boolean> {
+    startedAtMs = clock.now();
     try {
       known = fixedKeys(await load());
-      hasFailed = false;
+      return true;
     } catch (error) {
-      hasFailed = true;
       onFault(error);
+      return false;
     } finally {
       loading = null;
     }
   }
 
-  function refresh(): Promise<void> {
-    loading ??= read();
-    return loading;
+  /** The read began before this token arrived, and may have missed its key. */
+  async function othersRead(current: Promise<boolean>): Promise<false> {
+    if (waiting >= maxWaiting) return false;
+    waiting++;
+    await current;
+    waiting--;
+    return false;
   }
 
-  return async (header) => {
-    const ageMs = clock.now() - triedAtMs;
-    if (known === null && (loading || ageMs >= cooldownMs)) await refresh();
-    else if (ageMs >= refreshMs) void refresh();
-    const found = (await known?.(header)) ?? [];
-    if (found.length > 0) return found;
-    if (loading || clock.now() - triedAtMs >= cooldownMs) await refresh();
-    const later = (await known?.(header)) ?? [];
-    // The key may be a new one that could not be read.
-    if (later.length === 0 && hasFailed) throw new Error("the keys cannot be read");
-    return later;
+  return {
+    async find(header) {
+      if (known && !loading && clock.now() - startedAtMs >= refreshMs) loading = read();
+      return (await known?.(header)) ?? [];
+    },
+    async update() {
+      if (loading) return othersRead(loading);
+      if (clock.now() - startedAtMs < pauseMs) return false;
+      loading = read();
+      return loading;
+    },
   };
 }

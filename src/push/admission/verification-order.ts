@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
-import { hasJwtForm, type VerifyJwt } from "./jwt.ts";
+import { newReason } from "../../reason/reason.ts";
+import { hasJwtForm, type JwtRefusal, type VerifyJwt } from "./jwt.ts";
 import type { RefusalReason } from "./refusals.ts";
 import type { SingleUse } from "./single-use.ts";
 import type { VerifiedCode, VerifyRequest } from "./verified-code.ts";
@@ -17,6 +18,7 @@ export interface CodeVerifierParts {
   /** Null: codes are no JWTs. */
   jwt: VerifyJwt | null;
   singleUse: Pick<SingleUse, "claim">;
+  onJwtRefused: (refusal: JwtRefusal) => void;
   remote: ((request: VerifyRequest) => Promise<VerifyResult>) | null;
   observe: (seconds: number, result: string) => void;
   clock: Clock;
@@ -58,10 +60,16 @@ export class CodeVerifier {
   }
 
   async #verifyJwt(jwt: VerifyJwt, request: VerifyRequest): Promise<VerifyResult> {
+    const { singleUse, onJwtRefused } = this.#parts;
     const token = await jwt(request);
-    if (token === null) return "rejected";
-    const isUsable = token.singleUse === null || (await this.#parts.singleUse.claim(token.singleUse));
-    return isUsable ? token.verified : "rejected";
+    if ("cause" in token) {
+      onJwtRefused(token);
+      return token.isTemporary ? "verify_unavailable" : "rejected";
+    }
+    if (token.singleUse === null || (await singleUse.claim(token.singleUse))) return token.verified;
+    const { userId } = token.verified;
+    onJwtRefused({ cause: newReason("jwt_used"), isTemporary: false, userId, isSigned: true });
+    return "rejected";
   }
 
   #isOwn(code: string): boolean {

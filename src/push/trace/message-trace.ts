@@ -11,6 +11,7 @@ import type { PublishRefusal } from "../message/publish-request.ts";
 import type { TracedDelivery, TracedMessage } from "../message/traced-message.ts";
 import { ConnectionHistory } from "./connection-history.ts";
 import { RecentEntries } from "./recent-entries.ts";
+import { RefusedTokens } from "./refused-tokens.ts";
 
 export interface MessageTraceParts {
   /** 0: nothing is traced. */
@@ -49,6 +50,7 @@ export class MessageTrace {
   /** Publishes that were refused or answered as repeats. Their own limit, so that they do not displace messages. */
   readonly unpublished: RecentEntries<TracedMessage>;
   readonly history: ConnectionHistory;
+  readonly refusedTokens: RefusedTokens;
   /** By connection id, in the order of time: deliveries that the end of the connection may concern. */
   readonly #open = new Map<string, TracedDelivery[]>();
   readonly #noteGap: () => void;
@@ -60,6 +62,7 @@ export class MessageTrace {
     this.published = new RecentEntries({ ...limits, maxEntries: maxMessages });
     this.unpublished = new RecentEntries({ ...limits, maxEntries: Math.ceil(maxMessages / 10) });
     this.history = new ConnectionHistory(maxMessages);
+    this.refusedTokens = new RefusedTokens(maxMessages > 0, steady, log);
     this.#noteGap = oncePerSecond(steady, (count) =>
       log.info({ count }, "clients resumed from positions that are no longer kept"),
     );

@@ -5,6 +5,7 @@ import { positionOf } from "../message/position.ts";
 import type { TracedMessage } from "../message/traced-message.ts";
 import { around, type ConnectionEvent } from "./connection-history.ts";
 import type { MessageTrace } from "./message-trace.ts";
+import type { RefusedToken } from "./refused-tokens.ts";
 import { isSimilarName } from "./similar-names.ts";
 
 /** The parts of a gateway that know about messages. */
@@ -24,9 +25,14 @@ export interface TraceAnswer {
   /** User ids like that of the question: of open connections, and of messages. */
   connectedLike: string[];
   addressedLike: string[];
+  /** JWTs with this user that were refused, the newest first. Absent: the process is of version 1.0. */
+  refusedTokens?: RefusedTokenPart[];
   /** Since when this process knows all messages; null: it knows none. */
   since: number | null;
 }
+
+/** A JWT that one process refused. */
+export type RefusedTokenPart = Pick<RefusedToken, "cause" | "isSigned"> & { at: number };
 
 const maxMessages = 100;
 const maxSimilar = 5;
@@ -59,6 +65,9 @@ export function tracedHere(gateway: TracingGateway, question: MessageQuestion): 
     messages,
     connectedLike: similarUsers(gateway.connections, userId),
     addressedLike: [...addressedLike].slice(0, maxSimilar),
+    refusedTokens: ("userId" in question ? trace.refusedTokens.ofUser(question.userId) : []).map(
+      ({ cause, isSigned, atMs }) => ({ cause, isSigned, at: gateway.wallTimeOf(atMs) }),
+    ),
     // A message is distributed some time after it was published, and reports name the earlier time.
     since: oldest ? Math.min(oldest.ts, gateway.wallTimeOf(oldest.atMs)) : null,
   };

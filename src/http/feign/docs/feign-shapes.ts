@@ -121,13 +121,20 @@ export const entriesShape = z.array(
   }),
 );
 
+const cause = z.object({ code: z.string(), values: z.record(z.string(), z.unknown()) });
 const traced = messagesShape.shape.messages.element.omit({ causeParts: true }).extend({
   data: z.string().nullable().optional().openapi({ description: "Only for a deploy service with its key." }),
-  cause: z
-    .object({ code: z.string(), values: z.record(z.string(), z.unknown()) })
-    .openapi({ description: "Why it arrived or did not: a stable code, and the values of its sentence." }),
+  cause: cause.openapi({
+    description: "Why it arrived or did not: a stable code, and the values of its sentence.",
+  }),
   why: z.string().openapi({ description: "The cause as an English sentence." }),
 });
 
-export const tracedListShape = messagesShape.omit({ messages: true }).extend({ messages: z.array(traced) });
+const refusedToken = messagesShape.shape.refusedTokens.element
+  .omit({ causeParts: true })
+  .extend({ cause, why: z.string().openapi({ description: "The cause as an English sentence." }) });
+
+export const tracedListShape = messagesShape
+  .omit({ messages: true, refusedTokens: true })
+  .extend({ messages: z.array(traced), refusedTokens: z.array(refusedToken) });
 export const tracedShape = traced.extend(messagesShape.pick({ since: true, missing: true }).shape);
