@@ -158,7 +158,6 @@ function gatewayOptions(
       slowConsumerTimeoutMs: config["push.slow-consumer-timeout"],
     },
     resume: {
-      maxMessages: config["push.resume.messages"],
       maxBytes: config["push.resume.bytes"],
       maxAgeMs: config["push.resume.age"],
     },

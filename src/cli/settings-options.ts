@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/config-load.ts";
+import { removedSettings } from "../config/removed-settings.ts";
 import { boolean } from "../config/setting-kinds.ts";
 
 const defaultFile = "slipway.yaml";
@@ -20,6 +21,9 @@ export function addSettings(command: Command): Command {
     if (isSwitch) option.preset("true");
     command.addOption(prominent.has(key) ? option : option.hideHelp());
   }
+  // Accepted, so that loading the settings says what to write instead.
+  for (const key of Object.keys(removedSettings))
+    command.addOption(new Option(`--${flagName(key)} <value>`).hideHelp());
   return command.addHelpText(
     "after",
     `\nEvery setting of docs/configuration.md is a flag (--${flagName("push.max-connections")}), a variable\n` +
@@ -35,8 +39,8 @@ export async function configFrom(options: Record<string, unknown>): Promise<Conf
 export function settingsReader(options: Record<string, unknown>): () => Promise<Config> {
   // An empty variable means: not set, as with settings.
   const named = typeof options.config === "string" ? options.config : process.env.SLIPWAY_CONFIG || undefined;
-  const flags: Partial<Record<SettingKey, string>> = {};
-  for (const key of settingKeys) {
+  const flags: Record<string, string> = {};
+  for (const key of [...settingKeys, ...Object.keys(removedSettings)]) {
     const value = options[camelCase(flagName(key))];
     if (typeof value === "string") flags[key] = value;
   }

@@ -11,6 +11,7 @@ import {
   settingKeys,
   settings,
 } from "./config.ts";
+import { removedSettings } from "./removed-settings.ts";
 import type { Kind, Reading } from "./setting-kinds.ts";
 import { standardVariables } from "./telemetry-settings.ts";
 
@@ -21,8 +22,8 @@ export interface ConfigSources {
   /** Path of slipway.yaml; `required` when the user named it. */
   file?: { path: string; required: boolean };
   env: Record<string, string | undefined>;
-  /** Setting key → text, from the command line. */
-  flags: Partial<Record<SettingKey, string>>;
+  /** Setting key → text, from the command line; a key may be one of a removed setting. */
+  flags: Record<string, string>;
 }
 
 /** A problem with one setting; the message says how to solve it. */
@@ -48,13 +49,19 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const source = sources.file?.path ?? "file";
   for (const [key, raw] of await readFile(sources.file, faults)) {
     if (!isSettingKey(key))
-      faults.push({ key, source, message: `is no setting${suggestion(key, settingKeys)}` });
+      faults.push({
+        key,
+        source,
+        message: removedSettings[key] ?? `is no setting${suggestion(key, settingKeys)}`,
+      });
     else if (given.has(key))
       faults.push({ key, source, message: "is there twice, nested and dotted; remove one" });
     else given.set(key, { raw, source });
   }
   readEnvironment(sources.env, given, faults);
   for (const [key, raw] of Object.entries(sources.flags)) {
+    const removed = removedSettings[key];
+    if (removed) faults.push({ key, source: `--${flagName(key)}`, message: removed });
     if (isSettingKey(key) && raw !== undefined) given.set(key, { raw, source: `--${flagName(key)}` });
   }
 
@@ -180,6 +187,9 @@ function readEnvironment(
   faults: ConfigFault[],
 ): void {
   const keyByName = new Map(settingKeys.map((key) => [environmentName(key), key]));
+  const removedByName = new Map(
+    Object.entries(removedSettings).map(([key, message]) => [environmentName(key), message]),
+  );
   for (const [name, raw] of Object.entries(env)) {
     if (
       !name.startsWith("SLIPWAY_") ||
@@ -194,7 +204,7 @@ function readEnvironment(
       faults.push({
         key: name,
         source: "environment",
-        message: `is no setting${suggestion(name, keyByName.keys())}`,
+        message: removedByName.get(name) ?? `is no setting${suggestion(name, keyByName.keys())}`,
       });
   }
   if (env.PORT !== undefined && env.PORT !== "") {

@@ -29,8 +29,11 @@ export const messageSettings = {
     "30s",
     "A connection with unsent bytes and no progress for this long is closed with 4102.",
   ),
-  "push.resume.messages": setting(integer(0), 10_000, "Messages kept for clients that resume."),
-  "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
+  "push.resume.bytes": setting(
+    bytes,
+    "64 MiB",
+    "Memory for the messages that each process keeps for clients that resume: their bytes and about 400 for each; 0: none.",
+  ),
   "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
   "push.trace-messages": setting(
     integer(0, 1_000_000),

@@ -78,18 +78,30 @@ test("what config print wrote is a settings file: printed again it is the same",
 });
 
 test("flags win over the environment, the environment over the file", async () => {
-  const file = fileOf("push:\n  max-connections: 1\n  max-message-bytes: 1\n  resume: { messages: 1 }\n");
+  const file = fileOf("push:\n  max-connections: 1\n  max-message-bytes: 1\n  resume: { bytes: 1 }\n");
   const withEnvironment = buildCli({
     SLIPWAY_CONFIG: file,
     SLIPWAY_PUSH_MAX_MESSAGE_BYTES: "2",
-    SLIPWAY_PUSH_RESUME_MESSAGES: "2",
+    SLIPWAY_PUSH_RESUME_BYTES: "2",
   });
-  const run = await withEnvironment(["config", "print", "--json", "--push-resume-messages", "3"]);
+  const run = await withEnvironment(["config", "print", "--json", "--push-resume-bytes", "3"]);
   expect(run.json()).toMatchObject({
     "push.max-connections": 1,
     "push.max-message-bytes": 2,
-    "push.resume.messages": 3,
+    "push.resume.bytes": 3,
   });
+});
+
+test("a setting of an earlier version is refused with what to write instead, wherever it stands", async () => {
+  const file = fileOf("push:\n  resume: { messages: 20000 }\n");
+  const inFile = await buildCli({ SLIPWAY_CONFIG: file })(["config", "check"]);
+  const inEnvironment = await buildCli({ SLIPWAY_PUSH_RESUME_MESSAGES: "20000" })(["config", "check"]);
+  const asFlag = await slipway(["config", "check", "--push-resume-messages", "20000"]);
+  for (const run of [inFile, inEnvironment, asFlag]) {
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr).toContain("was removed in version 2.0");
+    expect(run.stderr).toContain("push.resume.bytes");
+  }
 });
 
 test("a flag that is true or false may have no value: the next flag is not taken for it", async () => {

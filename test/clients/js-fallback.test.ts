@@ -152,7 +152,7 @@ describe.skipIf(!nginx)("behind an nginx that refuses upgrades", () => {
     let published = 0;
     let isOver = false;
     const publishing = (async () => {
-      // The pauses keep what the client misses while it changes the transport within `push.resume.messages`.
+      // The pauses keep what the client misses while it changes the transport within `push.resume.bytes`.
       for (; !isOver; published++) {
         await push.publish({
           targetType: "channel",

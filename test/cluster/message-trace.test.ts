@@ -30,7 +30,7 @@ describe.each(brokers)("the trace over $name", ({ url = "" }) => {
       "push-queue-prefix": prefix,
       "push-queue-instance-id": name,
       "push-verify-uri": verify.url,
-      "push-resume-messages": String(resumeMessages),
+      "push-resume-bytes": String(resumeMessages * 500),
       "push-slow-consumer-timeout": "2s",
       "push-max-message-bytes": "200000",
     });

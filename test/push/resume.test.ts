@@ -104,8 +104,29 @@ describe.each(transports)("resume over %s", (transport) => {
     await server.stop();
   });
 
+  test("11,000 messages to another user within the age do not displace the position of a client", async () => {
+    const server = await startGateway();
+    const open = (query: string) => openV1(transport, server.url, `code=ann${query}`);
+    const send = (target: string, data: string) =>
+      server.gateway.publisher.publish({ targetType: "user", target, data });
+    const first = await open("");
+    await send("ann", "received");
+    const [received] = await first.receivedType("message");
+    first.close();
+    await first.ended();
+    await send("ann", "missed");
+    for (let count = 0; count < 11_000; count += 1_000)
+      await Promise.all(Array.from({ length: 1_000 }, (_, index) => send("bob", `busy ${count + index}`)));
+    const second = await open(`&resume=${received?.position}`);
+    await second.receivedType("message");
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    expect(second.messages).toEqual(["missed"]);
+    second.close();
+    await server.stop();
+  });
+
   test("recovered is false for an id that is unknown, forgotten or of another start, and nothing is replayed", async () => {
-    push = await startPushApp({ "push.resume.messages": 3 });
+    push = await startPushApp({ "push.resume.bytes": 1_500 });
     const first = await connect("");
     await toAnn("received");
     await first.receivedType("message");

@@ -9,7 +9,8 @@ function message(offset: number): PushedMessage {
   return { ...head, targetType: "all", target: "", data: "", ack: false, trace: null, offset };
 }
 
-const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100 };
+/** Room for five short records. */
+const options = { maxBytes: 5 * 450, maxAgeMs: 100 };
 
 /** Messages from `from` on. */
 function replayOf(ring: ResumeRing, from: number): string[] {
@@ -56,7 +57,8 @@ describe("resume ring", () => {
             ring.clear();
             clients = clients.map((client) => ({ ...client, missed: null }));
           }
-          expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
+          expect(ring.size).toBeLessThanOrEqual(5);
+          expect(ring.bytes).toBeLessThanOrEqual(options.maxBytes);
           for (const { position, id, missed } of clients)
             for (const resume of [position, id]) {
               const point = ring.find(resume, now);
@@ -98,5 +100,18 @@ describe("resume ring", () => {
     expect(ring.find(positionOf(1, "m1"), 0)).toEqual({ from: 1, isComplete: true });
     ring.add(message(7), 1, 0);
     expect(ring.find(positionOf(1, "m1"), 0)?.isComplete).toBe(false);
+  });
+
+  test("records that clients do not get count too, and without bytes nothing is kept", () => {
+    const ring = new ResumeRing(options);
+    for (let offset = 1; offset <= 1_000; offset++) ring.addMarker(offset, `marker${offset}`, 0);
+    expect(ring.bytes).toBeLessThanOrEqual(options.maxBytes);
+    expect(ring.find(positionOf(1, "marker1"), 0)?.isComplete).toBe(false);
+    const none = new ResumeRing({ ...options, maxBytes: 0 });
+    none.add(message(1), 1, 0);
+    none.add(message(2), 1, 0);
+    expect([none.size, none.bytes]).toEqual([0, 0]);
+    expect(none.find(positionOf(1, "m1"), 0)?.isComplete).toBe(false);
+    expect(none.find(positionOf(2, "m2"), 0)?.isComplete).toBe(true);
   });
 });

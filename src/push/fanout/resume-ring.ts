@@ -2,7 +2,7 @@ import type { PushedMessage } from "../message/message.ts";
 import { positionOf, readPosition, tagOf } from "../message/position.ts";
 
 export interface ResumeRingOptions {
-  maxMessages: number;
+  /** 0: nothing is kept. */
   maxBytes: number;
   maxAgeMs: number;
 }
@@ -24,8 +24,11 @@ interface Entry {
   message: PushedMessage | null;
 }
 
+/** Estimated memory of a record without its content: without it, short messages would have no limit. */
+const entryBytes = 400;
+
 /**
- * The last records of the log, bounded by count, bytes and age. Indexes count from 0 and never repeat; entries below
+ * The last records of the log, bounded by bytes and age. Indexes count from 0 and never repeat; entries below
  * `start` are dropped.
  */
 export class ResumeRing {
@@ -72,22 +75,13 @@ export class ResumeRing {
   }
 
   add(message: PushedMessage, bytes: number, atMs: number): void {
-    const { maxMessages, maxBytes } = this.#options;
-    if (maxMessages === 0) {
-      this.skip(message);
-      return;
-    }
-    while (this.#messages >= maxMessages || (this.#messages > 0 && this.#bytes + bytes > maxBytes))
-      this.#drop();
-    this.#messages++;
-    this.#bytes += bytes;
-    this.#entries.push({ offset: message.offset, id: message.id, atMs, bytes, message });
+    this.#push({ offset: message.offset, id: message.id, atMs, bytes, message });
     this.dropOld(atMs);
   }
 
   /** Adds a record that clients do not get, as a position. */
   addMarker(offset: number, id: string, atMs: number): void {
-    this.#entries.push({ offset, id, atMs, bytes: 0, message: null });
+    this.#push({ offset, id, atMs, bytes: 0, message: null });
   }
 
   /** The record is not kept, because nobody can resume from an earlier one. */
@@ -123,6 +117,20 @@ export class ResumeRing {
   /** Null: not a message. Undefined: it was dropped, or the index is beyond the end. */
   at(index: number): PushedMessage | null | undefined {
     return index < this.#start ? undefined : this.#entry(index)?.message;
+  }
+
+  /** The newest record is kept however large it is. */
+  #push(entry: Entry): void {
+    const { maxBytes } = this.#options;
+    if (maxBytes === 0) {
+      this.skip(entry);
+      return;
+    }
+    entry.bytes += entryBytes;
+    if (entry.message) this.#messages++;
+    this.#bytes += entry.bytes;
+    this.#entries.push(entry);
+    while (this.#bytes > maxBytes && this.#start < this.end - 1) this.#drop();
   }
 
   get #last(): Pick<Entry, "offset" | "id"> | null {
