@@ -14,6 +14,7 @@ import { EventsByHttp } from "../push/events/events-by-http.ts";
 import { Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
 import { randomToken } from "../secrets.ts";
+import { openUnacknowledgedLimit } from "../system/unacknowledged-limit.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
 import type { AppContext, Part } from "./app-context.ts";
 import { openBuses } from "./buses.ts";
@@ -33,6 +34,8 @@ export interface PushPart extends Part {
 }
 
 const maxPendingVerifications = 1000;
+const vanishedLate =
+  "This system does not let Slipway limit unacknowledged bytes: a user whose event stream vanished without a close stays online for minutes.";
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
@@ -67,6 +70,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       log,
     },
   );
+  const limitUnacknowledged = await openUnacknowledgedLimit().catch(() => null);
   const console = consoleRulesOf(config, ownCodes === null);
   const instance = worker ? workerReports(worker, maxConnections) : null;
   const routeOptions = routeOptionsOf(config, log, apiKeys, console, instance);
@@ -87,6 +91,9 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       await gateway.caughtUp;
     },
     started(server) {
+      // An event stream has no pongs: only the system knows whether its client is still there.
+      if (limitUnacknowledged && !limitUnacknowledged(server.port ?? 0, config["push.pong-timeout"]))
+        log.warn(vanishedLate);
       gateway.start(server);
       for (const one of opened) if (one !== bus || bus.isCluster) one.start();
     },
@@ -97,7 +104,11 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       return problem === null ? null : `queue: ${problem}`;
     },
     facts: [`push: codes verified by ${namesOf(codes)}, bus ${bus.name}`],
-    warnings: [...warningsOf(config, maxConnections, console), ...workerWarnings(config, ownCodes !== null)],
+    warnings: [
+      ...warningsOf(config, maxConnections, console),
+      ...workerWarnings(config, ownCodes !== null),
+      ...(limitUnacknowledged ? [] : [vanishedLate]),
+    ],
     async drain() {
       await gateway.drain.start();
       await worker?.link.drained();
