@@ -27,6 +27,7 @@ import { quietNeighbours } from "./neighbours.ts";
 import { emptyPage, updatePage } from "./page.ts";
 import { peers } from "./peers.ts";
 import { svgOf } from "./plot.ts";
+import { restart } from "./restart.ts";
 import { soak } from "./soak.ts";
 import { coldStart } from "./start.ts";
 import { storeSpeed } from "./store.ts";
@@ -46,6 +47,7 @@ const benchmarks: Benchmark[] = [
   admissions,
   tokensAndLists,
   connectionCost,
+  restart,
   compression,
   quietNeighbours,
   queueThroughBroker,

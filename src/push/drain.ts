@@ -7,6 +7,13 @@ export interface DrainOptions {
   drainPeriodMs: number;
   /** Whether a load balancer needs the delay even without connections. */
   delaysWhenEmpty: boolean;
+}
+
+export interface DrainParts {
+  connections: Connections;
+  /** Whether clients can connect to another instance meanwhile. */
+  hasOtherInstance: () => boolean;
+  clock: Clock;
   random: () => number;
 }
 
@@ -15,19 +22,20 @@ interface Closing {
   startedAtMs: number;
 }
 
-/** Slow consumers get this much longer than the period to read their messages. */
-export const flushWithinMs = 5_000;
+/** Slow consumers get this much longer than the period to read their messages; all others wait for them if this instance is the only one. */
+export const flushWithinMs = { besideOthers: 5_000, alone: 2_000 };
 
 /**
  * Shuts down in three steps: not ready but still serving, until the load balancer notices; then new connections are
  * refused; then all are closed with 1012 in random order over the period, so that they do not all reconnect at once.
+ * Without another instance all are closed at once: a client that is closed early could connect nowhere.
  */
 export class Drain {
   readonly #options: DrainOptions;
-  readonly #connections: Connections;
-  readonly #clock: Clock;
+  readonly #parts: DrainParts;
   #refusesAtMs = Number.POSITIVE_INFINITY;
   #endsAtMs = Number.POSITIVE_INFINITY;
+  #cutsAtMs = Number.POSITIVE_INFINITY;
   #queue: Socket[] = [];
   /** Due to be closed, but with unsent messages. */
   #flushing: Socket[] = [];
@@ -35,10 +43,9 @@ export class Drain {
   #finish: (() => void) | null = null;
   #finished: Promise<void> | null = null;
 
-  constructor(options: DrainOptions, connections: Connections, clock: Clock) {
+  constructor(options: DrainOptions, parts: DrainParts) {
     this.#options = options;
-    this.#connections = connections;
-    this.#clock = clock;
+    this.#parts = parts;
   }
 
   get isDraining(): boolean {
@@ -46,19 +53,16 @@ export class Drain {
   }
 
   get isRefusing(): boolean {
-    return this.#clock.now() >= this.#refusesAtMs;
+    return this.#parts.clock.now() >= this.#refusesAtMs;
   }
 
   /** Resolves when the last connection has been closed. */
   start(): Promise<void> {
     this.#finished ??= new Promise((resolve) => {
-      const { drainDelayMs, drainPeriodMs, delaysWhenEmpty } = this.#options;
-      const delays = delaysWhenEmpty || this.#connections.size > 0;
-      this.#refusesAtMs = this.#clock.now() + (delays ? drainDelayMs : 0);
-      this.#endsAtMs = this.#refusesAtMs + drainPeriodMs;
+      this.#setTimes();
       this.#finish = resolve;
     });
-    this.tick(this.#clock.now());
+    this.tick(this.#parts.clock.now());
     return this.#finished;
   }
 
@@ -66,19 +70,28 @@ export class Drain {
     if (!this.isDraining || !this.isRefusing || this.#finish === null) return;
     this.#closing ??= this.#begin(nowMs);
     const isOver = nowMs >= this.#endsAtMs;
-    const isTooLate = nowMs >= this.#endsAtMs + flushWithinMs;
+    const isTooLate = nowMs >= this.#cutsAtMs;
+    const { connections } = this.#parts;
     // At the end also connections that were admitted just before the refusals began.
-    const due = isOver
-      ? [...this.#connections.all()]
-      : [...this.#flushing, ...this.#slice(this.#closing, nowMs)];
+    const due = isOver ? [...connections.all()] : [...this.#flushing, ...this.#slice(this.#closing, nowMs)];
     this.#flushing = [];
     for (const socket of due) {
       if (isTooLate || isFlushed(socket)) close(socket);
       else this.#flushing.push(socket);
     }
-    if (this.#connections.size > 0 && !isTooLate) return;
+    if (connections.size > 0 && !isTooLate) return;
     this.#finish();
     this.#finish = null;
+  }
+
+  #setTimes(): void {
+    const { connections, hasOtherInstance, clock } = this.#parts;
+    const { drainDelayMs, drainPeriodMs, delaysWhenEmpty } = this.#options;
+    const isAlone = !hasOtherInstance();
+    const delays = !isAlone && (delaysWhenEmpty || connections.size > 0);
+    this.#refusesAtMs = clock.now() + (delays ? drainDelayMs : 0);
+    this.#endsAtMs = this.#refusesAtMs + (isAlone ? 0 : drainPeriodMs);
+    this.#cutsAtMs = this.#endsAtMs + (isAlone ? flushWithinMs.alone : flushWithinMs.besideOthers);
   }
 
   #slice({ total, startedAtMs }: Closing, nowMs: number): Socket[] {
@@ -88,7 +101,8 @@ export class Drain {
   }
 
   #begin(nowMs: number): Closing {
-    this.#queue = shuffled([...this.#connections.all()], this.#options.random);
+    const { connections, random } = this.#parts;
+    this.#queue = shuffled([...connections.all()], random);
     return { total: this.#queue.length, startedAtMs: nowMs };
   }
 }

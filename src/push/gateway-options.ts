@@ -35,7 +35,7 @@ export interface GatewayOptions {
   resume: ResumeRingOptions;
   /** Messages whose deliveries are traced; 0: none. */
   traceMessages: number;
-  drain: Omit<DrainOptions, "random">;
+  drain: DrainOptions;
 }
 
 export interface GatewayParts {

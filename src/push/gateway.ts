@@ -97,7 +97,12 @@ export class Gateway {
     });
     this.ring = new ResumeRing(options.resume);
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
-    this.drain = new Drain({ ...options.drain, random }, connections, steady);
+    this.drain = new Drain(options.drain, {
+      connections,
+      hasOtherInstance: () => isCluster && this.presence.instanceCount > 1,
+      clock: steady,
+      random,
+    });
     this.#tickMs = tickMsOf(options.pingIntervalMs);
     const { ring, sendBuffers, drain } = this;
     const trace = new MessageTrace({

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Config } from "../../src/config/config.ts";
-import { keptLog } from "../support/buses.ts";
+import { freshPrefix, keptLog } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { type HttpAnswer, RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
+import { serviceUrl } from "../support/services.ts";
 
 interface Refusal {
   because: string;
@@ -105,23 +106,6 @@ const table: Refusal[] = [
     openBefore: 1,
   },
   {
-    because: "it is draining",
-    status: 503,
-    code: 50303,
-    close: 4100,
-    retryAfter: true,
-    // The first connection closes at once, the second hours later, so the server lives as long as the test.
-    settings: { "push.drain-period": 24 * 3_600_000 },
-    async prepare(push) {
-      await PushClient.open(`${push.wsUrl}?code=bob`);
-      await PushClient.open(`${push.wsUrl}?code=bob`);
-      void push.app.stop();
-      await eventually("it refuses", async () => (await push.get("/readyz")).status === 503);
-      await eventually("one is closed", async () => (await push.metric("slipway_push_places_taken")) === 1);
-    },
-    openBefore: 1,
-  },
-  {
     because: "verify-uri is unreachable",
     status: 503,
     code: 50304,
@@ -142,6 +126,36 @@ const table: Refusal[] = [
   },
 ];
 
+const broker = await serviceUrl("amqp");
+let other: PushApp | null = null;
+/** Only an instance beside another one drains over the period. */
+const besideAnother = {
+  "push.cluster-enabled": true,
+  "push.queue.url": broker,
+  "push.queue.prefix": freshPrefix(),
+};
+if (broker !== undefined)
+  table.push({
+    because: "it is draining",
+    status: 503,
+    code: 50303,
+    close: 4100,
+    retryAfter: true,
+    // The first connection closes at once, the second hours later, so the server lives as long as the test.
+    settings: { ...besideAnother, "push.drain-period": 24 * 3_600_000 },
+    async prepare(push) {
+      other = await startPushApp({ ...besideAnother, "push.queue.instance-id": "another" });
+      const knows = async () => (await push.metric("slipway_push_cluster_instances")) > 1;
+      await eventually("it knows of the other instance", knows);
+      await PushClient.open(`${push.wsUrl}?code=bob`);
+      await PushClient.open(`${push.wsUrl}?code=bob`);
+      void push.app.stop();
+      await eventually("it refuses", async () => (await push.get("/readyz")).status === 503);
+      await eventually("one is closed", async () => (await push.metric("slipway_push_places_taken")) === 1);
+    },
+    openBefore: 1,
+  });
+
 let push: PushApp | null = null;
 let raw: RawSocket | null = null;
 
@@ -150,6 +164,8 @@ afterEach(async () => {
   const stopping = push;
   push = null;
   if (stopping) await Promise.race([stopping.stop(), Bun.sleep(300)]);
+  await other?.stop();
+  other = null;
 });
 
 async function handshake(

@@ -4,8 +4,8 @@ import type { Socket } from "../../src/push/connection/connection.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
 import { Drain } from "../../src/push/drain.ts";
 
-/** One connection with unsent bytes, in a drain of one second. */
-function drainOf(unsentBytes: number) {
+/** One connection with unsent bytes, in a drain of one second after a delay of one. */
+function drainOf(unsentBytes: number, hasOtherInstance = true) {
   const clock = manualClock(0);
   const connections = new Connections();
   const state = { unsentBytes, closedWith: 0 };
@@ -18,8 +18,10 @@ function drainOf(unsentBytes: number) {
     },
   } as unknown as Socket;
   connections.add(socket);
-  const options = { drainDelayMs: 0, drainPeriodMs: 1000, delaysWhenEmpty: false, random: () => 0 };
-  const drain = new Drain(options, connections, clock);
+  const drain = new Drain(
+    { drainDelayMs: 1000, drainPeriodMs: 1000, delaysWhenEmpty: true },
+    { connections, hasOtherInstance: () => hasOtherInstance, clock, random: () => 0 },
+  );
   let isFinished = false;
   void drain.start().then(() => {
     isFinished = true;
@@ -38,19 +40,33 @@ function drainOf(unsentBytes: number) {
 describe("drain", () => {
   test("a due connection is closed as soon as it is flushed", async () => {
     const { state, at } = drainOf(100);
-    expect(await at(500)).toBe(false);
     expect(await at(1500)).toBe(false);
+    expect(await at(2500)).toBe(false);
     expect(state.closedWith).toBe(0);
     state.unsentBytes = 0;
-    expect(await at(1600)).toBe(true);
+    expect(await at(2600)).toBe(true);
     expect(state.closedWith).toBe(1012);
   });
 
   test("a connection that reads nothing delays the drain by at most five seconds", async () => {
     const { state, at } = drainOf(100);
-    expect(await at(5900)).toBe(false);
+    expect(await at(6900)).toBe(false);
     expect(state.closedWith).toBe(0);
-    expect(await at(6000)).toBe(true);
+    expect(await at(7000)).toBe(true);
+    expect(state.closedWith).toBe(1012);
+  });
+
+  test("without another instance all are closed at once, because they could connect nowhere meanwhile", async () => {
+    const { state, at } = drainOf(0, false);
+    expect(state.closedWith).toBe(1012);
+    expect(await at(0)).toBe(true);
+  });
+
+  test("without another instance a connection that reads nothing delays the others by at most two seconds", async () => {
+    const { state, at } = drainOf(100, false);
+    expect(await at(1900)).toBe(false);
+    expect(state.closedWith).toBe(0);
+    expect(await at(2000)).toBe(true);
     expect(state.closedWith).toBe(1012);
   });
 });
