@@ -1,27 +1,28 @@
 import type { Link, Transport } from "./transport.ts";
 
-/** So many attempts of the first transport have to fail before the second is tried. */
-const maxFailures = 2;
+/** After so many upgrades in a row that were refused while plain requests reach the gateway, the second transport is used. */
+const maxRefused = 2;
 const maxPauseMs = 600_000;
 
 /**
- * Uses `first` while it works, and `second` after two attempts of `first` that did not open. Then `first` is tried beside
- * the open connection now and then, after longer and longer pauses. When it works, the connection ends as that of a server
+ * Uses `first`, and `second` while the network passes on plain requests and refuses upgrades. A gateway that is away, or that
+ * refuses the attempt itself, is no reason for `second`. Beside an open connection of `second`, `first` is tried now
+ * and then, after longer and longer pauses. When it works, the connection ends as that of a server
  * which restarts: the client connects again and resumes, so nothing is lost or repeated.
  */
 export function fallbackTransport(first: Transport, second: Transport, firstPauseMs: number): Transport {
-  let failures = 0;
+  let refused = 0;
   let pauseMs = firstPauseMs;
 
   function worked(): void {
-    failures = 0;
+    refused = 0;
     pauseMs = firstPauseMs;
   }
 
   return {
     ...first,
     connect(request, events) {
-      const usesSecond = failures >= maxFailures;
+      const usesSecond = refused >= maxRefused;
       let isOpen = false;
       let isEnded = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,10 +65,10 @@ export function fallbackTransport(first: Transport, second: Transport, firstPaus
           isOpen = true;
           events.frame(text);
         },
-        closed(code, reason) {
-          // If both fail, the server may be away: they are tried in turns. With 4000 and above the gateway has answered.
-          if (!isOpen && usesSecond) failures = maxFailures - 1;
-          else if (!isOpen && code < 4000) failures++;
+        closed(code, reason, isUpgradeRefused) {
+          if (isUpgradeRefused) refused++;
+          // With 4100 the gateway refuses attempts of either kind; otherwise both are tried in turns.
+          else if (usesSecond && !isOpen) refused = code === 4100 ? 0 : maxRefused - 1;
           close();
           events.closed(code, reason);
         },

@@ -21,6 +21,9 @@ export { closeRuleOf };
 const maxChannelQueryLength = 8000;
 /** After a connection of this length the pauses start with the shortest again. */
 const stableMs = 10_000;
+/** For this long after close code 1012 the pauses are short, so that the client returns soon after a gateway that has no others. */
+const restartMs = 30_000;
+const restartDelayMs = 1500;
 /** After this many refused codes in a row the client stops, because the next would be refused too. */
 const maxRefusedCodes = 3;
 
@@ -39,6 +42,7 @@ export class SlipwayPush {
   #position: string | null = null;
   #wasOpen = false;
   #openedAt = 0;
+  #restartsUntil = 0;
   /** A heartbeat is sent after this long without a frame. */
   #quietMs: number;
   /** Timer of the handshake, of the pause or of the heartbeat, depending on the state. */
@@ -201,6 +205,7 @@ export class SlipwayPush {
     this.#refusedCodes = 0;
     this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
+    this.#restartsUntil = 0;
     // The heartbeats of an event stream are seen here; those of a WebSocket are not.
     const pingMs = frame.stream ? 1.5 * Number(frame.pingIntervalMs) : 0;
     this.#quietMs = Math.max(this.#options.heartbeatIntervalMs, pingMs);
@@ -265,17 +270,15 @@ export class SlipwayPush {
     if (this.#openedAt > 0 && Date.now() - this.#openedAt >= stableMs) this.#failures = 0;
     this.#openedAt = 0;
     const { minDelayMs, maxDelayMs, random } = this.#options;
-    const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.#failures, 30));
+    if (closeCode === 1012) this.#restartsUntil = Date.now() + restartMs;
+    const isRestarting = Date.now() < this.#restartsUntil;
+    const longestMs = isRestarting ? Math.min(maxDelayMs, restartDelayMs) : maxDelayMs;
+    const pauseMs = Math.min(longestMs, minDelayMs * 2 ** Math.min(this.#failures, 30));
     // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
-    if (rule !== "soon" && ++this.#failures === 2 && closeCode < 4000) void this.#stopIfRefused();
+    if (rule !== "soon" && !isRestarting) this.#failures++;
     this.#restartTimer(delayMs, () => void this.#connect());
     this.#setStatus("waiting", reason, { closeCode, retryAt: Date.now() + delayMs });
-  }
-
-  async #stopIfRefused(): Promise<void> {
-    const refusal = await this.#transport.refusal?.(this.#options.url);
-    if (refusal && this.#status.state !== "open") this.#end(refusal.reason, refusal.code);
   }
 
   #end(reason: string, code: number | null): void {

@@ -5,8 +5,6 @@
 export interface Transport {
   /** Starts one attempt. An attempt that cannot be started throws. */
   connect(request: ConnectRequest, events: LinkEvents): Link;
-  /** Asks the gateway why handshakes fail, because browsers hide it. Null: nothing that forbids further attempts. */
-  refusal?(url: string): Promise<{ code: number; reason: string } | null>;
 }
 
 export interface ConnectRequest {
@@ -22,8 +20,8 @@ export interface ConnectRequest {
 export interface LinkEvents {
   /** A text frame: JSON, or the heartbeat text. */
   frame(text: string): void;
-  /** The attempt or the connection has ended. */
-  closed(code: number, reason: string): void;
+  /** The attempt or the connection has ended. `isUpgradeRefused`: the gateway serves, and did not get the upgrade. */
+  closed(code: number, reason: string, isUpgradeRefused?: boolean): void;
 }
 
 /** One attempt, and the connection that it becomes. */

@@ -204,8 +204,16 @@ export const settings = {
     undefined,
     "Networks whose callers need no key for /feign and /metrics while no key is set. Unset: loopback (`127.0.0.0/8`, `::1/128`), or none if server.baseUrl is a public address.",
   ),
-  "push.drain-delay": setting(duration, "5s", "Time between not-ready and the first refusal while draining. Without another instance there is none."),
-  "push.drain-period": setting(duration, "10s", "Time over which connections are closed while draining. Without another instance they are closed at once."),
+  "push.drain-delay": setting(
+    duration,
+    "5s",
+    "Time between not-ready and the first refusal while draining. Without another instance there is none.",
+  ),
+  "push.drain-period": setting(
+    duration,
+    "10s",
+    "Time over which connections are closed while draining. Without another instance they are closed at once.",
+  ),
   "deploy.push.url": setting(
     url("http", "https"),
     undefined,

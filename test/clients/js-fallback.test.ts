@@ -46,35 +46,53 @@ describe("the choice of a transport", () => {
     };
   });
 
-  /** The last attempt ends before it opened. */
-  const refuse = ({ attempts }: typeof first, code = 1006) => attempts.at(-1)?.closed(code, "");
+  /** The last attempt ends before it opened, while plain requests reach the gateway. */
+  const refuse = ({ attempts }: typeof first) => attempts.at(-1)?.closed(1006, "", true);
+  /** The last attempt ends before it opened: the gateway is away, or refuses it. */
+  const fail = ({ attempts }: typeof first, code = 1006) => attempts.at(-1)?.closed(code, "");
 
-  test("the second one is used after two attempts that did not open", () => {
+  test("the second one is used after two refused upgrades", () => {
     for (const used of ["websocket", "websocket", "sse"]) {
       expect(connect().transport).toBe(used);
       refuse(first);
     }
   });
 
-  test("an attempt that opened, or that the gateway itself refused, is no failed upgrade", () => {
-    connect();
-    refuse(first, 4100);
+  test("a gateway that is away, or refuses the attempt itself, is no reason for the second one", () => {
+    for (const code of [1006, 1006, 1006, 4100, 4100]) {
+      expect(connect().transport).toBe("websocket");
+      fail(first, code);
+    }
+    refuse(first);
     connect();
     first.attempts.at(-1)?.frame("welcome");
-    refuse(first);
+    fail(first);
     connect();
     refuse(first);
     expect(connect().transport).toBe("websocket");
   });
 
-  test("while both fail they are tried in turns: the server is away", () => {
+  test("while both fail they are tried in turns, and not before the next refused upgrade", () => {
     const used: string[] = [];
-    for (let attempt = 0; attempt < 6; attempt++) {
+    const attempt = (end: typeof refuse) => {
       const { transport } = connect();
       used.push(transport);
-      refuse(transport === "sse" ? second : first);
+      end(transport === "sse" ? second : first);
+    };
+    for (const end of [refuse, refuse, fail, fail, refuse, fail, fail]) attempt(end);
+    expect(used).toEqual(["websocket", "websocket", "sse", "websocket", "websocket", "sse", "websocket"]);
+  });
+
+  test("after the gateway refused the second one too, two refused upgrades are needed again", () => {
+    for (const end of [refuse, refuse]) {
+      connect();
+      end(first);
     }
-    expect(used).toEqual(["websocket", "websocket", "sse", "websocket", "sse", "websocket"]);
+    expect(connect().transport).toBe("sse");
+    fail(second, 4100);
+    connect();
+    refuse(first);
+    expect(connect().transport).toBe("websocket");
   });
 
   test("the first one is tried beside the second, with a new code, until it works", async () => {

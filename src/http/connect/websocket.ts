@@ -1,7 +1,8 @@
 import type { Server } from "bun";
-import { refusals } from "../../push/admission/refusals.ts";
+import { type RefusalReason, refusals } from "../../push/admission/refusals.ts";
 import type { Connection } from "../../push/connection/connection.ts";
 import type { Gateway } from "../../push/gateway.ts";
+import { limitKeyOf } from "../client-address.ts";
 import type { Handler } from "../server.ts";
 import { type HandshakeOptions, handshakeHandler, refusalResponse } from "./handshake.ts";
 
@@ -10,6 +11,11 @@ const v1Protocol = "slipway.v1";
 
 /** `GET /ws`: admits and upgrades, or refuses. */
 export function websocketHandler(gateway: Gateway, options: HandshakeOptions): Handler {
+  const refusalNow = (request: Request, server: Server<unknown>) =>
+    gateway.admission.refusalNow({
+      origin: request.headers.get("origin"),
+      rateKey: limitKeyOf(options.clientAddressOf(request, server)),
+    });
   return handshakeHandler(gateway, options, {
     asksConnection: isUpgrade,
     parametersOf: (request, query) => ({
@@ -19,26 +25,26 @@ export function websocketHandler(gateway: Gateway, options: HandshakeOptions): H
     }),
     open: (request, server, connection) => (upgrade(request, server, connection) ? {} : null),
     refuse(request, server, reason) {
-      const closesWithReason =
-        options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
-      if (reason === "not_upgrade" && !gateway.admission.allowsOrigin(request.headers.get("origin")))
-        return refusalResponse(reason, originRefusedHeaders);
-      if (!closesWithReason) return refusalResponse(reason);
+      if (reason === "not_upgrade") return refusalResponse(reason, headersOf(refusalNow(request, server)));
+      if (options.rejectMode !== "close" || !isUpgrade(request))
+        return refusalResponse(reason, headersOf(reason));
       const rejection = gateway.newConnections.refused(refusals[reason]);
-      return upgrade(request, server, rejection) ? undefined : refusalResponse(reason);
+      return upgrade(request, server, rejection) ? undefined : refusalResponse(reason, headersOf(reason));
     },
   });
 }
 
 /**
- * Browsers hide the status of a refused handshake. A page can learn with a request that is no handshake that its origin is
- * refused; these headers let it read that, and nothing else is revealed.
+ * They tell a refusal of the gateway from one of a proxy. Browsers hide the status of a refused handshake: a page can learn
+ * with a request that is no handshake whether one would be refused now, and why.
  */
-const originRefusedHeaders = {
-  "x-push-refusal": String(refusals.origin.code),
-  "access-control-allow-origin": "*",
-  "access-control-expose-headers": "x-push-refusal",
-};
+function headersOf(reason: RefusalReason | null): Record<string, string> {
+  return {
+    ...(reason === null ? {} : { "x-push-refusal": String(refusals[reason].code) }),
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": "x-push-refusal",
+  };
+}
 
 function upgrade(request: Request, server: Server<unknown>, data: Connection): boolean {
   return server.upgrade(

@@ -114,6 +114,17 @@ export class Admission {
     return refusal;
   }
 
+  /** Why this process would refuse an attempt now, whatever its code is; null: it would verify the code. */
+  refusalNow({ origin, rateKey }: Pick<Handshake, "origin" | "rateKey">): RefusalReason | null {
+    const { connectRate, verifier } = this.#parts;
+    const { maxConnections, maxPendingVerifications } = this.#options;
+    if (!this.allowsOrigin(origin)) return "origin";
+    if (connectRate.isReached(rateKey)) return "connect_rate";
+    if (this.#placesTaken >= maxConnections) return "full";
+    const isBusy = this.#pending >= maxPendingVerifications;
+    return isBusy || verifier.isUnavailable ? "verify_unavailable" : null;
+  }
+
   /** A verified code holds a place; a refusal holds none. */
   async admit(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
     const hasCode = isCode(request.code);

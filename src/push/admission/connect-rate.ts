@@ -15,4 +15,9 @@ export class ConnectRate {
   allows(address: string): boolean {
     return this.#limit === 0 || ++this.#attempts.entryOf(address, this.#clock.now()).count <= this.#limit;
   }
+
+  /** Whether an attempt would be refused now. It is not counted as one. */
+  isReached(address: string): boolean {
+    return this.#limit > 0 && this.#attempts.entryOf(address, this.#clock.now()).count >= this.#limit;
+  }
 }

@@ -28,9 +28,15 @@ export interface CodeVerifierParts {
 /** Asks for a code in this order: Slipway itself, if it issued the code; the keys of JWTs; verify-uri. */
 export class CodeVerifier {
   readonly #parts: CodeVerifierParts;
+  /** Whether the last code could not be verified. */
+  #isUnavailable = false;
 
   constructor(parts: CodeVerifierParts) {
     this.#parts = parts;
+  }
+
+  get isUnavailable(): boolean {
+    return this.#isUnavailable;
   }
 
   /** Whether the code is verified without calling another service. */
@@ -48,6 +54,7 @@ export class CodeVerifier {
     } catch (error) {
       onFault(error);
     }
+    this.#isUnavailable = verdict === "verify_unavailable";
     observe((clock.now() - startedAtMs) / 1000, typeof verdict === "string" ? verdict : "verified");
     return verdict;
   }
