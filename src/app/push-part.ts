@@ -33,7 +33,7 @@ export interface PushPart extends Part {
   replaceKeys(keys: GatewayKeys): Promise<void>;
 }
 
-const maxPendingVerifications = 1000;
+const maxVerifications = 1000;
 const vanishedLate =
   "This system does not let Slipway limit unacknowledged bytes: a user whose event stream vanished without a close stays online for minutes.";
 
@@ -142,7 +142,7 @@ function gatewayOptions(
     admission: {
       maxConnections,
       maxConnectionsPerUser: config["push.max-connections-per-user"],
-      maxPendingVerifications,
+      maxVerifications,
     },
     connectRate: config["push.connect-rate"],
     maxMessageBytes: config["push.max-message-bytes"],

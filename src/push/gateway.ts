@@ -164,6 +164,7 @@ export class Gateway {
       onFull: oncePerPeriod(fullLogMs, steady, (refused) =>
         log.warn({ refused, connections: connections.size }, fullText),
       ),
+      clock: steady,
     });
     this.presence = new Presence({
       control: bus.control,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { manualClock, systemClock } from "../../src/clock.ts";
 import { Admission } from "../../src/push/admission/admission.ts";
 import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import type { CodeVerifier } from "../../src/push/admission/verification-order.ts";
@@ -130,10 +130,12 @@ describe("a place is reserved before any waiting", () => {
     },
   );
 
-  test("more verifications than 1,000 pending are refused with 503 and 50304, and a resolved one makes room", async () => {
+  test("at most 1,000 codes are verified at once; 10,000 more wait in order, for at most ten seconds", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
+    const clock = manualClock(0);
+    let calls = 0;
     const admission = new Admission(
-      { maxConnections: 5000, maxConnectionsPerUser: 0, maxPendingVerifications: 1000 },
+      { maxConnections: 50_000, maxConnectionsPerUser: 0, maxVerifications: 1000 },
       {
         instance: null,
         isRefusing: () => false,
@@ -142,19 +144,30 @@ describe("a place is reserved before any waiting", () => {
         connectRate: new ConnectRate(0, systemClock),
         verifier: {
           isLocal: () => false,
-          verify: () => promise.then(() => "rejected"),
+          verify: () => {
+            calls++;
+            return promise.then(() => "rejected");
+          },
         } as unknown as CodeVerifier,
         connections: new Connections(),
         counters: newPushCounters(),
         onFull() {},
+        clock,
       },
     );
     const attempt = { address: "", rateKey: "", origin: null, code: "x", asksTemporary: false };
-    const waiting = Array.from({ length: 1000 }, () => admission.admit(attempt));
+    const first = Array.from({ length: 1000 }, () => admission.admit(attempt));
+    await eventually("1,000 are verified", () => calls === 1000);
+    const late = Array.from({ length: 5000 }, () => admission.admit(attempt));
+    await Bun.sleep(0);
+    clock.advance(5_000);
+    const inTime = Array.from({ length: 5000 }, () => admission.admit(attempt));
     expect(await admission.admit(attempt)).toBe("verify_unavailable");
-    expect([admission.pending, admission.placesTaken]).toEqual([1000, 1000]);
+    expect([calls, admission.pending, admission.placesTaken]).toEqual([1000, 11_000, 11_000]);
+    clock.advance(5_000);
     resolve();
-    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["rejected"]));
-    expect([admission.pending, admission.placesTaken]).toEqual([0, 0]);
+    expect(new Set(await Promise.all([...first, ...inTime]))).toEqual(new Set(["rejected"]));
+    expect(new Set(await Promise.all(late))).toEqual(new Set(["verify_unavailable"]));
+    expect([calls, admission.pending, admission.placesTaken]).toEqual([6000, 0, 0]);
   });
 });

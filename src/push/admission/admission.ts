@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushCounters } from "../message/counters.ts";
 import type { ConnectRate } from "./connect-rate.ts";
@@ -25,7 +26,8 @@ export interface AdmissionOptions {
   maxConnections: number;
   /** 0: no limit. */
   maxConnectionsPerUser: number;
-  maxPendingVerifications: number;
+  /** Calls of verify-uri, or of the store, at the same time. */
+  maxVerifications: number;
 }
 
 /** The limits of an instance with several workers, which count together. */
@@ -54,6 +56,8 @@ export interface AdmissionParts {
   counters: PushCounters;
   /** A connection was refused because all places are taken. */
   onFull(): void;
+  /** For deadlines. */
+  clock: Clock;
 }
 
 const maxCodeBytes = 4096;
@@ -63,6 +67,8 @@ const maxCodeBytes = 4096;
  * thread of the runtime.
  */
 const verificationsPerTurn = { remote: 2, local: 16 };
+/** After a restart all clients come at once. They wait in order: clients that are refused would come again and again. */
+const waiting = { maxWaiting: 10_000, waitMs: 10_000 };
 
 /**
  * Decides which handshakes become connections. A place under max-connections is reserved before the code is verified, so
@@ -71,8 +77,8 @@ const verificationsPerTurn = { remote: 2, local: 16 };
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #parts: AdmissionParts;
-  readonly #remoteGate = new TurnGate(verificationsPerTurn.remote);
-  readonly #localGate = new TurnGate(verificationsPerTurn.local);
+  readonly #remoteGate: TurnGate;
+  readonly #localGate: TurnGate;
   #placesTaken = 0;
   #pending = 0;
 
@@ -81,6 +87,10 @@ export class Admission {
     this.#parts = parts;
     // From 0 on, because a counter that appears with 1 has not increased for Prometheus.
     for (const reason of Object.keys(refusals)) parts.counters.admissions.set(reason, 0);
+    const gate = (perTurn: number) =>
+      new TurnGate({ ...waiting, perTurn, maxInside: options.maxVerifications, clock: parts.clock });
+    this.#remoteGate = gate(verificationsPerTurn.remote);
+    this.#localGate = gate(verificationsPerTurn.local);
   }
 
   get placesTaken(): number {
@@ -117,12 +127,10 @@ export class Admission {
   /** Why this process would refuse an attempt now, whatever its code is; null: it would verify the code. */
   refusalNow({ origin, rateKey }: Pick<Handshake, "origin" | "rateKey">): RefusalReason | null {
     const { connectRate, verifier } = this.#parts;
-    const { maxConnections, maxPendingVerifications } = this.#options;
     if (!this.allowsOrigin(origin)) return "origin";
     if (connectRate.isReached(rateKey)) return "connect_rate";
-    if (this.#placesTaken >= maxConnections) return "full";
-    const isBusy = this.#pending >= maxPendingVerifications;
-    return isBusy || verifier.isUnavailable ? "verify_unavailable" : null;
+    if (this.#placesTaken >= this.#options.maxConnections) return "full";
+    return this.#remoteGate.isFull || verifier.isUnavailable ? "verify_unavailable" : null;
   }
 
   /** A verified code holds a place; a refusal holds none. */
@@ -174,20 +182,14 @@ export class Admission {
 
   #reserve(): RefusalReason | null {
     this.#placesTaken++;
-    if (this.#placesTaken <= this.#options.maxConnections) {
-      if (this.#pending < this.#options.maxPendingVerifications) return null;
-      this.release(null);
-      return "verify_unavailable";
-    }
+    if (this.#placesTaken <= this.#options.maxConnections) return null;
     this.release(null);
     return "full";
   }
 
   /** Verifies a new code of an open connection, which keeps its place. */
   async verifyAgain(request: VerifyRequest): Promise<VerifyResult> {
-    if (!isCode(request.code)) return "rejected";
-    if (this.#pending >= this.#options.maxPendingVerifications) return "verify_unavailable";
-    return this.#ask(request);
+    return isCode(request.code) ? this.#ask(request) : "rejected";
   }
 
   async #verify({ code, ...request }: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
@@ -201,10 +203,13 @@ export class Admission {
   }
 
   async #ask({ code, asksTemporary, address, origin }: VerifyRequest): Promise<VerifyResult> {
+    const gate = this.#parts.verifier.isLocal(code) ? this.#localGate : this.#remoteGate;
     this.#pending++;
     try {
-      await (this.#parts.verifier.isLocal(code) ? this.#localGate : this.#remoteGate).pass();
-      return await this.#parts.verifier.verify({ code, asksTemporary, address, origin });
+      if (!(await gate.pass())) return "verify_unavailable";
+      return await this.#parts.verifier
+        .verify({ code, asksTemporary, address, origin })
+        .finally(() => gate.leave());
     } finally {
       this.#pending--;
     }

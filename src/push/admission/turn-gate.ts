@@ -1,25 +1,61 @@
-/**
- * Lets `perTurn` callers pass in each turn of the event loop. The others wait in order for later turns, so that a burst
- * of new connections does not delay the open ones. The caller limits how many may wait.
- */
+import type { Clock } from "../../clock.ts";
+
+export interface TurnGateOptions {
+  /** How many may pass in one turn of the event loop, so that a burst of new connections does not delay the open ones. */
+  perTurn: number;
+  /** How many may have passed and not left. */
+  maxInside: number;
+  maxWaiting: number;
+  waitMs: number;
+  clock: Clock;
+}
+
+interface Waiting {
+  untilMs: number;
+  settle: (passes: boolean) => void;
+}
+
+/** Callers that cannot pass at once wait in order for later turns. */
 export class TurnGate {
-  readonly #perTurn: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #options: TurnGateOptions;
+  readonly #waiting: Waiting[] = [];
+  #inside = 0;
   #passed = 0;
   #isTurnScheduled = false;
 
-  constructor(perTurn: number) {
-    this.#perTurn = perTurn;
+  constructor(options: TurnGateOptions) {
+    this.#options = options;
   }
 
-  /** Returns undefined if the caller need not wait. */
-  pass(): Promise<void> | undefined {
+  get isFull(): boolean {
+    return this.#waiting.length >= this.#options.maxWaiting;
+  }
+
+  /** False: too many wait, or the caller has waited for too long. Who passes calls `leave` in the end. */
+  pass(): boolean | Promise<boolean> {
+    const { waitMs, clock } = this.#options;
     this.#scheduleTurn();
-    if (this.#passed < this.#perTurn) {
-      this.#passed++;
-      return undefined;
+    if (this.#waiting.length === 0 && this.#room > 0) {
+      this.#enter();
+      return true;
     }
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.isFull) return false;
+    return new Promise((settle) => this.#waiting.push({ untilMs: clock.now() + waitMs, settle }));
+  }
+
+  leave(): void {
+    this.#inside--;
+    if (this.#waiting.length > 0) this.#scheduleTurn();
+  }
+
+  get #room(): number {
+    const { perTurn, maxInside } = this.#options;
+    return Math.min(perTurn - this.#passed, maxInside - this.#inside);
+  }
+
+  #enter(): void {
+    this.#passed++;
+    this.#inside++;
   }
 
   #scheduleTurn(): void {
@@ -30,9 +66,15 @@ export class TurnGate {
 
   #nextTurn(): void {
     this.#isTurnScheduled = false;
-    const next = this.#waiting.splice(0, this.#perTurn);
-    this.#passed = next.length;
-    if (next.length > 0) this.#scheduleTurn();
-    for (const letPass of next) letPass();
+    this.#passed = 0;
+    const nowMs = this.#options.clock.now();
+    const inTime = this.#waiting.findIndex(({ untilMs }) => untilMs > nowMs);
+    const late = this.#waiting.splice(0, inTime < 0 ? this.#waiting.length : inTime);
+    for (const { settle } of late) settle(false);
+    for (const { settle } of this.#waiting.splice(0, this.#room)) {
+      this.#enter();
+      settle(true);
+    }
+    if (this.#passed > 0 && this.#waiting.length > 0) this.#scheduleTurn();
   }
 }
