@@ -1,13 +1,18 @@
 /** React hook for a connection that several components share. */
 
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import type { PushEvents, PushStatus, SlipwayPush } from "./slipway-push.ts";
+import type { PushEvents, PushMessage, PushStatus, SlipwayPush } from "./slipway-push.ts";
 
 export interface UsePush {
   /** Joined while the component is mounted. Other components may use the same ones. */
   channels?: string[];
-  /** All messages of the connection, not only those of `channels`. */
-  onMessage?: (message: PushEvents["message"]) => void;
+  /**
+   * Kinds of targets whose messages `onMessage` gets beside those of `channels`. Without `targets` and `channels`: all but
+   * `channel`. `channel` stands for every channel of the connection.
+   */
+  targets?: PushMessage["targetType"][];
+  /** Messages of `channels` and `targets` alone. */
+  onMessage?: (message: PushMessage) => void;
   onOpen?: (opened: PushEvents["open"]) => void;
   onProblem?: (problem: PushEvents["problem"]) => void;
 }
@@ -24,7 +29,9 @@ export function usePush(push: SlipwayPush, use: UsePush = {}): PushStatus {
   // Listeners before the users that open the client, so that the first message has one.
   useEffect(() => {
     const offs = [
-      push.on("message", (message) => latest.current.onMessage?.(message)),
+      push.on("message", (message) => {
+        if (concerns(latest.current, message)) latest.current.onMessage?.(message);
+      }),
       push.on("open", (opened) => latest.current.onOpen?.(opened)),
       push.on("problem", (problem) => latest.current.onProblem?.(problem)),
     ];
@@ -48,6 +55,11 @@ export function usePush(push: SlipwayPush, use: UsePush = {}): PushStatus {
   }, [push]);
   const status = () => push.status;
   return useSyncExternalStore((changed) => push.on("status", changed), status, status);
+}
+
+function concerns({ channels, targets }: UsePush, { targetType, target }: PushMessage): boolean {
+  if (targetType === "channel" && channels?.includes(target)) return true;
+  return targets?.includes(targetType) ?? (channels === undefined && targetType !== "channel");
 }
 
 /** The mounted components of one client and the channels that they use. */

@@ -1,4 +1,4 @@
-/** The page of react.test.ts: two components share one client, and one of them can be removed. */
+/** The page of the tests of the React hook: components share one client, and one of them can be removed. */
 import { StrictMode, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { usePush } from "../../client/react.ts";
@@ -23,12 +23,20 @@ function Messages({ room }: { room: string }) {
   return <p id="messages">{texts.join(", ")}</p>;
 }
 
+/** Has no channels: it gets what is addressed to everybody or to the user. */
+function Direct() {
+  const [texts, setTexts] = useState<string[]>([]);
+  usePush(push, { onMessage: ({ data }) => setTexts((before) => [...before, data]) });
+  return <p id="direct">{texts.join(", ")}</p>;
+}
+
 function App() {
   const [room, setRoom] = useState<string | null>("room-1");
   const [isShown, setShown] = useState(true);
   return (
     <>
       {isShown && <Status />}
+      {isShown && <Direct />}
       {room !== null && <Messages room={room} />}
       <button type="button" id="other" onClick={() => setRoom("room-2")} />
       <button type="button" id="leave" onClick={() => setRoom(null)} />

@@ -44,15 +44,22 @@ describe.skipIf(!hasChromium)("the React hook", () => {
     // Strict mode mounts everything twice, and still there is one handshake, with the channels of both components.
     expect(gateway.handshakes).toHaveLength(1);
     expect(gateway.handshakes[0]?.getAll("channel").sort()).toEqual(["news", "room-1"]);
-    gateway.publish("m1", "hello");
+    // Each component gets the messages of its own channels and targets, not those of the others.
+    gateway.publish("m1", "elsewhere", "room-2");
+    gateway.publish("m2", "to all");
+    gateway.publish("m3", "hello", "room-1");
     await page.getByText("room-1: hello").waitFor();
+    expect(await page.textContent("#messages")).toBe("room-1: hello");
+    expect(await page.textContent("#direct")).toBe("to all");
 
     const left = gateway.received(JSON.stringify({ type: "leave", channel: "room-1" }));
     const joined = gateway.received(JSON.stringify({ type: "join", channel: "room-2" }));
     await page.click("#other");
     await Promise.all([left, joined]);
-    gateway.publish("m2", "again");
+    gateway.publish("m4", "too late", "room-1");
+    gateway.publish("m5", "again", "room-2");
     await page.getByText("room-1: hello, room-2: again").waitFor();
+    expect(await page.textContent("#direct")).toBe("to all");
 
     const leftRoom = gateway.received(JSON.stringify({ type: "leave", channel: "room-2" }));
     await page.click("#leave");

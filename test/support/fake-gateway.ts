@@ -14,7 +14,8 @@ export interface FakeGateway {
   mute: boolean;
   /** How many are open. */
   connections(): number;
-  publish(id: string, data: string): void;
+  /** To all, or to the members of a channel. */
+  publish(id: string, data: string, channel?: string): void;
   closeAll(code: number, reason?: string): void;
   /** Resolves when the next text equal to this one arrives. */
   received(text: string): Promise<void>;
@@ -69,8 +70,12 @@ export function startFakeGateway(): FakeGateway {
     refuseChannel: null,
     mute: false,
     connections: () => sockets.size,
-    publish(id, data) {
-      const frame = JSON.stringify({ type: "message", id, targetType: "all", target: "", data, ts: 0 });
+    publish(id, data, channel) {
+      const to =
+        channel === undefined
+          ? { targetType: "all", target: "" }
+          : { targetType: "channel", target: channel };
+      const frame = JSON.stringify({ type: "message", id, ...to, data, ts: 0 });
       for (const socket of sockets) socket.send(frame);
     },
     closeAll(code, reason) {
