@@ -1,12 +1,24 @@
 /** The adapter of the package `slipway-push`, for the conformance cases. It runs on Bun and on Node. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { SlipwayPush } from "../../client/slipway-push.ts";
 
-const { codeUrl, ...options } = JSON.parse(process.argv[2] ?? "{}");
+const { codeUrl, stateFolder, ...options } = JSON.parse(process.argv[2] ?? "{}");
 const write = (event: string, value: object) => console.log(JSON.stringify({ event, ...value }));
+
+/** In place of the `sessionStorage` of a browser. */
+const sessionStore = {
+  getItem: (key: string) => {
+    const file = join(stateFolder, encodeURIComponent(key));
+    return existsSync(file) ? readFileSync(file, "utf8") : null;
+  },
+  setItem: (key: string, value: string) => writeFileSync(join(stateFolder, encodeURIComponent(key)), value),
+};
 
 const push = new SlipwayPush({
   ...options,
+  sessionStore,
   async code() {
     const answer = await fetch(codeUrl, { method: "POST" });
     if (answer.status === 204) return null;

@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Adapter } from "./adapter.ts";
 import { type ConformanceCase, matches, type Step } from "./case.ts";
-import { ScriptedServer } from "./scripted-server.ts";
+import { type Refusal, ScriptedServer } from "./scripted-server.ts";
 
 const stepLimitMs = 30_000;
 
@@ -8,26 +11,30 @@ const stepLimitMs = 30_000;
 export async function runCase(testCase: ConformanceCase, command: string[]): Promise<void> {
   const server = new ScriptedServer(testCase.codes);
   const transcript: string[] = [];
-  const adapter = new Adapter(command, { ...server.addresses, ...testCase.options }, (line) =>
-    transcript.push(`client  ${line.slice(0, 400)}`),
-  );
+  const stateFolder = mkdtempSync(join(tmpdir(), "slipway-conformance-"));
+  const options = { ...server.addresses, stateFolder, ...testCase.options };
+  const startAdapter = () =>
+    new Adapter(command, options, (line) => transcript.push(`client  ${line.slice(0, 400)}`));
+  const scene: Scene = { server, adapter: startAdapter(), startAdapter };
   try {
     for (const step of testCase.steps) {
       transcript.push(`script  ${JSON.stringify(step).slice(0, 400)}`);
-      await limited(runStep({ server, adapter }, step));
+      await limited(runStep(scene, step));
     }
-    await limited(adapter.end());
+    await limited(scene.adapter.end());
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${testCase.name}: ${reason}\n${transcript.join("\n")}\n${await adapter.kill()}`);
+    throw new Error(`${testCase.name}: ${reason}\n${transcript.join("\n")}\n${await scene.adapter.kill()}`);
   } finally {
     await server.stop();
+    rmSync(stateFolder, { recursive: true, force: true });
   }
 }
 
 interface Scene {
   server: ScriptedServer;
   adapter: Adapter;
+  startAdapter(): Adapter;
 }
 
 type StepValue = Step[string];
@@ -42,9 +49,13 @@ const steps: Record<string, (scene: Scene, value: StepValue) => Promise<void>> =
       throw new Error(`the client asked for the subprotocol ${protocol}`);
   },
   async refuses({ server }, value) {
-    const { status, ...expected } = fieldsOf(value);
-    const { transport } = await server.refuse(Number(status));
+    const { status, refusal, ...expected } = fieldsOf(value);
+    const { transport } = await server.refuse(refusalOf(status, refusal));
     check({ transport }, expected);
+  },
+  async answers({ server }, value) {
+    const { status, refusal } = fieldsOf(value);
+    server.plainAnswer = refusalOf(status, refusal);
   },
   async welcomes({ server }, value) {
     const usual = {
@@ -80,6 +91,10 @@ const steps: Record<string, (scene: Scene, value: StepValue) => Promise<void>> =
   async command({ adapter }, value) {
     adapter.command(value);
   },
+  async restarts(scene) {
+    await scene.adapter.end();
+    scene.adapter = scene.startAdapter();
+  },
   async emits({ adapter }, value) {
     const { event: name } = fieldsOf(value);
     check(await adapter.events.take(({ event }) => event === name), value);
@@ -104,6 +119,10 @@ function check(actual: unknown, expected: StepValue): void {
   throw new Error(
     `expected ${JSON.stringify(expected).slice(0, 400)}, got ${JSON.stringify(actual).slice(0, 400)}`,
   );
+}
+
+function refusalOf(status?: StepValue, refusal?: StepValue): Refusal {
+  return { status: Number(status), ...(typeof refusal === "number" ? { refusal } : {}) };
 }
 
 function fieldsOf(value: StepValue): Record<string, StepValue> {

@@ -5,8 +5,13 @@ interface Attempt {
   transport: "websocket" | "sse";
   query: URLSearchParams;
   protocol: string | null;
-  /** An HTTP status refuses the handshake. */
-  answer: (status: number | "accept") => void;
+  answer: (answer: Refusal | "accept") => void;
+}
+
+/** A status, and the code of a refusal of the gateway itself; without one it is that of a proxy. */
+export interface Refusal {
+  status: number;
+  refusal?: number;
 }
 
 /** The open connection of either kind. */
@@ -27,6 +32,8 @@ export class ScriptedServer {
   readonly codeRequests = new Inbox<number>();
   /** Of the connection that was accepted last. */
   transport: Attempt["transport"] = "websocket";
+  /** The answer to plain requests to `/ws`. */
+  plainAnswer: Refusal = { status: 426 };
   readonly #codes: (string | number | null)[];
   readonly #server: Bun.Server<undefined>;
   #issued = 0;
@@ -63,9 +70,9 @@ export class ScriptedServer {
     return attempt;
   }
 
-  async refuse(status: number): Promise<Attempt> {
+  async refuse(refusal: Refusal): Promise<Attempt> {
     const attempt = await this.attempts.take();
-    attempt.answer(status);
+    attempt.answer(refusal);
     return attempt;
   }
 
@@ -91,19 +98,19 @@ export class ScriptedServer {
     const transport = pathname === "/sse" ? "sse" : "websocket";
     if (request.method !== "GET") return this.#answerPost(request, transport);
     server.timeout(request, 0);
-    const { promise, resolve } = Promise.withResolvers<number | "accept">();
+    const { promise, resolve } = Promise.withResolvers<Refusal | "accept">();
     const protocol = request.headers.get("sec-websocket-protocol");
     this.attempts.put({ transport, query, protocol, answer: resolve });
     const answer = await promise;
-    if (answer !== "accept") return new Response("refused", { status: answer });
+    if (answer !== "accept") return refusalResponse(answer);
     if (transport === "sse") return this.#openStream();
     if (server.upgrade(request, { headers: { "Sec-WebSocket-Protocol": "slipway.v1" } })) return undefined;
     return new Response("not an upgrade", { status: 426 });
   }
 
-  /** A frame of an event stream, or the question of a browser whether its origin is refused. */
+  /** A frame of an event stream, or the question whether an upgrade would be refused. */
   async #answerPost(request: Request, transport: string): Promise<Response> {
-    if (transport === "websocket") return new Response("not an upgrade", { status: 426 });
+    if (transport === "websocket") return refusalResponse(this.plainAnswer);
     this.texts.put(await request.text());
     return new Response(null, { status: 204 });
   }
@@ -120,4 +127,9 @@ export class ScriptedServer {
     if (next === null) return new Response(null, { status: 204 });
     return typeof next === "number" ? new Response("no", { status: next }) : new Response(next);
   }
+}
+
+function refusalResponse({ status, refusal }: Refusal): Response {
+  const headers: Record<string, string> = refusal === undefined ? {} : { "x-push-refusal": String(refusal) };
+  return new Response("refused", { status, headers });
 }

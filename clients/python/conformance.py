@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "src"))
 
-from slipway_push import SlipwayPush, Status  # noqa: E402
+from slipway_push import FileSessionStore, SlipwayPush, Status  # noqa: E402
 
 
 def fetch_code(url):
@@ -51,7 +51,7 @@ async def obey(push, line):
 
 async def main():
     options = json.loads(sys.argv[1])
-    names = ["minDelay", "maxDelay", "connectTimeout", "heartbeatInterval", "heartbeatTimeout"]
+    names = ["minDelay", "maxDelay", "connectTimeout", "heartbeatInterval", "heartbeatTimeout", "upgradeRetry"]
     seconds = {
         re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name): options[f"{name}Ms"] / 1000
         for name in names
@@ -63,6 +63,8 @@ async def main():
         lambda: loop.run_in_executor(None, fetch_code, options["codeUrl"]),
         channels=options.get("channels", []),
         temporary=options.get("temporary", False),
+        resume_key=options.get("resumeKey"),
+        session_store=FileSessionStore(options["stateFolder"]),
         **seconds,
     )
     push.open()

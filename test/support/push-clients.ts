@@ -16,12 +16,12 @@ const clients = join(import.meta.dir, "../../clients");
 /** Every client of this repository, ready to run. */
 export async function pushClients(): Promise<PushClient[]> {
   const python = await serviceUrl("python");
-  const abilities = ["handshakeStatus"];
+  const abilities = ["handshakeStatus", "eventStream", "resumeKey"];
   return [
     {
       name: "slipway-push on Bun",
       adapter: [process.execPath, join(clients, "conformance/js-adapter.ts")],
-      abilities: ["eventStream"],
+      abilities: ["eventStream", "resumeKey"],
     },
     {
       name: "Python",

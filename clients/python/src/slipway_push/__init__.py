@@ -2,16 +2,19 @@
 
 from .client import CodeProvider, SlipwayPush
 from .events import Event, Joined, Left, Member, Message, Opened, Problem, Status
+from .session import FileSessionStore, SessionStore
 
 __all__ = [
     "CodeProvider",
     "Event",
+    "FileSessionStore",
     "Joined",
     "Left",
     "Member",
     "Message",
     "Opened",
     "Problem",
+    "SessionStore",
     "SlipwayPush",
     "Status",
 ]

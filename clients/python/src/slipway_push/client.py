@@ -11,9 +11,13 @@ import time
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Optional, Union
 from urllib.parse import urlencode
 
+from .event_stream import EventStream, stream_url
 from .events import Event, Joined, Left, Member, Message, Opened, Problem, Status
-from .rules import close_code_of_status, close_rule
-from .websocket import Closed, HandshakeRefused, WebSocket
+from .fallback import Fallback
+from .http import Closed
+from .rules import close_rule
+from .session import KeptSession, SessionStore
+from .websocket import HandshakeRefused, WebSocket
 
 CodeProvider = Callable[[], Union[Optional[str], Awaitable[Optional[str]]]]
 
@@ -23,8 +27,15 @@ _MAX_CHANNEL_QUERY = 8000
 # After a connection of this many seconds the pauses start with the shortest again.
 _STABLE = 10.0
 _MAX_REFUSED_CODES = 3
+# For this many seconds after close code 1012 the pauses are short, so that the client returns soon after a gateway that
+# has no others.
+_RESTART = 30.0
+_RESTART_DELAY = 1.5
 # Events that the application has not read yet. When it is full, the client stops reading from the connection.
 _MAX_WAITING_EVENTS = 1000
+_FAILURES = (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError, HandshakeRefused, Closed)
+
+Link = Union[WebSocket, EventStream]
 
 
 class SlipwayPush:
@@ -51,6 +62,9 @@ class SlipwayPush:
         heartbeat_interval: float = 25.0,
         heartbeat_timeout: float = 10.0,
         heartbeat_content: str = "ping",
+        upgrade_retry: float = 30.0,
+        resume_key: Optional[str] = None,
+        session_store: Optional[SessionStore] = None,
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
         self._url = url
@@ -62,12 +76,20 @@ class SlipwayPush:
         self._heartbeat = (heartbeat_interval, heartbeat_timeout, heartbeat_content)
         self._ssl_context = ssl_context
         self._status = Status("closed", "not opened yet")
-        self._events: asyncio.Queue[Event] = asyncio.Queue(_MAX_WAITING_EVENTS)
+        # With each event the position after it, which is kept when the application has read the event.
+        self._events: asyncio.Queue[tuple[Optional[Event], Optional[str]]] = asyncio.Queue(_MAX_WAITING_EVENTS)
         self._task: Optional[asyncio.Task[None]] = None
         self._refreshes: set[asyncio.Task[None]] = set()
-        self._socket: Optional[WebSocket] = None
-        self._position: Optional[str] = None
-        self._was_open = False
+        self._socket: Optional[Link] = None
+        self._fallback = Fallback(url, upgrade_retry, ssl_context)
+        self._session = KeptSession(resume_key, session_store)
+        kept = self._session.read()
+        self._position: Optional[str] = kept[0] if kept else None
+        self._kept_position = self._position
+        self._was_open = kept is not None
+        self._channels.update(dict.fromkeys(kept[1] if kept else []))
+        self._restarts_until = 0.0
+        self._is_handshaking = False
         self._accepts_messages = True
         self._failures = 0
         self._refused_codes = 0
@@ -103,11 +125,13 @@ class SlipwayPush:
         if channel not in self._channels:
             self._channels[channel] = None
             self._write({"type": "join", "channel": channel})
+            self._keep(self._kept_position)
 
     def leave(self, channel: str) -> None:
         if channel in self._channels:
             del self._channels[channel]
             self._write({"type": "leave", "channel": channel})
+            self._keep(self._kept_position)
 
     async def __aenter__(self) -> SlipwayPush:
         self.open()
@@ -118,8 +142,10 @@ class SlipwayPush:
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         while True:
-            event = await self._events.get()
-            yield event
+            event, position = await self._events.get()
+            if event is not None:
+                yield event
+            self._keep(position)
             if isinstance(event, Status) and event.state == "closed":
                 return
 
@@ -127,6 +153,8 @@ class SlipwayPush:
         while True:
             await self._set_status(Status("connecting", "connecting", self._status.close_code))
             opened_at: Optional[float] = None
+            uses_stream = self._fallback.uses_stream
+            self._is_handshaking = False
             try:
                 requested = self._channels_that_fit()
                 welcomed = await asyncio.wait_for(self._attempt(requested), self._connect_timeout)
@@ -134,22 +162,28 @@ class SlipwayPush:
                     return self._end("no code to connect with", None)
                 opened_at = time.monotonic()
                 await self._welcome(welcomed[1], requested)
-                ended = await self._receive_all(welcomed[0])
-            except asyncio.TimeoutError:
-                ended = Closed(1006, f"no answer within {self._connect_timeout:g} s")
-            except HandshakeRefused as refused:
-                ended = Closed(close_code_of_status(refused.status), str(refused))
-            except Closed as closed:
-                ended = closed
-            except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
-                ended = Closed(1006, str(error) or type(error).__name__)
+                ended = await self._receive_all(*welcomed)
+            except _FAILURES as error:
+                ended = await self._ended_by(error)
             finally:
                 self._drop()
+            if opened_at is not None and not uses_stream:
+                self._fallback.websocket_worked()
             delay = self._delay_after(ended, opened_at)
             if delay is None:
                 return self._end(str(ended), ended.code)
             await self._set_status(Status("waiting", str(ended), ended.code, delay))
             await asyncio.sleep(delay)
+
+    async def _ended_by(self, error: Exception) -> Closed:
+        if isinstance(error, asyncio.TimeoutError):
+            error = Closed(1006, f"no answer within {self._connect_timeout:g} s")
+        if self._is_handshaking and not self._fallback.uses_stream:
+            return await self._fallback.upgrade_failed(error)
+        ended = error if isinstance(error, Closed) else Closed(1006, str(error) or type(error).__name__)
+        if self._is_handshaking:
+            self._fallback.stream_failed(ended)
+        return ended
 
     def _delay_after(self, ended: Closed, opened_at: Optional[float]) -> Optional[float]:
         """Seconds to wait; None: no further attempt."""
@@ -158,17 +192,22 @@ class SlipwayPush:
             self._refused_codes += 1
         if rule == "stop" or self._refused_codes >= _MAX_REFUSED_CODES:
             return None
+        if ended.code == 1012:
+            self._restarts_until = time.monotonic() + _RESTART
         if rule == "soon":
             # A random moment, so that the clients of a drained server do not all reconnect at once.
             return random.random()
         if opened_at is not None and time.monotonic() - opened_at >= _STABLE:
             self._failures = 0
         low, high = self._delays
-        pause = min(high, low * 2.0 ** min(self._failures, 30))
-        self._failures += 1
+        is_restarting = time.monotonic() < self._restarts_until
+        longest = min(high, _RESTART_DELAY) if is_restarting else high
+        pause = min(longest, low * 2.0 ** min(self._failures, 30))
+        if not is_restarting:
+            self._failures += 1
         return pause * (0.5 + random.random() / 2)
 
-    async def _attempt(self, requested: list[str]) -> Optional[tuple[WebSocket, dict[str, Any]]]:
+    async def _attempt(self, requested: list[str]) -> Optional[tuple[Link, dict[str, Any]]]:
         """A connection and its welcome; None: there is no code."""
         try:
             code = await self._next_code()
@@ -176,18 +215,42 @@ class SlipwayPush:
             raise Closed(1006, f"no code: {error}") from error
         if code is None:
             return None
-        query = urlencode(
-            [("code", code)]
-            + ([("temp", "1")] if self._temporary else [])
-            + [("channel", channel) for channel in requested]
-            + ([("resume", self._position)] if self._position is not None else [])
-        )
-        address = f"{self._url}{'&' if '?' in self._url else '?'}{query}"
-        self._socket = socket = await WebSocket.connect(address, _PROTOCOL, self._ssl_context)
+        resume = [("resume", self._position)] if self._position is not None else []
+        address = self._address(code, [("channel", channel) for channel in requested] + resume)
+        self._is_handshaking = True
+        self._socket = socket = await self._open_link(address, self._fallback.uses_stream)
         while True:
             frame = _parse(await socket.receive())
             if frame.get("type") == "welcome":
+                self._is_handshaking = False
                 return socket, frame
+
+    def _address(self, code: str, more: list[tuple[str, str]]) -> str:
+        query = urlencode([("code", code)] + ([("temp", "1")] if self._temporary else []) + more)
+        return f"{self._url}{'&' if '?' in self._url else '?'}{query}"
+
+    async def _open_link(self, address: str, as_stream: bool) -> Link:
+        if as_stream:
+            return await EventStream.connect(stream_url(address), self._ssl_context)
+        return await WebSocket.connect(address, _PROTOCOL, self._ssl_context)
+
+    async def _websocket_works(self) -> None:
+        """Tries a WebSocket beside the event stream, after longer and longer pauses; returns when it works."""
+        while True:
+            await asyncio.sleep(self._fallback.next_pause())
+            try:
+                code = await self._next_code()
+                if code is not None:
+                    return await asyncio.wait_for(self._try_websocket(self._address(code, [])), self._connect_timeout)
+            except Exception:
+                continue  # The stream goes on.
+
+    async def _try_websocket(self, address: str) -> None:
+        socket = await WebSocket.connect(address, _PROTOCOL, self._ssl_context)
+        try:
+            await socket.receive()
+        finally:
+            socket.close()
 
     async def _next_code(self) -> Optional[str]:
         code = self._code()
@@ -211,6 +274,8 @@ class SlipwayPush:
         self._accepts_messages = frame.get("acceptsMessages") is not False
         if not recovered and isinstance(frame.get("lastId"), str):
             self._position = frame["lastId"]
+            await self._put(None, self._position)
+        self._restarts_until = 0.0
         await self._set_status(Status("open", "connected", self._status.close_code))
         # Channels that were joined or left during the handshake, or did not fit into its query.
         for channel in unrequested:
@@ -221,42 +286,54 @@ class SlipwayPush:
                 self._write({"type": "leave", "channel": channel})
         is_complete = not reconnected or (recovered and not unrequested)
         ids = (_text(frame.get("connectionId")), _text(frame.get("userId")))
-        await self._events.put(Opened(*ids, reconnected, is_complete))
+        transport = self._socket.transport if self._socket else ""
+        await self._put(Opened(*ids, reconnected, is_complete, transport))
 
-    async def _receive_all(self, socket: WebSocket) -> Closed:
+    async def _receive_all(self, socket: Link, welcome: dict[str, Any]) -> Closed:
         interval, timeout, content = self._heartbeat
         # A task of its own: a receive that is canceled could lose a part of a frame.
         receiving = asyncio.ensure_future(socket.receive())
+        waited: list[asyncio.Future[Any]] = [receiving]
+        if isinstance(socket, EventStream):
+            # The heartbeats of an event stream are seen here; those of a WebSocket are not.
+            interval = max(interval, 1.5 * float(welcome.get("pingIntervalMs") or 0) / 1000)
+            waited.append(asyncio.ensure_future(self._websocket_works()))
         try:
             while True:
-                if not (await asyncio.wait([receiving], timeout=interval))[0]:
+                if not await _first_of(waited, interval):
                     socket.send(content)
-                    if not (await asyncio.wait([receiving], timeout=timeout))[0]:
+                    if not await _first_of(waited, timeout):
                         return Closed(4201, f"nothing received for {interval + timeout:g} s")
+                if not receiving.done():
+                    # It ends as that of a server which restarts: the client connects again and resumes.
+                    self._fallback.websocket_worked()
+                    return Closed(1012, "WebSocket works again")
                 text = receiving.result()
                 if text != content:
                     await self._handle(_parse(text))
-                receiving = asyncio.ensure_future(socket.receive())
+                waited[0] = receiving = asyncio.ensure_future(socket.receive())
         finally:
-            receiving.cancel()
+            for task in waited:
+                task.cancel()
 
     async def _handle(self, frame: dict[str, Any]) -> None:
         kind = frame.get("type")
         if kind == "message":
-            self._position = _text(frame.get("position"))
+            self._position = position = _text(frame.get("position"))
             id, target_type, target, data = (_text(frame.get(f)) for f in ("id", "targetType", "target", "data"))
-            await self._events.put(Message(id, target_type, target, data, int(frame.get("ts") or 0)))
+            await self._put(Message(id, target_type, target, data, int(frame.get("ts") or 0)), position)
             if frame.get("ack") is True:
                 self._write({"type": "ack", "id": id})
         elif kind == "position":
             self._position = _text(frame.get("lastId"))
+            await self._put(None, self._position)
         elif kind == "joined":
-            await self._events.put(Joined(_text(frame.get("channel"))))
+            await self._put(Joined(_text(frame.get("channel"))))
         elif kind == "left":
-            await self._events.put(Left(_text(frame.get("channel"))))
+            await self._put(Left(_text(frame.get("channel"))))
         elif kind in ("memberJoined", "memberLeft"):
             names = (_text(frame.get("channel")), _text(frame.get("userId")))
-            await self._events.put(Member("joined" if kind == "memberJoined" else "left", *names))
+            await self._put(Member("joined" if kind == "memberJoined" else "left", *names))
         elif kind == "refresh":
             task = asyncio.ensure_future(self._refresh(self._socket))
             self._refreshes.add(task)
@@ -265,9 +342,10 @@ class SlipwayPush:
             channel = frame.get("channel") if isinstance(frame.get("channel"), str) else None
             # Otherwise each reconnect would request it again.
             self._channels.pop(channel or "", None)
-            await self._events.put(Problem(_text(frame.get("code")), _text(frame.get("message")), channel))
+            self._keep(self._kept_position)
+            await self._put(Problem(_text(frame.get("code")), _text(frame.get("message")), channel))
 
-    async def _refresh(self, socket: Optional[WebSocket]) -> None:
+    async def _refresh(self, socket: Optional[Link]) -> None:
         """The gateway needs a new code for this connection. Without one it ends, and the client connects again."""
         try:
             code = await self._next_code()
@@ -289,15 +367,28 @@ class SlipwayPush:
             self._socket.close()
             self._socket = None
 
+    async def _put(self, event: Optional[Event], position: Optional[str] = None) -> None:
+        await self._events.put((event, position))
+
+    def _keep(self, position: Optional[str]) -> None:
+        """Only what the application has read: after a crash it gets the rest again."""
+        if position is not None:
+            self._kept_position = position
+            self._session.write(position, self._channels)
+
     async def _set_status(self, status: Status) -> None:
         self._status = status
-        await self._events.put(status)
+        await self._put(status)
 
     def _end(self, reason: str, code: Optional[int]) -> None:
         self._status = Status("closed", reason, self._status.close_code if code is None else code)
         if self._events.full():
             self._events.get_nowait()  # The application has stopped reading; the end is what it must see.
-        self._events.put_nowait(self._status)
+        self._events.put_nowait((self._status, None))
+
+
+async def _first_of(tasks: list[asyncio.Future[Any]], timeout: float) -> bool:
+    return bool((await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED))[0])
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import os
 import ssl
 import struct
 from typing import Optional
-from urllib.parse import urlsplit
+
+from .http import Closed, request
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _CLOSE, _PING, _PONG = 0x1, 0x8, 0x9, 0xA
@@ -17,22 +18,16 @@ _MAX_MESSAGE = 64 * 1024 * 1024
 
 
 class HandshakeRefused(Exception):
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, is_from_gateway: bool) -> None:
         super().__init__(f"the handshake was answered with status {status}")
         self.status = status
-
-
-class Closed(Exception):
-    """The connection has ended: with the code of the server, or with 1006."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason or f"the connection ended ({code})")
-        self.code = code
-        self.reason = reason
+        self.is_from_gateway = is_from_gateway
 
 
 class WebSocket:
     """Use `WebSocket.connect`. One task receives; any task sends."""
+
+    transport = "websocket"
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -40,32 +35,25 @@ class WebSocket:
 
     @classmethod
     async def connect(cls, url: str, protocol: str, context: Optional[ssl.SSLContext] = None) -> WebSocket:
-        parts = urlsplit(url)
-        secure = parts.scheme in ("wss", "https")
-        host = parts.hostname or ""
-        port = parts.port or (443 if secure else 80)
-        tls = (context or ssl.create_default_context()) if secure else None
-        reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+        key = base64.b64encode(os.urandom(16))
+        headers = {
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Key": key.decode(),
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Protocol": protocol,
+        }
+        response = await request(url, "GET", headers, context=context)
         try:
-            key = base64.b64encode(os.urandom(16))
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            writer.write(
-                f"GET {target} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\nUpgrade: websocket\r\n"
-                f"Connection: Upgrade\r\nSec-WebSocket-Key: {key.decode()}\r\nSec-WebSocket-Version: 13\r\n"
-                f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n".encode("ascii")
-            )
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            status = int(head[0].split(" ")[1])
-            if status != 101:
-                raise HandshakeRefused(status)
-            headers = dict(line.lower().split(":", 1) for line in head[1:] if ":" in line)
+            if response.status != 101:
+                raise HandshakeRefused(response.status, "x-push-refusal" in response.headers)
             expected = base64.b64encode(hashlib.sha1(key + _GUID).digest()).decode()
-            if headers.get("sec-websocket-accept", "").strip() != expected.lower():
+            if response.headers.get("sec-websocket-accept") != expected:
                 raise Closed(1006, "the answer to the handshake is not that of a WebSocket server")
         except BaseException:
-            writer.close()
+            response.writer.close()
             raise
-        return cls(reader, writer)
+        return cls(response.reader, response.writer)
 
     async def receive(self) -> str:
         """The next text. Raises `Closed`."""
