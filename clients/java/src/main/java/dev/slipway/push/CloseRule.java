@@ -15,12 +15,12 @@ enum CloseRule {
     return BACK_OFF;
   }
 
-  /** The close code that stands for a refused handshake. */
-  static int closeCodeOf(int status) {
+  /** The close code that stands for a refused handshake. A proxy that refuses upgrades answers 400 or 403 too. */
+  static int closeCodeOf(int status, boolean isFromGateway) {
     return switch (status) {
-      case 400 -> 4000;
+      case 400 -> isFromGateway ? 4000 : 1006;
       case 401 -> 4001;
-      case 403 -> 4002;
+      case 403 -> isFromGateway ? 4002 : 1006;
       case 429, 503 -> 4100;
       default -> 1006;
     };

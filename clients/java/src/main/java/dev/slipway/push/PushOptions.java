@@ -17,6 +17,9 @@ public final class PushOptions {
   Duration heartbeatInterval = Duration.ofSeconds(25);
   Duration heartbeatTimeout = Duration.ofSeconds(10);
   String heartbeatContent = "ping";
+  Duration upgradeRetry = Duration.ofSeconds(30);
+  String resumeKey;
+  SessionStore sessionStore;
   HttpClient httpClient;
 
   /** @param url {@code wss://host/ws}; {@code https://...} means the same */
@@ -54,6 +57,24 @@ public final class PushOptions {
     heartbeatInterval = interval;
     heartbeatTimeout = timeout;
     heartbeatContent = content;
+    return this;
+  }
+
+  /** While WebSockets are refused: the pause until one is tried again. Each further one is twice as long, up to ten minutes. */
+  public PushOptions upgradeRetry(Duration value) {
+    upgradeRetry = value;
+    return this;
+  }
+
+  /** Keeps position and channels under this name, so that a process that starts again resumes. One client uses it at a time. */
+  public PushOptions resumeKey(String value) {
+    resumeKey = value;
+    return this;
+  }
+
+  /** Instead of {@link FileSessionStore}. */
+  public PushOptions sessionStore(SessionStore value) {
+    sessionStore = value;
     return this;
   }
 

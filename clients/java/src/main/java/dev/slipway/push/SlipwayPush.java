@@ -29,11 +29,18 @@ public final class SlipwayPush implements AutoCloseable {
 
   private static final int MAX_REFUSED_CODES = 3;
 
+  /** For this long after close code 1012 the pauses are short: the gateway may have no others, and is back soon. */
+  private static final long RESTART_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  private static final double RESTART_DELAY_MILLIS = 1500;
+
   private final PushOptions options;
   private final PushListener listener;
   private final HttpClient client;
   private final ScheduledThreadPoolExecutor thread = daemon("slipway-push");
   private final ScheduledThreadPoolExecutor codeThread = daemon("slipway-push-code");
+  private final Fallback fallback;
+  private final KeptSession session;
   private final Set<String> channels;
   private volatile PushStatus status =
       new PushStatus(PushStatus.State.CLOSED, "not opened yet", null, null);
@@ -45,14 +52,24 @@ public final class SlipwayPush implements AutoCloseable {
   private String position;
   private boolean wasOpen;
   private long openedAt;
+  private Long restartedAt; // Null: the gateway does not restart.
+  private Duration quiet; // A heartbeat is sent after this long without a frame.
   /** Of the handshake, of the pause or of the heartbeat, depending on the state. */
   private ScheduledFuture<?> timer;
 
   public SlipwayPush(PushOptions options, PushListener listener) {
     this.options = options;
     this.listener = listener;
+    quiet = options.heartbeatInterval;
     client = options.httpClient == null ? HttpClient.newHttpClient() : options.httpClient;
+    fallback = new Fallback(client, thread, options);
+    session = new KeptSession(options.resumeKey, options.sessionStore);
     channels = new LinkedHashSet<>(options.channels);
+    KeptSession.Session kept = session.read();
+    if (kept == null) return;
+    position = kept.position();
+    wasOpen = true;
+    channels.addAll(kept.channels());
   }
 
   public PushStatus status() {
@@ -86,6 +103,7 @@ public final class SlipwayPush implements AutoCloseable {
     thread.execute(
         () -> {
           if (channels.add(channel)) write("type", "join", "channel", channel);
+          keep(position);
         });
   }
 
@@ -93,6 +111,7 @@ public final class SlipwayPush implements AutoCloseable {
     thread.execute(
         () -> {
           if (channels.remove(channel)) write("type", "leave", "channel", channel);
+          keep(position);
         });
   }
 
@@ -150,10 +169,19 @@ public final class SlipwayPush implements AutoCloseable {
           }
         };
     try {
-      link = new Link(client, thread, addressOf(code, requested), options.connectTimeout, events);
+      link = fallback.connect(addressOf(code, requested, position), renewal(current), events);
     } catch (IllegalArgumentException invalid) {
       lost(current, 1006, invalid.getMessage());
     }
+  }
+
+  /** The address of a connection that is only tried. */
+  private Fallback.Renewal renewal(int current) {
+    return found ->
+        requestCode(
+            current,
+            code -> found.accept(code == null ? null : addressOf(code, List.of(), null)),
+            failure -> found.accept(null));
   }
 
   private List<String> channelsThatFit() {
@@ -166,12 +194,12 @@ public final class SlipwayPush implements AutoCloseable {
     return fitting;
   }
 
-  private String addressOf(String code, List<String> requested) {
+  private String addressOf(String code, List<String> requested, String from) {
     StringBuilder url = new StringBuilder(options.url);
     url.append(options.url.contains("?") ? "&" : "?").append("code=").append(encoded(code));
     if (options.temporary) url.append("&temp=1");
     for (String channel : requested) url.append("&channel=").append(encoded(channel));
-    if (position != null) url.append("&resume=").append(encoded(position));
+    if (from != null) url.append("&resume=").append(encoded(from));
     return url.toString();
   }
 
@@ -185,7 +213,7 @@ public final class SlipwayPush implements AutoCloseable {
     switch (textOf(frame, "type")) {
       case "welcome" -> welcome(frame, requested);
       case "message" -> deliver(frame);
-      case "position" -> position = textOf(frame, "lastId");
+      case "position" -> keep(textOf(frame, "lastId"));
       case "joined" -> tell(() -> listener.onJoined(textOf(frame, "channel")));
       case "left" -> tell(() -> listener.onLeft(textOf(frame, "channel")));
       case "memberJoined" -> member(frame, true);
@@ -202,9 +230,11 @@ public final class SlipwayPush implements AutoCloseable {
     List<String> unrequested = channels.stream().filter(channel -> !requested.contains(channel)).toList();
     wasOpen = true;
     refusedCodes = 0;
+    quiet = quietIn(frame);
     acceptsMessages = !Boolean.FALSE.equals(frame.get("acceptsMessages"));
     openedAt = System.nanoTime();
-    if (!isRecovered && frame.get("lastId") instanceof String lastId) position = lastId;
+    restartedAt = null;
+    if (!isRecovered && frame.get("lastId") instanceof String lastId) keep(lastId);
     setStatus(PushStatus.State.OPEN, "connected", status.closeCode(), null);
     // Channels that were joined or left during the handshake, or did not fit into its query.
     for (String channel : unrequested) write("type", "join", "channel", channel);
@@ -213,7 +243,15 @@ public final class SlipwayPush implements AutoCloseable {
     boolean recovered = !reconnected || (isRecovered && unrequested.isEmpty());
     String connectionId = textOf(frame, "connectionId");
     String userId = textOf(frame, "userId");
-    tell(() -> listener.onOpen(new PushOpened(connectionId, userId, reconnected, recovered, "websocket")));
+    String transport = link == null ? "" : link.transport();
+    tell(() -> listener.onOpen(new PushOpened(connectionId, userId, reconnected, recovered, transport)));
+  }
+
+  /** The heartbeats of an event stream are seen here; those of a WebSocket are not. */
+  private Duration quietIn(Map<String, Object> welcome) {
+    boolean isStream = welcome.containsKey("stream");
+    double ping = isStream && welcome.get("pingIntervalMs") instanceof Double millis ? 1.5 * millis : 0;
+    return Duration.ofMillis(Math.max(options.heartbeatInterval.toMillis(), (long) ping));
   }
 
   private void deliver(Map<String, Object> frame) {
@@ -224,6 +262,7 @@ public final class SlipwayPush implements AutoCloseable {
     PushMessage message =
         new PushMessage(textOf(frame, "id"), targetType, target, textOf(frame, "data"), ts);
     tell(() -> listener.onMessage(message));
+    keep(position);
     if (Boolean.TRUE.equals(frame.get("ack"))) write("type", "ack", "id", message.id());
   }
 
@@ -245,6 +284,7 @@ public final class SlipwayPush implements AutoCloseable {
   private void problem(Map<String, Object> frame) {
     String channel = frame.get("channel") instanceof String name ? name : null;
     channels.remove(channel); // Otherwise each reconnect would request it again.
+    keep(position);
     tell(() -> listener.onProblem(new PushProblem(textOf(frame, "code"), textOf(frame, "message"), channel)));
   }
 
@@ -263,11 +303,14 @@ public final class SlipwayPush implements AutoCloseable {
     if (openedAt != 0 && System.nanoTime() - openedAt >= STABLE_NANOS) failures = 0;
     openedAt = 0;
     double random = ThreadLocalRandom.current().nextDouble();
+    if (closeCode == 1012) restartedAt = System.nanoTime();
+    boolean isRestarting = restartedAt != null && System.nanoTime() - restartedAt < RESTART_NANOS;
     double longest = options.maxDelay.toMillis();
+    if (isRestarting) longest = Math.min(longest, RESTART_DELAY_MILLIS);
     double pause = Math.min(longest, options.minDelay.toMillis() * Math.pow(2, Math.min(failures, 30)));
     // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     double millis = rule == CloseRule.SOON ? 1000 * random : pause * (0.5 + random / 2);
-    if (rule != CloseRule.SOON) failures++;
+    if (rule != CloseRule.SOON && !isRestarting) failures++;
     Duration delay = Duration.ofMillis((long) millis);
     restartTimer(delay, this::connect);
     setStatus(PushStatus.State.WAITING, reason, closeCode, delay);
@@ -288,14 +331,20 @@ public final class SlipwayPush implements AutoCloseable {
   }
 
   private void watchHeartbeat(int current) {
-    Duration limit = options.heartbeatInterval.plus(options.heartbeatTimeout);
+    Duration limit = quiet.plus(options.heartbeatTimeout);
     restartTimer(
-        options.heartbeatInterval,
+        quiet,
         () -> {
           if (link != null) link.send(options.heartbeatContent);
           String reason = "nothing received for " + limit.toMillis() + " ms";
           restartTimer(options.heartbeatTimeout, () -> lost(current, 4201, reason));
         });
+  }
+
+  /** The place to resume from, for this process and for the next one. */
+  private void keep(String reached) {
+    position = reached;
+    if (reached != null) session.write(reached, channels);
   }
 
   private boolean write(String... namesAndValues) {

@@ -9,6 +9,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -40,7 +41,10 @@ final class Conformance {
             .heartbeat(
                 duration(options, "heartbeatIntervalMs", 25_000),
                 duration(options, "heartbeatTimeoutMs", 10_000),
-                "ping");
+                "ping")
+            .upgradeRetry(duration(options, "upgradeRetryMs", 30_000))
+            .resumeKey((String) options.get("resumeKey"))
+            .sessionStore(new FileSessionStore(Path.of((String) options.get("stateFolder"))));
     if (options.get("channels") instanceof List<?> names)
       settings.channels(names.stream().map(String::valueOf).toArray(String[]::new));
     SlipwayPush push = new SlipwayPush(settings, new Printer());
