@@ -272,8 +272,8 @@ export class SlipwayPush {
     const { minDelayMs, maxDelayMs, random } = this.#options;
     if (closeCode === 1012) this.#restartsUntil = Date.now() + restartMs;
     const isRestarting = Date.now() < this.#restartsUntil;
-    const longestMs = isRestarting ? Math.min(maxDelayMs, restartDelayMs) : maxDelayMs;
-    const pauseMs = Math.min(longestMs, minDelayMs * 2 ** Math.min(this.#failures, 30));
+    const wantedMs = isRestarting ? restartDelayMs : minDelayMs * 2 ** Math.min(this.#failures, 30);
+    const pauseMs = Math.min(maxDelayMs, wantedMs);
     // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
     if (rule !== "soon" && !isRestarting) this.#failures++;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import random
 import ssl
 import time
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Optional, Union
@@ -15,7 +14,7 @@ from .event_stream import EventStream, stream_url
 from .events import Event, Joined, Left, Member, Message, Opened, Problem, Status
 from .fallback import Fallback
 from .http import Closed
-from .rules import close_rule
+from .rules import Pauses
 from .session import KeptSession, SessionStore
 from .websocket import HandshakeRefused, WebSocket
 
@@ -24,13 +23,6 @@ CodeProvider = Callable[[], Union[Optional[str], Awaitable[Optional[str]]]]
 _PROTOCOL = "slipway.v1"
 # Channels that do not fit into the query of a handshake are joined after the welcome.
 _MAX_CHANNEL_QUERY = 8000
-# After a connection of this many seconds the pauses start with the shortest again.
-_STABLE = 10.0
-_MAX_REFUSED_CODES = 3
-# For this many seconds after close code 1012 the pauses are short, so that the client returns soon after a gateway that
-# has no others.
-_RESTART = 30.0
-_RESTART_DELAY = 1.5
 # Events that the application has not read yet. When it is full, the client stops reading from the connection.
 _MAX_WAITING_EVENTS = 1000
 _FAILURES = (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError, HandshakeRefused, Closed)
@@ -71,7 +63,7 @@ class SlipwayPush:
         self._code = code
         self._channels = dict.fromkeys(channels)
         self._temporary = temporary
-        self._delays = (min_delay, max_delay)
+        self._pauses = Pauses(min_delay, max_delay)
         self._connect_timeout = connect_timeout
         self._heartbeat = (heartbeat_interval, heartbeat_timeout, heartbeat_content)
         self._ssl_context = ssl_context
@@ -88,11 +80,8 @@ class SlipwayPush:
         self._kept_position = self._position
         self._was_open = kept is not None
         self._channels.update(dict.fromkeys(kept[1] if kept else []))
-        self._restarts_until = 0.0
         self._is_handshaking = False
         self._accepts_messages = True
-        self._failures = 0
-        self._refused_codes = 0
 
     @property
     def status(self) -> Status:
@@ -105,7 +94,7 @@ class SlipwayPush:
     def open(self) -> None:
         """Connects, and reconnects until `close` or a close code that forbids it."""
         if self._task is None or self._task.done():
-            self._failures = self._refused_codes = 0
+            self._pauses.start()
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
@@ -169,7 +158,7 @@ class SlipwayPush:
                 self._drop()
             if opened_at is not None and not uses_stream:
                 self._fallback.websocket_worked()
-            delay = self._delay_after(ended, opened_at)
+            delay = self._pauses.after(ended.code, opened_at)
             if delay is None:
                 return self._end(str(ended), ended.code)
             await self._set_status(Status("waiting", str(ended), ended.code, delay))
@@ -184,28 +173,6 @@ class SlipwayPush:
         if self._is_handshaking:
             self._fallback.stream_failed(ended)
         return ended
-
-    def _delay_after(self, ended: Closed, opened_at: Optional[float]) -> Optional[float]:
-        """Seconds to wait; None: no further attempt."""
-        rule = close_rule(ended.code)
-        if rule == "new_code":
-            self._refused_codes += 1
-        if rule == "stop" or self._refused_codes >= _MAX_REFUSED_CODES:
-            return None
-        if ended.code == 1012:
-            self._restarts_until = time.monotonic() + _RESTART
-        if rule == "soon":
-            # A random moment, so that the clients of a drained server do not all reconnect at once.
-            return random.random()
-        if opened_at is not None and time.monotonic() - opened_at >= _STABLE:
-            self._failures = 0
-        low, high = self._delays
-        is_restarting = time.monotonic() < self._restarts_until
-        longest = min(high, _RESTART_DELAY) if is_restarting else high
-        pause = min(longest, low * 2.0 ** min(self._failures, 30))
-        if not is_restarting:
-            self._failures += 1
-        return pause * (0.5 + random.random() / 2)
 
     async def _attempt(self, requested: list[str]) -> Optional[tuple[Link, dict[str, Any]]]:
         """A connection and its welcome; None: there is no code."""
@@ -270,12 +237,11 @@ class SlipwayPush:
         recovered = frame.get("recovered") is True
         unrequested = [channel for channel in self._channels if channel not in requested]
         self._was_open = True
-        self._refused_codes = 0
+        self._pauses.opened()
         self._accepts_messages = frame.get("acceptsMessages") is not False
         if not recovered and isinstance(frame.get("lastId"), str):
             self._position = frame["lastId"]
             await self._put(None, self._position)
-        self._restarts_until = 0.0
         await self._set_status(Status("open", "connected", self._status.close_code))
         # Channels that were joined or left during the handshake, or did not fit into its query.
         for channel in unrequested:

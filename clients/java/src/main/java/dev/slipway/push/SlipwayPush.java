@@ -12,7 +12,6 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -24,22 +23,13 @@ public final class SlipwayPush implements AutoCloseable {
   /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
   private static final int MAX_CHANNEL_QUERY = 8000;
 
-  /** After a connection of this length the pauses start with the shortest again. */
-  private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
-  private static final int MAX_REFUSED_CODES = 3;
-
-  /** For this long after close code 1012 the pauses are short: the gateway may have no others, and is back soon. */
-  private static final long RESTART_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  private static final double RESTART_DELAY_MILLIS = 1500;
-
   private final PushOptions options;
   private final PushListener listener;
   private final HttpClient client;
   private final ScheduledThreadPoolExecutor thread = daemon("slipway-push");
   private final ScheduledThreadPoolExecutor codeThread = daemon("slipway-push-code");
   private final Fallback fallback;
+  private final Pauses pauses;
   private final KeptSession session;
   private final Set<String> channels;
   private volatile PushStatus status =
@@ -47,12 +37,8 @@ public final class SlipwayPush implements AutoCloseable {
   private volatile Link link;
   private volatile boolean acceptsMessages = true;
   private int attempt; // Events of older attempts are ignored.
-  private int failures;
-  private int refusedCodes;
   private String position;
   private boolean wasOpen;
-  private long openedAt;
-  private Long restartedAt; // Null: the gateway does not restart.
   private Duration quiet; // A heartbeat is sent after this long without a frame.
   /** Of the handshake, of the pause or of the heartbeat, depending on the state. */
   private ScheduledFuture<?> timer;
@@ -62,6 +48,7 @@ public final class SlipwayPush implements AutoCloseable {
     this.listener = listener;
     quiet = options.heartbeatInterval;
     client = options.httpClient == null ? HttpClient.newHttpClient() : options.httpClient;
+    pauses = new Pauses(options);
     fallback = new Fallback(client, thread, options);
     session = new KeptSession(options.resumeKey, options.sessionStore);
     channels = new LinkedHashSet<>(options.channels);
@@ -81,8 +68,7 @@ public final class SlipwayPush implements AutoCloseable {
     thread.execute(
         () -> {
           if (status.state() != PushStatus.State.CLOSED) return;
-          failures = 0;
-          refusedCodes = 0;
+          pauses.start();
           connect();
         });
   }
@@ -229,11 +215,9 @@ public final class SlipwayPush implements AutoCloseable {
     boolean isRecovered = Boolean.TRUE.equals(frame.get("recovered"));
     List<String> unrequested = channels.stream().filter(channel -> !requested.contains(channel)).toList();
     wasOpen = true;
-    refusedCodes = 0;
+    pauses.opened();
     quiet = quietIn(frame);
     acceptsMessages = !Boolean.FALSE.equals(frame.get("acceptsMessages"));
-    openedAt = System.nanoTime();
-    restartedAt = null;
     if (!isRecovered && frame.get("lastId") instanceof String lastId) keep(lastId);
     setStatus(PushStatus.State.OPEN, "connected", status.closeCode(), null);
     // Channels that were joined or left during the handshake, or did not fit into its query.
@@ -292,28 +276,14 @@ public final class SlipwayPush implements AutoCloseable {
     if (current != attempt) return;
     attempt++;
     dropLink();
-    CloseRule rule = CloseRule.of(code);
     String text = reason.isEmpty() ? "the connection ended (" + code + ")" : reason;
-    boolean isLastCode = rule == CloseRule.NEW_CODE && ++refusedCodes >= MAX_REFUSED_CODES;
-    if (rule == CloseRule.STOP || isLastCode) end(text, code);
-    else waitAfter(rule, text, code);
-  }
-
-  private void waitAfter(CloseRule rule, String reason, int closeCode) {
-    if (openedAt != 0 && System.nanoTime() - openedAt >= STABLE_NANOS) failures = 0;
-    openedAt = 0;
-    double random = ThreadLocalRandom.current().nextDouble();
-    if (closeCode == 1012) restartedAt = System.nanoTime();
-    boolean isRestarting = restartedAt != null && System.nanoTime() - restartedAt < RESTART_NANOS;
-    double longest = options.maxDelay.toMillis();
-    if (isRestarting) longest = Math.min(longest, RESTART_DELAY_MILLIS);
-    double pause = Math.min(longest, options.minDelay.toMillis() * Math.pow(2, Math.min(failures, 30)));
-    // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
-    double millis = rule == CloseRule.SOON ? 1000 * random : pause * (0.5 + random / 2);
-    if (rule != CloseRule.SOON && !isRestarting) failures++;
-    Duration delay = Duration.ofMillis((long) millis);
+    Duration delay = pauses.after(code);
+    if (delay == null) {
+      end(text, code);
+      return;
+    }
     restartTimer(delay, this::connect);
-    setStatus(PushStatus.State.WAITING, reason, closeCode, delay);
+    setStatus(PushStatus.State.WAITING, text, code, delay);
   }
 
   private void end(String reason, Integer code) {
