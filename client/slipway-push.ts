@@ -7,6 +7,7 @@ import { closeRuleOf } from "./close-rule.ts";
 import { eventStreamTransport } from "./event-stream-transport.ts";
 import { fallbackTransport } from "./fallback-transport.ts";
 import { KeptSession } from "./kept-session.ts";
+import { Pauses } from "./pauses.ts";
 import type { PushEvents, PushMessage, PushOptions, PushState, PushStatus } from "./push-events.ts";
 import type { Link, Transport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-transport.ts";
@@ -19,30 +20,19 @@ export { closeRuleOf };
 
 /** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
-/** After a connection of this length the pauses start with the shortest again. */
-const stableMs = 10_000;
-/** For this long after close code 1012 the pauses are short, so that the client returns soon after a gateway that has no others. */
-const restartMs = 30_000;
-const restartDelayMs = 1500;
-/** After this many refused codes in a row the client stops, because the next would be refused too. */
-const maxRefusedCodes = 3;
-
 export class SlipwayPush {
   readonly #options: Required<Omit<PushOptions, keyof Injected>>;
   readonly #transport: Transport;
   readonly #session: KeptSession;
+  readonly #pauses: Pauses;
   readonly #listeners = new Map<keyof PushEvents, Set<(event: never) => void>>();
   readonly #channels = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #link: Link | null = null;
   #attempt = 0; // Events of older attempts are ignored.
-  #failures = 0;
-  #refusedCodes = 0;
   #acceptsMessages = true;
   #position: string | null = null;
   #wasOpen = false;
-  #openedAt = 0;
-  #restartsUntil = 0;
   /** A heartbeat is sent after this long without a frame. */
   #quietMs: number;
   /** Timer of the handshake, of the pause or of the heartbeat, depending on the state. */
@@ -65,6 +55,7 @@ export class SlipwayPush {
       random: Math.random,
       ...rest,
     };
+    this.#pauses = new Pauses(this.#options);
     this.#transport = transport ?? this.#ownTransport(webSocket);
     this.#quietMs = this.#options.heartbeatIntervalMs;
     this.#session = new KeptSession(resumeKey, sessionStore);
@@ -92,8 +83,7 @@ export class SlipwayPush {
   /** Connects, and reconnects until `close` or a close code that forbids it. */
   open(): void {
     if (this.#status.state !== "closed") return;
-    this.#failures = 0;
-    this.#refusedCodes = 0;
+    this.#pauses.start();
     globalThis.addEventListener?.("online", this.#retryNow);
     void this.#connect();
   }
@@ -202,10 +192,8 @@ export class SlipwayPush {
     const reconnected = this.#wasOpen;
     const unrequested = this.channels.filter((channel) => !requested.has(channel));
     this.#wasOpen = true;
-    this.#refusedCodes = 0;
+    this.#pauses.opened();
     this.#acceptsMessages = frame.acceptsMessages !== false;
-    this.#openedAt = Date.now();
-    this.#restartsUntil = 0;
     // The heartbeats of an event stream are seen here; those of a WebSocket are not.
     const pingMs = frame.stream ? 1.5 * Number(frame.pingIntervalMs) : 0;
     this.#quietMs = Math.max(this.#options.heartbeatIntervalMs, pingMs);
@@ -259,26 +247,14 @@ export class SlipwayPush {
     if (attempt !== this.#attempt) return;
     this.#attempt++;
     this.#dropLink();
-    const rule = closeRuleOf(code);
     const text = reason || `the connection ended (${code})`;
-    const isLastCode = rule === "newCode" && ++this.#refusedCodes >= maxRefusedCodes;
-    if (rule === "stop" || isLastCode) this.#end(text, code);
-    else this.#waitAfter(rule, text, code);
-  }
-
-  #waitAfter(rule: ReturnType<typeof closeRuleOf>, reason: string, closeCode: number): void {
-    if (this.#openedAt > 0 && Date.now() - this.#openedAt >= stableMs) this.#failures = 0;
-    this.#openedAt = 0;
-    const { minDelayMs, maxDelayMs, random } = this.#options;
-    if (closeCode === 1012) this.#restartsUntil = Date.now() + restartMs;
-    const isRestarting = Date.now() < this.#restartsUntil;
-    const wantedMs = isRestarting ? restartDelayMs : minDelayMs * 2 ** Math.min(this.#failures, 30);
-    const pauseMs = Math.min(maxDelayMs, wantedMs);
-    // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
-    const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
-    if (rule !== "soon" && !isRestarting) this.#failures++;
+    const delayMs = this.#pauses.after(code);
+    if (delayMs === null) {
+      this.#end(text, code);
+      return;
+    }
     this.#restartTimer(delayMs, () => void this.#connect());
-    this.#setStatus("waiting", reason, { closeCode, retryAt: Date.now() + delayMs });
+    this.#setStatus("waiting", text, { closeCode: code, retryAt: Date.now() + delayMs });
   }
 
   #end(reason: string, code: number | null): void {

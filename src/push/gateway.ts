@@ -97,12 +97,8 @@ export class Gateway {
     });
     this.ring = new ResumeRing(options.resume);
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
-    this.drain = new Drain(options.drain, {
-      connections,
-      hasOtherInstance: () => isCluster && this.presence.instanceCount > 1,
-      clock: steady,
-      random,
-    });
+    const hasOtherInstance = () => isCluster && this.presence.instanceCount > 1;
+    this.drain = new Drain(options.drain, { connections, hasOtherInstance, clock: steady, random });
     this.#tickMs = tickMsOf(options.pingIntervalMs);
     const { ring, sendBuffers, drain } = this;
     const trace = new MessageTrace({

@@ -224,49 +224,6 @@ describe("a refused handshake returns the failure envelope", () => {
   });
 });
 
-describe("a plain request to the address of WebSockets", () => {
-  const ask = async ({ url }: PushApp) => {
-    const answer = await fetch(`${url}/ws`, { method: "POST" });
-    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([426, "*"]);
-    return answer.headers.get("x-push-refusal");
-  };
-
-  test("learns that an upgrade would be refused now because the gateway is full", async () => {
-    push = await startPushApp({ "push.max-connections": 1 });
-    expect(await ask(push)).toBeNull();
-    const client = await PushClient.open(`${push.wsUrl}?code=ann`);
-    expect(await ask(push)).toBe("50302");
-    client.close();
-    const { get } = push;
-    await eventually(
-      "the place is free",
-      async () => !(await (await get("/metrics")).text()).includes("taken 1"),
-    );
-    expect(await ask(push)).toBeNull();
-  });
-
-  test("learns that an upgrade would be refused now because of the connect rate", async () => {
-    const app = await startPushApp({ "push.connect-rate": 1 });
-    push = app;
-    await eventually("the attempt and the question are in the same second", async () => {
-      await fetch(`${app.url}/sse`);
-      return (await ask(app)) === "42901";
-    });
-    await eventually("the second is over", async () => (await ask(app)) === null);
-  });
-
-  test("learns that an upgrade would be refused now because codes cannot be verified", async () => {
-    const app = await startPushApp();
-    push = app;
-    app.verify.answer = () => new Response("", { status: 503 });
-    await fetch(`${app.url}/sse?code=ann`);
-    expect(await ask(app)).toBe("50304");
-    app.verify.answer = (code) => Response.json(code);
-    (await PushClient.open(`${app.wsUrl}?code=ann`)).close();
-    expect(await ask(app)).toBeNull();
-  });
-});
-
 const ofStreams = table.filter((row) => row.close !== null);
 
 /** The answer to the same request for an event stream. */
