@@ -131,6 +131,7 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
     put: "write",
     ofTask: "read",
     ofProject: "read",
+    servedLast: "read",
     update: "write",
     keepOnly: "change",
     delete: "write",
