@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
+import { releaseOrder } from "../../src/store/migrations/0007-release-order.ts";
 import { lastMigration } from "../../src/store/migrations/migrate.ts";
+import { databaseOver } from "../../src/store/query/kysely-dialect.ts";
 import { buildCli } from "../support/cli.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -74,8 +76,12 @@ describe.each(await availableDatabases())("a database on $name", ({ make }) => {
         "drop index releases_place",
         "alter table releases drop column place",
         "alter table releases drop column replaced_place",
-        "delete from kysely_migration where name >= '0007'",
       );
+      const connection = await openBulkConnection(database.url);
+      await connection.beginWriting();
+      await releaseOrder().up(databaseOver(connection.dialect, connection.execute));
+      await connection.commit();
+      await connection.close();
       const releases = await (await database.open()).releases.ofProject(projectId, 10);
       expect(
         releases.map(({ taskId, place, replacedPlace }) => [taskIds.indexOf(taskId), place, replacedPlace]),
