@@ -117,6 +117,7 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
     change: "write",
     claim: "change",
     waits: "read",
+    fullRunners: "read",
     nextNotBefore: "read",
     positions: "list",
     leases: "read",

@@ -16,6 +16,7 @@ import { defaultNotify } from "./0005-default-notify.ts";
 import { traceparent } from "./0006-traceparent.ts";
 import { pipeline } from "./0007-pipeline.ts";
 import { releaseOrder } from "./0008-release-order.ts";
+import { fetchingSince } from "./0009-fetching-since.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -26,6 +27,7 @@ const migrations = {
   "0006-traceparent": traceparent,
   "0007-pipeline": pipeline,
   "0008-release-order": releaseOrder,
+  "0009-fetching-since": fetchingSince,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
