@@ -7,7 +7,7 @@ import { setUpStore } from "../support/store-setup.ts";
 describe.each(await availableDatabases())("the places of a runner on $name", async ({ make }) => {
   const { store } = await setUpStore(make);
   const now = new Date(sampleTime.getTime() + 60_000);
-  const { stages } = sampleProject();
+  const { pipeline } = sampleProject();
 
   async function newRunner(concurrency: number): Promise<{ id: number; label: string; name: string }> {
     const label = `only-${crypto.randomUUID()}`;
@@ -53,7 +53,7 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
       const { id: taskId, projectId, ref, message, author } = await queue(label);
       await store.tasks.change(taskId, { whileIn: ["queued"], set: { state: "success", finishedAt: now } });
       await store.releases.put({
-        ...{ taskId, projectId, attempt: 1, runnerId: id, state, ref, commit: "", message, author, stages },
+        ...{ taskId, projectId, attempt: 1, runnerId: id, state, ref, commit: "", message, author, pipeline },
         ...{ env: {}, bytes: null, place: 1, replacedPlace: 0, deployedAt: now, endedAt: null },
       });
       return store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));

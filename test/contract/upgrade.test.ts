@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
-import { releaseOrder } from "../../src/store/migrations/0007-release-order.ts";
+import { releaseOrder } from "../../src/store/migrations/0008-release-order.ts";
 import { lastMigration } from "../../src/store/migrations/migrate.ts";
 import { databaseOver } from "../../src/store/query/kysely-dialect.ts";
 import { buildCli } from "../support/cli.ts";
@@ -65,7 +65,14 @@ describe.each(await availableDatabases())("a database on $name", ({ make }) => {
         });
         await before.releases.put({
           ...{ taskId: id, projectId, attempt: 1, runnerId: 1, state, ref: "refs/heads/main", commit: "c" },
-          ...{ message: "", author: "", pipeline: sampleProject().pipeline, env: {}, bytes: null, endedAt: null },
+          ...{
+            message: "",
+            author: "",
+            pipeline: sampleProject().pipeline,
+            env: {},
+            bytes: null,
+            endedAt: null,
+          },
           ...{ place: 0, replacedPlace: 0, deployedAt: new Date(1000 - finishedAt) },
         });
         taskIds.push(id);

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { extraFetches, extraRollbacks } from "../../model/task.ts";
 import { randomToken } from "../../secrets.ts";
 import type { Masker } from "../log/masker.ts";
 import { openLifeline } from "../process/lifeline.ts";
@@ -10,6 +9,7 @@ import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
   type ClaimRequest,
   type Held,
+  maxBeyondConcurrency,
   projectUsersFeature,
   type RunTask,
   runnerFeatures,
@@ -178,7 +178,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
 
   async function askForWork(): Promise<void> {
     while (!stop.aborted) {
-      if (running.size >= options.concurrency + extraFetches + extraRollbacks) {
+      if (running.size >= options.concurrency + maxBeyondConcurrency) {
         await Promise.race([aTaskEnded.promise, aborted(stop)]);
         continue;
       }

@@ -1,7 +1,7 @@
 import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Project } from "../../model/project.ts";
-import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Release } from "../../model/release.ts";
+import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
