@@ -8,9 +8,10 @@ import { print, table } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
 
-function stateOf({ isLive, isKept, endedAt }: ReleaseAnswer): string {
+function stateOf({ isLive, isNext, isKept, endedAt }: ReleaseAnswer): string {
   const state = isLive ? "live" : isKept ? "kept" : "needs a build";
-  return endedAt ? `${state}, ended by itself` : state;
+  if (endedAt) return `${state}, ended by itself`;
+  return isNext ? `${state}, next` : state;
 }
 
 function settingsText({ rollbackTo }: TaskAnswer, changed: ChangedSetting[]): string {
@@ -22,7 +23,9 @@ function settingsText({ rollbackTo }: TaskAnswer, changed: ChangedSetting[]): st
 /** `project releases`, `rollback` and `move`: what has served, the way back, and the way to another runner. */
 export function addReleaseCommands(project: Command): void {
   addRemote(project.command("releases <projectId>"))
-    .description("what has served, the latest first; a kept release returns without a build")
+    .description(
+      "what has served, in the order of the deploys, the last one first; a kept release returns without a build",
+    )
     .action(async (projectId: string, options: RemoteOptions) => {
       const path = `/api/projects/${segment(projectId)}/releases`;
       const list = await apiRemote(options).get<{ items: ReleaseAnswer[] }>(path);
@@ -37,7 +40,7 @@ export function addReleaseCommands(project: Command): void {
     });
   addRemote(project.command("rollback <projectId>"))
     .description(
-      "deploy an earlier release again: the last one that did not end by itself, or the release given by --to",
+      "deploy an earlier release again: the one that the live release replaced when it was first deployed, or the release given by --to",
     )
     .option("--to <taskId>", "the task that built it, see `project releases`", idValue)
     .option(followFlags, followHelp)

@@ -73,7 +73,7 @@ async function listTasks(
   const rows = list.items.map((task) => ({
     ...task,
     commit: task.commit && shortCommit(task.commit),
-    reason: task.reason || undefined,
+    reason: task.reason || task.waiting,
   }));
   print(options, list, () =>
     table(rows, ["id", "projectId", "state", "ref", "commit", "triggeredBy", "createdAt", "reason"]),
@@ -99,6 +99,7 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
       "",
       table(task.stages, ["name", "state", "startedAt", "finishedAt", "exitCode"]),
       task.reason ? `${task.state}: ${visibleLines(task.reason)}` : task.state,
+      ...(task.waiting ? [visibleLines(task.waiting)] : []),
     ].join("\n"),
   );
 }

@@ -233,7 +233,7 @@ export const settings = {
     "Minutes between polls of the repositories, which find pushes that no delivery has reported; also at start. 0: off.",
   ),
   "webhook.deliveryRetentionDays": setting(days(0.001), 30, "How long delivery records are kept."),
-  "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs at the same time."),
+  "tasks.concurrency": setting(integer(1, 256), 2, "Tasks whose scripts one runner runs at the same time."),
   "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
   "tasks.lease": setting(
     durationFrom(5000, 3_600_000),

@@ -18,6 +18,8 @@ export interface AddressRules {
 export interface CheckedAddress {
   git: Record<string, string>;
   ssh: Record<string, string>;
+  /** Absent: any address of the host may be used. */
+  address?: string;
 }
 
 const unchecked: CheckedAddress = { git: {}, ssh: {} };
@@ -47,7 +49,7 @@ export async function checkAddress(
   const git: Record<string, string> = publicHosts.includes(host) ? {} : { "http.followRedirects": "false" };
   if (isName && first !== undefined)
     git["http.curloptResolve"] = `${host}:${port}:${found.map(bracketed).join(",")}`;
-  return { git, ssh: {} };
+  return { git, ssh: {}, ...(first === undefined ? {} : { address: first }) };
 }
 
 /** By http and https only at the origin. A Git server has ssh at a port of its own. */
@@ -71,7 +73,7 @@ function sshTo(address: string, host: string, port: string): Record<string, stri
   return { HostName: address, HostKeyAlias: port === "22" ? host : `[${host}]:${port}` };
 }
 
-function hasProxy(scheme: string, env: Record<string, string | undefined>): boolean {
+export function hasProxy(scheme: string, env: Record<string, string | undefined>): boolean {
   return scheme !== "ssh" && Boolean(env[`${scheme}_proxy`] || env[`${scheme}_proxy`.toUpperCase()]);
 }
 

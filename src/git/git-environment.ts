@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isTrusted } from "../model/git/git-url.ts";
 import type { CheckedAddress } from "./checked-address.ts";
+import { connectLimitMs, silenceLimitMs } from "./silence-watch.ts";
 
 /** How programs of this machine reach the network. */
 export const proxyVariables = [
@@ -43,7 +44,17 @@ const gitSettings: Record<string, string> = {
   "fetch.recurseSubmodules": "false",
   "init.defaultBranch": "slipway",
   "init.templateDir": "",
+  "http.lowSpeedLimit": "1",
+  "http.lowSpeedTime": seconds(silenceLimitMs),
+  "lfs.dialtimeout": seconds(connectLimitMs),
+  "lfs.tlstimeout": seconds(connectLimitMs),
+  "lfs.activitytimeout": seconds(silenceLimitMs),
+  "lfs.transfer.maxretries": "2",
 };
+
+function seconds(ms: number): string {
+  return String(ms / 1000);
+}
 
 /**
  * Answers only git's exact prompts for the project's own server, so that a redirect or a submodule on another server gets no
@@ -164,7 +175,7 @@ function sshCommand(knownHosts: string, keyFile: string | null, checked: Checked
     BatchMode: "yes",
     StrictHostKeyChecking: "accept-new",
     UserKnownHostsFile: sshPath(knownHosts),
-    ConnectTimeout: "20",
+    ConnectTimeout: seconds(connectLimitMs),
     IdentitiesOnly: "yes",
     IdentityAgent: "none",
     IdentityFile: keyFile === null ? "none" : sshPath(keyFile),

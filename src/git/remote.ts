@@ -6,6 +6,7 @@ import { newReason, type Reason } from "../reason/reason.ts";
 import { checkAddress } from "./checked-address.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
 import { gitFault } from "./git-fault.ts";
+import { connectionFault, isTooSlow, silenceReason } from "./host-connection.ts";
 import { lastFault } from "./last-fault.ts";
 import { type GitRun, runGit } from "./run-git.ts";
 
@@ -78,6 +79,8 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   const rules = { allowInternal: options.allowInternal || remote.allowLocal, trusted: remote.trusted };
   const checked = await checkAddress(remote.url, rules, options.env);
   if (!("git" in checked)) throw new RemoteError(newReason("git_repository", { why: checked }));
+  const fault = await connectionFault(remote.url, options.env, options.stop, checked.address);
+  if (fault) throw new RemoteError(newReason("git_repository", { why: fault }));
   const folder = mkdtempSync(join(temp, "remote-"));
   const environment = openGitEnvironment(
     remote,
@@ -253,6 +256,7 @@ function notFetched(ref: string) {
 
 function whyOf(run: GitRun, remote: GitRemote): Reason {
   if (run.end === "timeout") return newReason("git_no_answer", { seconds: gitTimeoutMs / 1000 });
+  if (run.end === "silent" || isTooSlow(run.problems)) return silenceReason();
   if (run.end === "stopped") return newReason("git_stopped");
   if (run.end === "too much output") return newReason("git_list_long");
   const lines = run.problems.split("\n").filter((line) => line.trim() !== "");

@@ -1,6 +1,8 @@
+import { watchSilence } from "./silence-watch.ts";
+
 /** How a git command ended. */
 export interface GitRun {
-  end: "exited" | "timeout" | "stopped" | "too much output";
+  end: "exited" | "timeout" | "silent" | "stopped" | "too much output";
   exitCode: number;
   output: string;
   /** The beginning of what it wrote to standard error. */
@@ -54,6 +56,7 @@ export async function runGit(options: RunGitOptions): Promise<GitRun> {
     }
   };
   const timer = setTimeout(() => kill("timeout"), options.timeoutMs);
+  const endWatch = watchSilence(child.pid, () => kill("silent"));
   const onStop = () => kill("stopped");
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();
@@ -64,6 +67,7 @@ export async function runGit(options: RunGitOptions): Promise<GitRun> {
     return { end, exitCode, output: await output, problems: await problems };
   } finally {
     clearTimeout(timer);
+    endWatch();
     options.stop.removeEventListener("abort", onStop);
     await child.stdin.end();
   }

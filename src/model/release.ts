@@ -23,6 +23,10 @@ export interface Release {
   env: Record<string, string>;
   /** Size of its workspace; null: not measured. */
   bytes: number | null;
+  /** Its position in the order in which releases were first deployed. A rollback changes no position; 0: it never served. */
+  place: number;
+  /** The place of the release that had served last when this one was first deployed; 0: none. */
+  replacedPlace: number;
   /** When it last began to serve; of a candidate, when its task was handed out. */
   deployedAt: Date;
   /** When its service was seen to exit by itself, soon after a start; null: not since it last began to serve. */
@@ -40,8 +44,10 @@ export interface ReleaseKeeper {
   /** Replaces the release of an earlier attempt of the same task. */
   put(release: Release): Promise<void>;
   ofTask(taskId: number): Promise<Release | null>;
-  /** Those that have served, the last one first. */
+  /** Those that have served, by place, the last one first. */
   ofProject(projectId: number, limit: number): Promise<Release[]>;
+  /** The one that began to serve last, whether it still does or not. */
+  servedLast(projectId: number): Promise<Release | null>;
   update(taskId: number, change: Partial<Omit<Release, "taskId" | "projectId">>): Promise<void>;
   /** Of the project's releases on this runner only these are kept. */
   keepOnly(

@@ -122,8 +122,16 @@ export interface Task {
   runnerId: number | null;
   createdAt: Date;
   startedAt: Date | null;
+  /** Since when its runner fetches the commit; null: it does not. */
+  fetchingSince: Date | null;
   finishedAt: Date | null;
 }
+
+/** A fetch that takes longer waits for its Git host, and holds no place that another task needs. */
+export const slowFetchMs = 3000;
+/** How many tasks a runner holds beyond its concurrency: those whose fetch waits, and rollbacks to releases that it keeps. */
+export const extraFetches = 8;
+export const extraRollbacks = 8;
 
 type TaskTimes = Pick<Task, "startedAt" | "finishedAt" | "approval">;
 
@@ -255,6 +263,8 @@ export interface TaskKeeper {
    * if there were no other runner.
    */
   waits(projectIds: readonly number[], now: Date, runnerId?: number): Promise<Record<number, TaskWait>>;
+  /** The names of the connected runners that may take tasks of a project, by project, if none of them has room. */
+  fullRunners(projectIds: readonly number[], now: Date): Promise<Record<number, string>>;
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
   /**

@@ -189,6 +189,8 @@ export const reasonTexts = {
   folder_missing: "The folder {folder} of {stage} does not exist in the repository.",
   health_failed: "The health check of {check} did not pass within {seconds} s: {found}",
   commit_unreachable: "commit {commit} is no longer reachable from {ref}",
+  git_no_connection: "{host} accepted no connection within {seconds} s",
+  git_host_silent: "the Git host sent nothing for {seconds} s",
   git_timeout: "git did not finish within {seconds} s",
   port_held_task: "port {port} is still held by task {task} (commit {commit})",
   port_held_process: "port {port} is held by {name} (process {pid}), which was running before this start",
@@ -260,6 +262,8 @@ export const reasonTexts = {
     "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
   wait_disabled:
     "every runner that may take it is disabled: {runners}; an administrator can enable one under Runners",
+  wait_full: "every runner that may take it is busy: {runners}",
+  wait_git_host: "its Git host has not sent the whole commit yet",
   wait_not_connected: "no runner is connected",
   wait_labels_not_connected: "no runner with the labels {labels} is connected",
   wait_home_deleted:

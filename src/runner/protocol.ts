@@ -304,5 +304,11 @@ export const runnerPaths = {
   output: "/api/runner/output",
 } as const;
 
+/**
+ * A runner holds at most this many tasks beyond its concurrency. The server hands out fewer: tasks whose fetch waits for a Git
+ * host, and rollbacks to releases that the runner keeps.
+ */
+export const maxBeyondConcurrency = 32;
+
 /** How long the server holds a claim open before it answers 204. */
 export const claimWaitMs = 25_000;

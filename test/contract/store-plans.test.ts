@@ -55,6 +55,7 @@ const waitingTask: Task = {
   runnerId: null,
   approval: null,
   startedAt: null,
+  fetchingSince: null,
   finishedAt: null,
 };
 

@@ -26,6 +26,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     await store.releases.put({
       ...{ taskId: task.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
       ...{ commit: task.commit ?? "", pipeline, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
+      ...{ place: 1, replacedPlace: 0 },
     });
     return task;
   }

@@ -70,7 +70,7 @@ describe("a release that ended by itself", () => {
     expect((await answerOf(port)).commit).toBe(first.commit);
     const refused = await server.admin.request("POST", `/api/projects/${projectId}/rollback`, {});
     expect(refused.status).toBe(409);
-    expect(String(refused.text)).toContain("ended by itself");
+    expect(String(refused.text)).toContain("has no earlier release to return to");
     const named = await server.reach((await rollback(projectId, { taskId: second.task.id })).id, "success");
     expect(named.rollbackTo).toBe(second.task.id);
     await endedByItself(projectId);

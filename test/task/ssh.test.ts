@@ -51,6 +51,19 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(left.filter((path) => /(^|\/)(git-|key$)/.test(path))).toEqual([]);
   });
 
+  test("fails after half a minute without data, although the ssh server itself is alive", async () => {
+    const hanging = join(folder, "hanging.git");
+    for (const name of ["objects", "refs"]) mkdirSync(join(hanging, name), { recursive: true });
+    // The git of the host waits for a writer.
+    expect(Bun.spawnSync(["mkfifo", join(hanging, "HEAD")]).exitCode).toBe(0);
+    const id = await server.project(sshd.url + hanging, { build: "true" });
+    const key = { type: "ssh", privateKey: sshd.privateKey };
+    await server.admin.expect(204, "PUT", `/api/projects/${id}/credential`, key);
+    const task = await runOf(id, "failed");
+    expect(task.reason).toBe("git could not fetch main: the Git host sent nothing for 30 s");
+    Bun.spawnSync(["timeout", "1", "sh", "-c", `: > ${join(hanging, "HEAD")}`]);
+  }, 120_000);
+
   test("is cloned with a key that was pasted with CRLF line ends", async () => {
     await runOf(await project(`\r\n${sshd.privateKey.replaceAll("\n", "\r\n")}`), "success");
   });

@@ -194,6 +194,7 @@ describe("a commit status", () => {
     leaseUntil: null,
     runnerId: 1,
     startedAt: sampleTime,
+    fetchingSince: null,
     finishedAt: sampleTime,
   };
   const project = (url: string): Project => ({

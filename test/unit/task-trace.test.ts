@@ -20,6 +20,7 @@ function ended(change: Partial<Task>): Task {
     leaseUntil: null,
     runnerId: 1,
     startedAt: null,
+    fetchingSince: null,
     finishedAt: second(60),
     ...change,
   };

@@ -171,6 +171,8 @@ export const reason: Translated<typeof reasonTexts> = {
   folder_missing: "{stage} 的目录 {folder} 在仓库中不存在。",
   health_failed: "{check} 的健康检查在 {seconds} 秒内未通过：{found}",
   commit_unreachable: "提交 {commit} 已无法从 {ref} 访问",
+  git_no_connection: "{host} 在 {seconds} 秒内未接受连接",
+  git_host_silent: "Git 主机在 {seconds} 秒内未发送任何数据",
   git_timeout: "git 未在 {seconds} 秒内完成",
   port_held_task: "端口 {port} 仍被任务 {task}（提交 {commit}）占用",
   port_held_process: "端口 {port} 被 {name}（进程 {pid}）占用，该进程在本次启动之前就在运行",
@@ -233,6 +235,8 @@ export const reason: Translated<typeof reasonTexts> = {
   wait_container:
     "项目的某个阶段在容器中运行，但没有可用的运行器能运行容器；请在此版本的运行器上安装 podman 或 docker",
   wait_disabled: "可以接受它的运行器均已停用：{runners}；管理员可以在“运行器”中启用",
+  wait_full: "可以接受它的运行器均在忙：{runners}",
+  wait_git_host: "它的 Git 主机尚未发送完整的提交",
   wait_not_connected: "没有已连接的运行器",
   wait_labels_not_connected: "没有已连接的、具有标签 {labels} 的运行器",
   wait_home_deleted: "它的发布版本位于已删除的运行器 {runner} 上；请将项目移到另一个运行器，它会重新构建",

@@ -12,6 +12,7 @@ import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { waitJson } from "../../task/queue/task-json.ts";
+import { waitsOf } from "../../task/queue/task-waits.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
@@ -71,7 +72,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);
-    const waits = await store.tasks.waits([...queued.keys()], store.now());
+    const waitOf = await waitsOf(store.tasks, [...held, ...queued.values()], store.now());
     return items.map(({ project, isBroken }) => {
       const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
       const own = heldOf.get(projectId) ?? [];
@@ -85,7 +86,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
         isBroken,
         live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
         ...reasonJson({ liveNote }),
-        current: currentJson(own[0] ?? queued.get(projectId), waits[projectId]),
+        current: currentJson(own[0] ?? queued.get(projectId), waitOf),
         approvals: own.filter(({ state }) => state === "waiting").length,
         runs: (runsOf.get(projectId) ?? []).map(runJson),
         last30Days: periodJson(periods.find(({ isCurrent }) => isCurrent)),
@@ -175,7 +176,7 @@ function liveJson(serving: ServingTask | undefined) {
   return { ...briefJson(serving.task), since: serving.since?.toISOString() ?? null };
 }
 
-function currentJson(task: Task | undefined, wait: TaskWait | undefined) {
+function currentJson(task: Task | undefined, waitOf: (task: Task) => TaskWait | undefined) {
   if (task === undefined) return null;
   const stage = task.stages.find(({ state }) => state === "running");
   const since = stage?.startedAt ?? task.startedAt ?? task.createdAt;
@@ -184,7 +185,7 @@ function currentJson(task: Task | undefined, wait: TaskWait | undefined) {
     state: task.state,
     stage: stage?.name ?? null,
     since: since.toISOString(),
-    ...waitJson(wait),
+    ...waitJson(waitOf(task)),
   };
 }
 

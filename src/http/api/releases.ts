@@ -4,8 +4,8 @@ import { stageNames } from "../../model/stage/stage-name.ts";
 import { existing } from "../../revision.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { changedSettings } from "../../task/release/changed-settings.ts";
-import { liveReleaseId } from "../../task/release/release-instruction.ts";
-import { consideredReleases, isUsable, nextRelease } from "../../task/release/rollback-order.ts";
+import { consideredReleases, liveReleaseId } from "../../task/release/earlier-releases.ts";
+import { isUsable, nextRelease } from "../../task/release/rollback-order.ts";
 import { auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -40,7 +40,7 @@ export type ReleaseAnswer = z.infer<typeof releaseShape>;
 
 const listReleases = route("get", "/projects/{id}/releases", {
   summary: "Releases of a project",
-  description: `The last ${maxReleases} that have served, the latest first.`,
+  description: `The last ${maxReleases} that have served, the one that was first deployed last first. A rollback changes no order.`,
   access: { project: "view" },
   ok: json("The releases.", z.object({ items: z.array(releaseShape) }).openapi("ReleaseList")),
 });
@@ -67,7 +67,8 @@ const rollBack = route("post", "/projects/{id}/rollback", {
   summary: "Bring an earlier release back",
   description:
     "Runs deploy and start of the release of `taskId` again, with its scripts and environment and the secrets of today; without `taskId`, " +
-    "of the last release before the live one that did not end by itself. A kept release needs no build; an older one is built again.",
+    "of the release that the live one replaced when it was first deployed, whatever rollbacks happened since. Releases that ended by " +
+    "themselves, and those of the same commit with the same settings, are skipped. A kept release needs no build; an older one is built again.",
   access: { project: "manage" },
   body: strict({ taskId: id.nullable().optional() }),
   created: json("The new task.", taskShape),
@@ -85,7 +86,7 @@ const moveProject = route("post", "/projects/{id}/move", {
 
 export function releasesApi({ store, manualTasks }: ApiDeps) {
   const writtenAll = (releases: Release[], project: Project, liveId: number | null) => {
-    const next = nextRelease(releases, liveId, project);
+    const next = nextRelease(releases, liveId);
     return releases.slice(0, maxReleases).map((release) => {
       const flags = { isLive: release.taskId === liveId, isNext: release === next };
       return jsonOf(releaseShape, { ...release, ...flags, isKept: isUsable(release, project) });

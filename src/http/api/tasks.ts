@@ -7,6 +7,7 @@ import { isFinished, type Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
+import { waitsOf } from "../../task/queue/task-waits.ts";
 import { changesOf } from "../../task/release/task-changes.ts";
 import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
@@ -122,17 +123,14 @@ export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: A
   const { tasks } = store;
   /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
-    const queued = page.filter(({ state }) => state === "queued");
-    if (queued.length === 0) return page.map((task) => taskJson(task));
     const now = store.now();
-    const positions = await tasks.positions(queued, now);
-    const waits = await tasks.waits([...new Set(queued.map(({ projectId }) => projectId))], now);
+    const queued = page.filter(({ state }) => state === "queued");
+    const positions = queued.length === 0 ? {} : await tasks.positions(queued, now);
+    const waitOf = await waitsOf(tasks, page, now);
     return page.map((task) => {
-      if (task.state !== "queued") return taskJson(task);
-      return taskJson(
-        task,
-        onlyGiven({ queuePosition: positions[task.id] ?? 1, wait: waits[task.projectId] }),
-      );
+      const wait = waitOf(task);
+      if (task.state !== "queued") return taskJson(task, onlyGiven({ wait }));
+      return taskJson(task, onlyGiven({ queuePosition: positions[task.id] ?? 1, wait }));
     });
   }
 

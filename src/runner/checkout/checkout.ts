@@ -31,6 +31,9 @@ export class CheckoutError extends ReasonError {
 
 class MissingRef extends CheckoutError {}
 
+/** The host accepts no connection, or sends nothing: it is not asked again. */
+export class SilentHost extends CheckoutError {}
+
 export interface CheckoutOptions {
   repo: Pick<GitUrlRules, "allowLocal" | "trusted"> & {
     url: string;
@@ -169,7 +172,8 @@ async function tipUnlessDamaged(options: CheckoutOptions, ref: string): Promise<
   try {
     return await takeTip(options, ref);
   } catch (error) {
-    if (error instanceof MissingRef || !(await isThere(options, ref))) throw error;
+    if (error instanceof MissingRef || error instanceof SilentHost || !(await isThere(options, ref)))
+      throw error;
     return null;
   }
 }

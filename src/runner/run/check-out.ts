@@ -1,6 +1,9 @@
 import { openGitEnvironment } from "../../git/git-environment.ts";
-import { newReason } from "../../reason/reason.ts";
-import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
+import { connectionFault, isTooSlow, silenceReason } from "../../git/host-connection.ts";
+import { watchSilence } from "../../git/silence-watch.ts";
+import { toShortRef } from "../../model/git/git-ref.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
+import { type CheckedOut, CheckoutError, checkout, SilentHost } from "../checkout/checkout.ts";
 import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
@@ -33,6 +36,8 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
   const endsAt = performance.now() + limits.checkoutTimeoutMs;
   let state: "failed" | "timeout" = "failed";
   try {
+    const fault = await connectionFault(repo.url, parts.env, held.stopped);
+    if (fault) throw new SilentHost(notFetched(instruction, fault));
     return await checkout({
       repo,
       ref: instruction.ref,
@@ -42,24 +47,31 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
       writeLine: (text) => stream.writeLine("checkout", text),
       async git(args, isAnonymous = false) {
         const output = keepEnd(gitOutputMaxBytes);
+        const silent = new AbortController();
+        let endWatch = () => {};
         const result = await runProcess({
           command: ["git", ...args],
           cwd: workspace.scripts,
           env: isAnonymous ? environment.anonymous : environment.env,
           onOutput: output.push,
-          stop: held.stopped,
+          stop: AbortSignal.any([held.stopped, silent.signal]),
           timeoutMs: Math.max(1, endsAt - performance.now()),
           killAt: held.killAt,
           mayLeaveProcesses: false,
           mark: parts.newMark(),
-          watch: guard.watch,
-        });
+          watch(tree) {
+            guard.watch(tree);
+            endWatch = watchSilence(tree.leader, () => silent.abort());
+          },
+        }).finally(() => endWatch());
         guard.release(result.tree);
         if (result.survivors.length > 0) stream.writeLine("checkout", survivorsText("git", result.survivors));
         if (result.end === "timeout") {
           state = "timeout";
           throw new CheckoutError(newReason("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
         }
+        if (silent.signal.aborted || (result.exitCode !== 0 && isTooSlow(output.text())))
+          throw new SilentHost(notFetched(instruction, silenceReason()), output.text());
         return { exitCode: result.exitCode ?? 1, output: output.text() };
       },
     });
@@ -71,4 +83,8 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
   } finally {
     environment.remove();
   }
+}
+
+function notFetched({ ref }: RunTask, why: Reason): Reason {
+  return newReason("fetch_failed", { ref: toShortRef(ref), why });
 }

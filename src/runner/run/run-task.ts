@@ -27,6 +27,7 @@ import {
   verifyBuilt,
 } from "./built-workspace.ts";
 import { checkOut } from "./check-out.ts";
+import type { Places } from "./places.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
 
@@ -35,6 +36,7 @@ export interface RunTaskParts {
   workspaces: Workspaces;
   /** How many releases of a project are kept. */
   releases: number;
+  places: Places;
   lifeline: Lifeline;
   execution: Execution;
   /** Largest cache of one project. */
@@ -267,6 +269,8 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     for (const line of await cache.link(workspace.source, cachePaths, instruction.emptyCache))
       stream.writeLine("checkout", line);
   if (instruction.emptyCache && cachePaths.length > 0) stream.writeLine("checkout", noCacheLine);
+  const waitsForPlace = () =>
+    stream.writeLine("system", "[waiting: this runner runs as many tasks as runner.concurrency permits]");
   const built: BuiltParts = {
     ...{ workspace, user, held },
     linked: () => cache.linked(workspace.source, cachePaths),
@@ -274,10 +278,14 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   };
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release) await giveTo(user, workspace.source);
+  // A rollback to a kept release waits for nothing.
+  const leave = workspace.isRelease ? () => {} : await parts.places.take(held.stopped, waitsForPlace);
+  if (leave === null) return stoppedEnd("checkout", held);
   try {
     const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
   } finally {
+    leave();
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.writeLine("system", emptied);
   }

@@ -9,6 +9,7 @@ import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
   type ClaimRequest,
   type Held,
+  maxBeyondConcurrency,
   projectUsersFeature,
   type RunTask,
   runnerFeatures,
@@ -26,6 +27,7 @@ import type { RunningService } from "../stage/service-start.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
+import { buildPlaces } from "./places.ts";
 import { runTask } from "./run-task.ts";
 import { type ServiceWatch, watchService } from "./service-watch.ts";
 
@@ -84,6 +86,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
   /** Running attempts. A task can have two: the attempt that lost its lease and is being ended, and the next attempt. */
   const running = new Set<Promise<void>>();
+  const places = buildPlaces(options.concurrency);
   const watches = new Map<number, ServiceWatch>();
   /** Tasks whose release ended by itself and was not started again since. */
   const endedReleases = new Set<number>();
@@ -158,6 +161,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       newMark: () => `${taskId}-${attempt}-${randomToken(12, "hex")}`,
       abandon: options.abandon,
       releases: options.releases,
+      places,
       watch,
       endWatch: (projectId) => watches.get(projectId)?.replace(),
       hasEndedByItself: (releaseTaskId) => endedReleases.has(releaseTaskId),
@@ -174,7 +178,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
 
   async function askForWork(): Promise<void> {
     while (!stop.aborted) {
-      if (running.size >= options.concurrency) {
+      if (running.size >= options.concurrency + maxBeyondConcurrency) {
         await Promise.race([aTaskEnded.promise, aborted(stop)]);
         continue;
       }

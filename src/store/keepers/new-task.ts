@@ -16,6 +16,7 @@ const queued = {
   leaseUntil: null,
   runnerId: null,
   startedAt: null,
+  fetchingSince: null,
   finishedAt: null,
 } as const satisfies Partial<Task>;
 

@@ -17,6 +17,8 @@ const releases = table<Release, "releases">("releases", {
   pipeline: pipelineField,
   env: json(),
   bytes: plain(),
+  place: plain(),
+  replacedPlace: plain(),
   deployedAt: time,
   endedAt: optional(time),
 });
@@ -40,11 +42,23 @@ export function buildReleaseKeeper(scope: Scope): ReleaseKeeper {
         .selectAll()
         .where("project_id", "=", projectId)
         .where("state", "<>", "candidate")
-        .orderBy("deployed_at", "desc")
+        .orderBy("place", "desc")
         .orderBy("task_id", "desc")
         .limit(limit)
         .execute();
       return rows.map(releases.read);
+    },
+    async servedLast(projectId) {
+      const row = await db
+        .selectFrom("releases")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .where("state", "<>", "candidate")
+        .orderBy("deployed_at", "desc")
+        .orderBy("task_id", "desc")
+        .limit(1)
+        .executeTakeFirst();
+      return row === undefined ? null : releases.read(row);
     },
     async update(taskId, change) {
       await releases.change(scope, { taskId }, change);

@@ -3,8 +3,9 @@ import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
+import { hasRoom, runsKeptRelease } from "./runner-room.ts";
 import { ruleAgainst } from "./runner-rules.ts";
-import { isHeld, taskShape } from "./task-shape.ts";
+import { taskShape } from "./task-shape.ts";
 
 /**
  * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked, and locked rows
@@ -27,6 +28,7 @@ export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task 
       lease_hash: request.leaseHash,
       lease_until: request.leaseUntil.getTime(),
       runner_id: request.runnerId,
+      fetching_since: null,
     }))
     .where("id", "=", next.id)
     .where("state", "=", "queued")
@@ -50,9 +52,6 @@ const hasWorkspace = ({ goneBefore }: TaskClaim) => sql<SqlBool>`(
     or not exists (select 1 from runners as builder where builder.id = first.runner_id
       and builder.disabled = 0 and builder.last_seen_at >= ${goneBefore?.getTime() ?? 0}))`;
 
-const hasRoom = sql<SqlBool>`runner.concurrency > (
-  select count(*) from tasks as held where held.runner_id = runner.id and held.${isHeld})`;
-
 /**
  * The first task that no rule keeps from the runner, among the first task of each free project. A task created in the
  * future may start at once: the clock was set back since.
@@ -69,7 +68,7 @@ async function nextClaimable(
     cross join projects
     left join groups on groups.id = projects.group_id
     cross join tasks as queued
-    where runner.id = ${request.runnerId} and ${hasRoom}
+    where runner.id = ${request.runnerId} and (${hasRoom(nowMs)} or ${runsKeptRelease})
     and projects.id = waiting.project_id and ${projectIsFree} and ${ruleAgainst(dialect)} is null
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'

@@ -58,6 +58,7 @@ export const taskShape = table<Task, "tasks">("tasks", {
   runnerId: plain(),
   createdAt: time,
   startedAt: optional(time),
+  fetchingSince: optional(time),
   finishedAt: optional(time),
 });
 

@@ -5,6 +5,7 @@ import { cappedCount } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { insertTask, noProject, queuedTask } from "./new-task.ts";
 import { positionsOf } from "./queue-order.ts";
+import { fullRunnersOf } from "./runner-room.ts";
 import { waitsOf } from "./runner-rules.ts";
 import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
@@ -69,6 +70,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     },
     claim: (request) => claimTask(scope, request),
     waits: (projectIds, now, runnerId) => waitsOf(scope, projectIds, now, runnerId),
+    fullRunners: (projectIds, now) => fullRunnersOf(scope, projectIds, now),
     async nextNotBefore(now) {
       const row = await db
         .selectFrom("tasks")

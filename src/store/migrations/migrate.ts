@@ -15,6 +15,8 @@ import { replaysIndex } from "./0004-replays-index.ts";
 import { defaultNotify } from "./0005-default-notify.ts";
 import { traceparent } from "./0006-traceparent.ts";
 import { pipeline } from "./0007-pipeline.ts";
+import { releaseOrder } from "./0008-release-order.ts";
+import { fetchingSince } from "./0009-fetching-since.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -24,6 +26,8 @@ const migrations = {
   "0005-default-notify": defaultNotify,
   "0006-traceparent": traceparent,
   "0007-pipeline": pipeline,
+  "0008-release-order": releaseOrder,
+  "0009-fetching-since": fetchingSince,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -14,13 +14,16 @@ const endingMs = 60_000;
 /** A task whose time is up is given up after this many leases: its runner lives, but does not end it. */
 const givenUpAfterLeases = 5;
 
+/** A task that has its commit may wait for other tasks of its runner. */
+const placeWaitMs = 24 * 3_600_000;
+
 /** What a runner has reached: a task may stay the same for `allowedMs` only. */
 export function progressOf(task: Task): string {
-  const { attempt, stages, rollback } = task;
+  const { attempt, stages, rollback, fetchingSince } = task;
   const states = stages
     .flatMap((stage) => [stage, ...stage.steps])
     .map(({ name, state }) => `${name} ${state}`);
-  return [attempt, mustStop(task), ...states, rollback?.state ?? ""].join(" ");
+  return [attempt, mustStop(task), fetchingSince !== null, ...states, rollback?.state ?? ""].join(" ");
 }
 
 /** How long a task may stay as it is before its runner is told to stop. */
@@ -38,10 +41,17 @@ export async function allowedMs(
   }
   if (mustStop(task)) return graceMs;
   const running = task.stages.find(({ state }) => state === "running");
+  if (waitsForPlace(task)) return placeWaitMs;
   // Before the first step this is the checkout, after the last one the removal of the workspace.
   if (!running) return limits.timeoutMs + graceMs;
   const pipeline = await handedOutPipeline(keepers, task, project);
   return runningMs(pipeline, running.name, running.steps, limits) + graceMs;
+}
+
+/** The commit is checked out, and no stage has begun. */
+function waitsForPlace({ state, fetchingSince, stages }: Task): boolean {
+  const hasBegun = stages.some((stage) => stage.state !== "pending" && stage.state !== "skipped");
+  return state === "running" && fetchingSince === null && !hasBegun;
 }
 
 export function givenUpAfterMs({ leaseMs }: Pick<TaskLimits, "leaseMs">): number {

@@ -36,6 +36,7 @@ export const reportStage = operation(
         stages: setStage(before.stages, request, now),
         ...(before.state === "dispatched" ? { state: "running" } : {}),
         ...(isStart ? { startedAt: now } : {}),
+        ...(request.stage === "checkout" ? { fetchingSince: request.state === "running" ? now : null } : {}),
         ...(commit ? { commit } : {}),
         ...(message && before.message === "" ? { message } : {}),
       },

@@ -27,9 +27,9 @@ export function changedSettings(
     .filter((changed) => changed.release !== changed.project);
 }
 
-/** Of a release without the variables that describe its task. */
+/** Of a release without the variables that describe its task, among them its trace. */
 function variables(env: Record<string, string>): Record<string, string> {
-  const own = Object.entries(env).filter(([name]) => !name.startsWith("CI_"));
+  const own = Object.entries(env).filter(([name]) => !name.startsWith("CI_") && name !== "TRACEPARENT");
   return Object.fromEntries(own.map(([name, value]) => [`env.${name}`, value]));
 }
 

@@ -1,5 +1,6 @@
 import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Project } from "../../model/project.ts";
+import type { Release } from "../../model/release.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
@@ -73,8 +74,11 @@ async function noteSuccess(
     deployedAt: now,
     endedAt: null,
   } as const;
-  if (own) return releases.update(task.id, served);
   const from = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
+  if (own) {
+    const { place, replacedPlace } = from ?? (await newPlace(releases, project));
+    return releases.update(task.id, { ...served, place, replacedPlace });
+  }
   if (!from) return;
   // Its kept workspace was lost, and the runner has built the release again as this task.
   const isRebuilt = kept.some(({ taskId }) => taskId === task.id);
@@ -87,6 +91,16 @@ async function noteSuccess(
       runnerId: task.runnerId,
     });
   await releases.update(from.taskId, { deployedAt: now, endedAt: null });
+}
+
+/** A release that a rollback has built again has the place of the release that it replaces. */
+async function newPlace(
+  releases: Keepers["releases"],
+  { id }: Project,
+): Promise<Pick<Release, "place" | "replacedPlace">> {
+  const [newest] = await releases.ofProject(id, 1);
+  const replaced = await releases.servedLast(id);
+  return { place: (newest?.place ?? 0) + 1, replacedPlace: replaced?.place ?? 0 };
 }
 
 /** Without a rollback, the state after a partial deploy is unknown. */

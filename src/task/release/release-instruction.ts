@@ -6,6 +6,13 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { KeptRelease, RunTask, WireStage } from "../../runner/protocol.ts";
 import { changedSettings } from "./changed-settings.ts";
+import {
+  consideredReleases,
+  earlierReleases,
+  liveReleaseId,
+  servedLast,
+  workingReleases,
+} from "./earlier-releases.ts";
 
 /** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
 export type ReleaseInstruction = Pick<RunTask, "stages" | "folders" | "env" | "release">;
@@ -56,6 +63,8 @@ export async function releaseInstruction(
       pipeline: pinned(pipeline, project.image, pending),
       env,
       bytes: null,
+      place: 0,
+      replacedPlace: 0,
       deployedAt: parts.now,
       endedAt: null,
     });
@@ -88,8 +97,8 @@ export async function handedOutPipeline(
 const maxEarlier = 3;
 
 /**
- * The release to restore if this task fails: the live one, or the last on this runner that is not known to have ended by
- * itself; and those before it, because it may end while this task runs.
+ * The release to restore if this task fails: the live one, or the one on this runner that a rollback would go to; and those
+ * before it, because it may end while this task runs.
  */
 async function releasesBefore(
   task: Task,
@@ -98,14 +107,14 @@ async function releasesBefore(
   { keepers, stageOf }: ReleaseParts,
 ): Promise<Pick<RunTask["release"], "previous" | "earlier" | "isDown">> {
   if (project.rollback !== "automatic") return { previous: null };
-  const kept = await keptOf(keepers, project.id);
-  const live = await liveReleaseId(keepers, project);
-  const usable = kept.filter(
-    ({ runnerId, taskId, endedAt }) =>
-      runnerId === task.runnerId && taskId !== from?.taskId && endedAt === null,
+  const releases = await keepers.releases.ofProject(project.id, consideredReleases);
+  const liveId = await liveReleaseId(keepers, project);
+  const live = releases.filter(({ taskId }) => taskId === liveId);
+  const [previous, ...earlier] = workingReleases([...live, ...earlierReleases(releases, liveId)]).filter(
+    ({ state, runnerId, taskId }) =>
+      state === "kept" && runnerId === task.runnerId && taskId !== from?.taskId,
   );
-  const previous = live === null ? usable[0] : usable.find(({ taskId }) => taskId === live);
-  if (!previous) return { previous: null };
+  if (!previous || (liveId !== null && previous.taskId !== liveId)) return { previous: null };
   const restorable = (release: Release) => {
     const names = stageNames.filter(
       (name) => isSideEffect(name) && stepsToRun(release.pipeline, name).length > 0,
@@ -114,9 +123,12 @@ async function releasesBefore(
     const settings = settingsLine(release, project, names);
     return { ...wireRelease(release), stages, env: release.env, settings };
   };
-  const earlier = usable.filter((release) => release !== previous).slice(0, maxEarlier);
-  const isDown = live === null && kept[0] !== undefined && kept[0].endedAt !== null;
-  return { previous: restorable(previous), earlier: earlier.map(restorable), isDown };
+  const isDown = liveId === null && (servedLast(releases)?.endedAt ?? null) !== null;
+  return {
+    previous: restorable(previous),
+    earlier: earlier.slice(0, maxEarlier).map(restorable),
+    isDown,
+  };
 }
 
 function settingsLine(release: Release, project: Project, stages: StageName[]): string {
@@ -129,24 +141,6 @@ function settingsLine(release: Release, project: Project, stages: StageName[]): 
     0,
     2000,
   );
-}
-
-/** More than any runner keeps. */
-const maxReleases = 200;
-
-/** Last served first. */
-export async function keptOf({ releases }: Pick<Keepers, "releases">, projectId: number): Promise<Release[]> {
-  return (await releases.ofProject(projectId, maxReleases)).filter(({ state }) => state === "kept");
-}
-
-/** The serving release, by the task that built it. A rollback runs a release that an earlier task built. */
-export async function liveReleaseId(
-  { releases, tasks }: Pick<Keepers, "releases" | "tasks">,
-  { liveTaskId }: Pick<Project, "liveTaskId">,
-): Promise<number | null> {
-  if (liveTaskId === null) return null;
-  if (await releases.ofTask(liveTaskId)) return liveTaskId;
-  return (await tasks.byId(liveTaskId))?.rollbackTo ?? liveTaskId;
 }
 
 function wireRelease({ taskId, attempt, ref, commit, message, author }: Release): KeptRelease {

@@ -6,7 +6,7 @@ import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { stagesFor, type TaskOrder } from "../queue/enqueue.ts";
 import { plannedStage } from "../queue/stages.ts";
-import { liveReleaseId } from "./release-instruction.ts";
+import { consideredReleases, earlierReleases, liveReleaseId, workingReleases } from "./earlier-releases.ts";
 
 type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
 
@@ -18,11 +18,8 @@ export type RollbackOrder = Pick<
   stages?: Task["stages"];
 };
 
-/** More than any runner keeps. */
-export const consideredReleases = 200;
-
 /**
- * The data of the task that rolls back. Without `toTaskId`: the last release before the live one that is not known to
+ * The data of the task that rolls back. Without `toTaskId`: the nearest release before the live one that is not known to
  * have ended by itself.
  */
 export async function rollbackOrder(
@@ -44,20 +41,16 @@ export async function rollbackOrder(
 async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<Release | null> {
   const live = await liveReleaseId(keepers, project);
   const releases = await keepers.releases.ofProject(project.id, consideredReleases);
-  const next = nextRelease(releases, live, project);
-  if (next === null && releases.some(({ taskId }) => taskId !== live))
+  const next = nextRelease(releases, live);
+  const hasEnded = live === null ? releases.length > 0 : earlierReleases(releases, live).length > 0;
+  if (next === null && hasEnded)
     throw new Fault("conflict", newReason("no_working_release", { project: project.name }));
   return next;
 }
 
-/** The release that a rollback takes which names none; `releases` are ordered, the last served first. */
-export function nextRelease(
-  releases: Release[],
-  liveId: number | null,
-  project: Pick<Project, "homeRunnerId">,
-): Release | null {
-  const working = releases.filter(({ taskId, endedAt }) => taskId !== liveId && endedAt === null);
-  return working.find((release) => isUsable(release, project)) ?? working[0] ?? null;
+/** The release that a rollback takes which names none; `releases` are those of `ReleaseKeeper.ofProject`. */
+export function nextRelease(releases: readonly Release[], liveId: number | null): Release | null {
+  return workingReleases(earlierReleases(releases, liveId))[0] ?? null;
 }
 
 /** Whether it can serve again without a build. */

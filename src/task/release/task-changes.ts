@@ -3,7 +3,7 @@ import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { type ChangedSetting, changedSettings } from "./changed-settings.ts";
-import { liveReleaseId } from "./release-instruction.ts";
+import { liveReleaseId } from "./earlier-releases.ts";
 
 /** What a deploy of a task changes, compared with the release that serves. */
 export interface TaskChanges {

@@ -1,0 +1,28 @@
+import { slowFetchMs, type Task, type TaskKeeper, type TaskWait } from "../../model/task.ts";
+import { newReason, type Sentence } from "../../reason/reason.ts";
+
+/** Why each of these tasks waits: for a runner, for a place on one, or for its Git host. Undefined: it does not. */
+export async function waitsOf(
+  tasks: Pick<TaskKeeper, "waits" | "fullRunners">,
+  page: readonly Task[],
+  now: Date,
+): Promise<(task: Task) => TaskWait | undefined> {
+  const queued = page.filter(({ state }) => state === "queued");
+  const projectIds = [...new Set(queued.map(({ projectId }) => projectId))];
+  const waits = await tasks.waits(projectIds, now);
+  const full = await tasks.fullRunners(projectIds, now);
+  return ({ state, projectId, fetchingSince }) => {
+    if (state === "queued") {
+      const runners = full[projectId];
+      return (
+        waits[projectId] ?? (runners === undefined ? undefined : passing(newReason("wait_full", { runners })))
+      );
+    }
+    const isSlow = fetchingSince !== null && now.getTime() - fetchingSince.getTime() > slowFetchMs;
+    return state === "running" && isSlow ? passing(newReason("wait_git_host")) : undefined;
+  };
+}
+
+function passing(why: Sentence): TaskWait {
+  return { reason: newReason("waiting", { why }), isLasting: false };
+}
