@@ -52,7 +52,7 @@ const stepFields = {
   image: imageSchema,
   network: z
     .enum(["bridge", "none"])
-    .meta({ description: "`none`: the script has no network, which needs a container." }),
+    .meta({ description: "`none`: the script has no network, which needs a sandbox or a container." }),
   host: z.boolean().meta({
     description:
       "Whether the script runs outside of the sandbox, as the runner's user. For steps of deploy and start; only an administrator may set or change such a step.",

@@ -203,7 +203,7 @@ export const reasonTexts = {
   no_container_engine:
     "{stage} needs a container of {image}, but this runner has no container engine: install podman or docker there, or run the project on another runner.",
   no_network_needs_container:
-    "{stage} must have no network, which needs a container: give the stage or the project an image.",
+    "{stage} must have no network, which needs a sandbox or a container: let the runner have its sandbox (its log says what is missing), or give the stage or the project an image.",
   project_deleted: "The project has been deleted.",
   git_url_changed:
     "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
@@ -288,7 +288,7 @@ export const reasonTexts = {
   warn_any_branch_unnamed:
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_approval_isolation:
-    "Approvals do not protect this project from other scripts: on {runners}, scripts of other projects can change its workspace between build and deploy. Set runner.scriptUsers or runner.image there, or let the project require the isolation container.",
+    "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (their log says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
   warn_new_project:
     "The branch filter of its webhook is empty: once the webhook is enabled, a push of any branch starts a task. Set the filter to {branch} if only that branch shall start one.",
   warn_merge_requests:

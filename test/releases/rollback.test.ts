@@ -71,7 +71,7 @@ describe("a rollback by hand", () => {
     expect(task.stages[0]).toMatchObject({ name: "build", state: "success" });
     expect((await answerOf(port)).commit).toBe(first.commit);
 
-    const folder = join(server.dataDir, "runner/work", `project-${projectId}`);
+    const folder = join(server.runnerDir, "work", `project-${projectId}`);
     const kept = (await releasesOf(projectId)).find(({ isKept, isLive }) => isKept && !isLive);
     rmSync(join(folder, `task-${kept?.taskId}-1`), { recursive: true });
     const again = await server.reach((await rollback(projectId, { taskId: kept?.taskId })).id, "success");

@@ -24,7 +24,7 @@ const { server, repository } = await setUpDeploy({ "runner.engine": "none" });
 await repository.push({ "attack.txt": "x\n" }, { branch: "attack" });
 
 const onlyMain = { deploy: { approval: "required", branches: ["main"] } };
-const workOf = (projectId: number) => join(server.dataDir, "runner/work", `project-${projectId}`);
+const workOf = (projectId: number) => join(server.runnerDir, "work", `project-${projectId}`);
 
 /** Runs the build of a branch that needs no approval. */
 const runAttack = async (projectId: number) => {
@@ -47,7 +47,7 @@ describe("a workspace that waits for an approval", () => {
     "replaces the folder": "cp -a $d $d.new; rm -r $d; mv $d.new $d; echo foreign >$f",
   };
   test.each(Object.entries(attacks))("is not deployed if another build %s", async (_name, attack) => {
-    const ran = join(server.dataDir, `ran-${Bun.randomUUIDv7()}`);
+    const ran = join(server.scratch, `ran-${Bun.randomUUIDv7()}`);
     const build = `if [ -e attack.txt ]; then
       for d in ../../task-*/source/out; do f=$d/app; case $d in *"$CI_TASK_ID"-*) ;; *) ${attack} ;; esac; done
     else mkdir out; echo own >out/app; fi`;
@@ -66,8 +66,8 @@ describe("a workspace that waits for an approval", () => {
   });
 
   test("is deployed unchanged, with links, odd names and files of several names", async () => {
-    const ran = join(server.dataDir, "ran-odd");
-    const store = join(server.dataDir, "store");
+    const ran = join(server.scratch, "ran-odd");
+    const store = join(server.scratch, "store");
     const build = `mkdir -p out ${store}; echo own >out/app; ln -s app out/link; ln -s nowhere out/dangling
       echo x >"out/$(printf 'a\\nb')"; echo linked >${store}/lib; ln ${store}/lib out/lib; mkfifo out/pipe`;
     const deploy = `cat out/link out/lib >${ran}; ls out | wc -l >>${ran}`;
@@ -87,7 +87,7 @@ describe("a workspace that waits for an approval", () => {
 describe("the workspace of a release that was approved", () => {
   /** A project whose second release serves. The third deploy fails. */
   async function twoReleases(deploy: string) {
-    const ran = join(server.dataDir, `ran-${Bun.randomUUIDv7()}`);
+    const ran = join(server.scratch, `ran-${Bun.randomUUIDv7()}`);
     const build = `if [ -e attack.txt ]; then for f in ../../task-*/source/out/app; do echo foreign >$f; done
       else mkdir out; echo own >out/app; echo seed >out/data; fi`;
     const scripts = { build, deploy: `cat out/app >>${ran}; ${deploy}` };
@@ -144,7 +144,7 @@ describe("the workspace of a release that was approved", () => {
 
   test("is compared at every attempt of its first deploy", async () => {
     const workspaces = openWorkspaces({
-      ...{ root: join(server.dataDir, "attempts"), former: null, knownHosts: "", policy: "live" },
+      ...{ root: join(server.scratch, "attempts"), former: null, knownHosts: "", policy: "live" },
       ...{ clock: systemClock, log: silentLog },
     });
     const built = await workspaces.open(1, 1, 1);
@@ -153,7 +153,7 @@ describe("the workspace of a release that was approved", () => {
     await writeManifest(built.folder);
     await built.close({ state: "waiting", until: Date.now() + 60_000 });
     const attempt = async () => {
-      const workspace = workspaces.reopen(1, 1, 1);
+      const workspace = await workspaces.reopen(1, 1, 1);
       return workspace && (await verifyBuilt(workspace))?.reason;
     };
     expect(await attempt()).toBeUndefined();
@@ -167,7 +167,7 @@ describe("a cache", () => {
     if [ -e attack.txt ]; then echo foreign >deps/tool; else [ -s deps/tool ] || echo own >deps/tool; fi`;
 
   test("of other refs is not that of protected ones, and neither is in what waits, deploys or serves", async () => {
-    const ran = join(server.dataDir, "ran-cached");
+    const ran = join(server.scratch, "ran-cached");
     const deploy = `cat deps/tool >${ran}; readlink deps >>${ran} || echo copy >>${ran}; echo changed >deps/tool`;
     const projectId = await server.project(
       repository.url,
@@ -178,7 +178,7 @@ describe("a cache", () => {
     const task = await server.reach((await server.run(projectId)).id, "waiting");
     expect(textOf(await server.log(task.id))).not.toContain("seen=foreign");
     expect(await runAttack(projectId)).toContain("seen=foreign");
-    const shared = join(server.dataDir, "runner/shared");
+    const shared = join(server.runnerDir, "shared");
     await Bun.write(join(shared, `protected-${projectId}`, "deps/tool"), "later\n");
     await answer(server.admin, task.id, "approve");
     expect(await server.reach(task.id)).toMatchObject({ state: "success" });
@@ -188,7 +188,7 @@ describe("a cache", () => {
   });
 
   test("that every branch writes is not used by a tag or another ref whose deploy needs an approval", async () => {
-    const ran = join(server.dataDir, "ran-tagged");
+    const ran = join(server.scratch, "ran-tagged");
     const projectId = await server.project(
       repository.url,
       { build, deploy: `cat deps/tool >${ran}` },
@@ -219,7 +219,7 @@ describe("a cache", () => {
       await server.reach(fork.id, "success");
       expect(textOf(await server.log(fork.id))).toMatch(/^seen=$/m);
     }
-    const names = readdirSync(join(server.dataDir, "runner/shared")).filter((name) =>
+    const names = readdirSync(join(server.runnerDir, "shared")).filter((name) =>
       name.startsWith(`fork-${projectId}-`),
     );
     expect(names.length).toBe(2);
@@ -231,10 +231,10 @@ describe("a cache", () => {
       { build: "echo 1 >>deps/count; cat deps/count" },
       { cache: ["deps"] },
     );
-    const kept = join(server.dataDir, `runner/shared/protected-${projectId}/deps`);
+    const kept = join(server.runnerDir, `shared/protected-${projectId}/deps`);
     for (const replace of [
       () => {},
-      () => symlinkSync(join(server.dataDir, "nowhere"), kept),
+      () => symlinkSync(join(server.scratch, "nowhere"), kept),
       () => void Bun.spawnSync(["touch", kept]),
     ]) {
       rmSync(kept, { recursive: true, force: true });

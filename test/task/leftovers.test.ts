@@ -109,7 +109,7 @@ test.skipIf(!(await canMount()))(
     const kept = await workspaces.open(7, 1, 1);
     mkdirSync(kept.source);
     await kept.close({ state: "kept", keep: 1 });
-    const rollback = workspaces.reopen(7, 1, 1);
+    const rollback = await workspaces.reopen(7, 1, 1);
     disk.fill();
     const noteAll = () => {
       for (let stage = 0; stage < 100; stage++)
@@ -117,7 +117,7 @@ test.skipIf(!(await canMount()))(
     };
     expect(noteAll).toThrow("ENOSPC");
     expect(await workspaces.sweep(100)).toBe(0);
-    expect(workspaces.reopen(7, 1, 1)?.source).toBe(kept.source);
+    expect((await workspaces.reopen(7, 1, 1))?.source).toBe(kept.source);
   },
 );
 
@@ -135,6 +135,6 @@ test.skipIf(!(await canMount()))(
       await release.close({ state: "kept", keep: 2 });
     }
     expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([2, 1]);
-    expect(workspaces.reopen(7, 2, 1)).not.toBeNull();
+    expect(await workspaces.reopen(7, 2, 1)).not.toBeNull();
   },
 );

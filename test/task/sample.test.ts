@@ -42,7 +42,7 @@ test("a sample project deploys from its own repository, and its deletion removes
 
   await server.admin.expect(204, "DELETE", `/api/projects/${made.projectId}`);
   expect(readdirSync(join(server.dataDir, "samples"))).toEqual([]);
-  for (const kept of ["cache", "work"]) expect(readdirSync(join(server.dataDir, "runner", kept))).toEqual([]);
+  for (const kept of ["cache", "work"]) expect(readdirSync(join(server.runnerDir, kept))).toEqual([]);
   expect(existsSync(project.env.SAMPLE_LIVE)).toBe(false);
   const deliveries = await server.admin.expect(200, "GET", "/api/webhooks/deliveries");
   expect(deliveries).toMatchObject({ items: [], total: 0 });

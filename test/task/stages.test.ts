@@ -96,7 +96,7 @@ describe("a task runs its stages in one workspace", () => {
   test("workspaces go with their task; those of the last three successes stay", async () => {
     const projectId = await server.project(repository.url, { build: '[ "$CI_REF_NAME" = main ]' });
     await repository.push({}, { branch: "broken" });
-    const kept = () => readdirSync(join(server.dataDir, "runner/work", `project-${projectId}`));
+    const kept = () => readdirSync(join(server.runnerDir, "work", `project-${projectId}`));
     const first = await server.reach((await server.run(projectId)).id, "success");
     expect(kept()).toEqual([`task-${first.id}-1`]);
     await server.reach((await server.run(projectId, { ref: "broken" })).id, "failed");

@@ -183,7 +183,8 @@ export const reason: Translated<typeof reasonTexts> = {
   and_left: "{why}。{left}",
   no_container_engine:
     "{stage} 需要镜像 {image} 的容器，但该运行器没有容器引擎：请在其上安装 podman 或 docker，或改用其他运行器。",
-  no_network_needs_container: "{stage} 不允许访问网络，这需要容器：请为该阶段或项目设置镜像。",
+  no_network_needs_container:
+    "{stage} 不允许访问网络，这需要沙箱或容器：请让运行器能够使用沙箱（其日志会说明缺少什么），或为该阶段或项目设置镜像。",
   project_deleted: "项目已被删除。",
   git_url_changed: "请求批准之后，项目的克隆地址已更改，必须重新构建该提交；请重新运行。",
   git_url_refused: "项目的克隆地址无效：{why}。",
@@ -256,7 +257,7 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_any_branch: "分支筛选为空：推送任何分支都会部署。请设为 {branch}，或关闭 deploy 和 start。",
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
   warn_approval_isolation:
-    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，其他项目的脚本可以在构建与部署之间改动它的工作区。请在该运行器上设置 runner.scriptUsers 或 runner.image，或让项目要求 container 隔离。",
+    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，脚本不在沙箱中运行，其他项目的脚本可以在构建与部署之间改动它的工作区。请让它们能够使用沙箱（其日志会说明缺少什么），或在那里设置 runner.image，或让项目要求 sandbox 隔离。",
   warn_new_project:
     "它的 Webhook 的分支筛选为空：启用 Webhook 后，推送任何分支都会启动任务。如果只有 {branch} 应启动任务，请把筛选设为它。",
   warn_merge_requests:

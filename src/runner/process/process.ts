@@ -33,6 +33,8 @@ export interface RunOptions {
   containment?: Containment;
   /** The command is the client of this container. */
   container?: RunningContainer;
+  /** The command is bwrap, with which everything inside ends. */
+  isSandbox?: boolean;
   /** Called with the processes once they exist, and before the command runs; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
@@ -80,6 +82,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
     ...{ leader: child.pid, mark },
     ...(group === null ? {} : { group }),
     ...(container ? { container } : {}),
+    ...(options.isSandbox ? { isSandbox: true } : {}),
   };
   try {
     options.watch(tree);

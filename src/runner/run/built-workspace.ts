@@ -1,7 +1,7 @@
 import { newReason } from "../../reason/reason.ts";
+import type { RunnerUser } from "../sandbox/runner-user.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import { copyCaches, cutHardLinks } from "../stage/detach-workspace.ts";
-import type { ScriptUser } from "../stage/script-user.ts";
 import { failed, type StageEnd } from "../stage/stage-script.ts";
 import type { LinkedFolder } from "../workspace/cache-folders.ts";
 import { changedSince, relaxManifest, writeManifest } from "../workspace/manifest.ts";
@@ -9,7 +9,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 
 export interface BuiltParts {
   workspace: Workspace;
-  user: ScriptUser | null;
+  user: RunnerUser | null;
   held: Pick<HeldTask, "stopped">;
   /** The folders that are links to caches. */
   linked(): LinkedFolder[];

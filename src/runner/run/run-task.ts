@@ -11,13 +11,13 @@ import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Execution } from "../stage/execution.ts";
-import { giveTo, isOwnerOf, letEnter, type ScriptUser } from "../stage/script-user.ts";
 import type { RunningService } from "../stage/service-start.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
-import { trustOf } from "../workspace/trust.ts";
+import { openStageFolders } from "../workspace/stage-folders.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
+import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
 import {
   acceptOwnChanges,
   type BuiltParts,
@@ -163,24 +163,21 @@ interface OpenedWorkspace {
 /** Null: the workspace that was approved is gone. */
 async function openWorkspace(
   instruction: RunTask,
-  { workspaces, execution }: RunTaskParts,
+  { workspaces }: RunTaskParts,
   writeLine: (text: string) => void,
 ): Promise<OpenedWorkspace | null> {
   const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release.from;
-  const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
-  if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source)) {
+  const kept = from && (await workspaces.reopen(projectId, from.taskId, from.attempt));
+  if (kept) {
     const files = kept.isRelease ? await foreignChanges(kept) : "";
     if (files === "") return { workspace: kept, release: from };
     writeLine(`[${renderReason(newReason("release_changed", { task: from.taskId, files }))}]`);
     await kept.giveUp();
   }
   if (built) return null;
-  return {
-    workspace: await workspaces.open(projectId, taskId, attempt, trustOf(instruction)),
-    release: null,
-  };
+  return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
 }
 
 async function closeWorkspace(
@@ -238,7 +235,7 @@ interface Work extends RunTaskParts {
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
   const { held, stream } = parts;
   const { workspace, release } = opened;
-  const user = parts.execution.userFor(instruction.projectId, workspace.trust);
+  const { user } = parts.execution;
   const unfit = release && !workspace.isRelease ? await verifyBuilt(workspace) : null;
   if (unfit) return unfit;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
@@ -276,7 +273,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (user !== null && !release) await giveTo(user, workspace.source);
   try {
     const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
-    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, built });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.writeLine("system", emptied);
@@ -287,17 +284,20 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
-  parts: Work & { checkedOut: CheckedOut; caches: string | null; user: ScriptUser | null; built: BuiltParts },
+  parts: Work & { checkedOut: CheckedOut; caches: string | null; built: BuiltParts },
 ): Promise<StageEnd> {
   const { held, stream, workspaces, checkedOut, built } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
   const stageParts = { ...parts, services, log: stream, leaveBuild: () => leaveCaches(built) };
+  const stages = openStageFolders(workspace.folder, parts.execution.user);
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
+    stages,
   });
+  await stages.remove();
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
   if (ended.end.state === "success" && instruction.approval?.step === "build") await sealBuilt(built);

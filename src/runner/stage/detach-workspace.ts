@@ -1,9 +1,9 @@
 import { chmodSync, chownSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { ReasonError } from "../../errors.ts";
 import { newReason } from "../../reason/reason.ts";
+import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 import type { LinkedFolder } from "../workspace/cache-folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
-import { commandAs, type ScriptUser } from "./script-user.ts";
 
 /** Not their owners, which an ordinary user may not set; the second form is for systems other than GNU's. */
 const copyFolder =
@@ -12,7 +12,7 @@ const copyFolder =
 /** Replaces the links to caches by copies: later builds write to the caches, and must not change what is deployed. */
 export async function copyCaches(
   linked: LinkedFolder[],
-  user: ScriptUser | null,
+  user: RunnerUser | null,
   stop: AbortSignal,
 ): Promise<void> {
   for (const { kept, link } of linked)
@@ -28,7 +28,7 @@ export async function copyCaches(
  */
 export async function cutHardLinks(
   source: string,
-  user: ScriptUser | null,
+  user: RunnerUser | null,
   stop: AbortSignal,
 ): Promise<void> {
   const find = ["find", source, "-type", "f", "-links", "+1", "-print", "-quit"];
@@ -41,6 +41,10 @@ export async function cutHardLinks(
   chmodSync(copy, 0o700);
   await removeFolder(source);
   renameSync(copy, source);
+}
+
+function commandAs(user: RunnerUser | null, command: string[]): string[] {
+  return user === null ? command : asUser(user, command);
 }
 
 /** As the scripts' user: what the script left may be links to files that only the runner can read. */

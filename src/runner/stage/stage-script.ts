@@ -20,11 +20,11 @@ import { type Containment, type RunResult, runProcess } from "../process/process
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
+import type { StageFolders, StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Services, Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { stageVariables } from "./script-environment.ts";
-import type { ScriptUser } from "./script-user.ts";
 import type { Step } from "./step.ts";
 
 export interface StageContext {
@@ -37,8 +37,7 @@ export interface StageContext {
   log: LogStream;
   guard: TaskGuard;
   execution: Execution;
-  /** Who runs the scripts in this workspace; null: the runner's own user. */
-  user: ScriptUser | null;
+  stages: StageFoldersOfTask;
   /** Folder of the caches, for the build alone; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
@@ -46,6 +45,11 @@ export interface StageContext {
   newMark(): string;
   /** A script is about to run. */
   begun(): void;
+}
+
+/** What the scripts of one stage share. */
+export interface OpenStageContext extends StageContext {
+  stageFolders: StageFolders;
 }
 
 /** The result of a step, and its reason for people. */
@@ -91,7 +95,7 @@ export function openScript(
 export function writeScript(name: string, script: string, context: StageContext): string[] {
   const file = join(context.workspace.scripts, name);
   writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
-  const { user } = context;
+  const { user } = context.execution;
   if (user !== null) {
     chownSync(file, 0, user.gid);
     chmodSync(file, 0o750);
@@ -110,7 +114,7 @@ export interface CommandResult extends RunResult {
 /** Runs a command of a step. The caller releases its processes. */
 export async function runCommand(
   step: Step,
-  context: StageContext,
+  context: OpenStageContext,
   command: StageCommand,
 ): Promise<CommandResult> {
   const mark = context.newMark();
@@ -140,16 +144,17 @@ export async function runCommand(
     return { ...result, engineFault: engineFault(result.exitCode, printed) };
   } finally {
     output.end();
-    if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
+    const files = prepared.container?.folder ?? prepared.stepFiles;
+    if (files !== undefined) rmSync(files, { recursive: true, force: true });
   }
 }
 
-/** The processes of a container end with it. */
+/** The processes of a container or of a sandbox end with it. */
 function containmentOf(
-  { container }: PreparedScript,
+  { container, isSandbox }: PreparedScript,
   { execution, instruction }: StageContext,
 ): { containment?: Containment } {
-  if (container || process.platform !== "linux") return {};
+  if (container || isSandbox || process.platform !== "linux") return {};
   if (execution.hasControlGroups) return { containment: "group" };
   return { containment: { graceMs: instruction.limits.stopGraceMs } };
 }
@@ -166,7 +171,7 @@ function endOfFile(file: string): string {
   }
 }
 
-function prepare(step: Step, context: StageContext, command: StageCommand, mark: string): PreparedScript {
+function prepare(step: Step, context: OpenStageContext, command: StageCommand, mark: string): PreparedScript {
   const { instruction } = context;
   // What is deployed must not come from a folder that other tasks write to.
   const caches = step.stage === "build" ? context.caches : null;
@@ -177,11 +182,10 @@ function prepare(step: Step, context: StageContext, command: StageCommand, mark:
     command: command.command,
     cwd: command.cwd,
     mark,
-    folders: { source, scripts, caches },
-    user: context.user,
+    folders: { source, scripts, caches, ...context.stageFolders },
     own: context.env,
     variables: command.variables,
-    mustLeaveNothing: command.mayLeaveProcesses,
+    mayLeaveProcesses: command.mayLeaveProcesses,
   });
 }
 

@@ -12,6 +12,7 @@ import { checkHealth, describeCheck } from "./health-check.ts";
 import type { OutputCapture } from "./output-capture.ts";
 import {
   failed,
+  type OpenStageContext,
   release,
   runCommand,
   type StageCommand,
@@ -24,7 +25,7 @@ import type { Step } from "./step.ts";
 /** A start script that has ended, whose service must be proven to run. */
 export interface StartToProve {
   step: Step;
-  context: StageContext;
+  context: OpenStageContext;
   script: StageCommand;
   rules: NonNullable<Step["start"]>;
   check: HealthCheck | null;

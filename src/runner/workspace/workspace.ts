@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
@@ -10,7 +10,7 @@ import type { StartedService } from "../process/started-service.ts";
 import { foldersIn, workspacesIn } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
-import type { Trust } from "./trust.ts";
+import { giveTo, type Owner } from "./workspace-owner.ts";
 
 /** Which workspaces stay after their task: `live` keeps releases and those whose service is alive, `none` keeps none. */
 export type WorkspacePolicy = "live" | "none";
@@ -19,8 +19,6 @@ export type WorkspacePolicy = "live" | "none";
 export interface Workspace {
   /** Its folder, in which all others are. */
   folder: string;
-  /** Whose code was checked out. */
-  trust: Trust;
   /** The checked-out files. */
   source: string;
   /** Scripts and other files of the task outside the checkout. */
@@ -85,8 +83,8 @@ export interface WorkspaceFolders {
 
 export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
-  /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`. */
-  hasScriptUser?: boolean;
+  /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`; null: none. */
+  owner?: Owner | null;
   clock: Clock;
   log: Logger;
   /** Removes a folder with its contents. */
@@ -95,15 +93,13 @@ export interface WorkspacesOptions extends WorkspaceFolders {
 
 /** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
-  const { root, former, policy, hasScriptUser = false, clock, log, remove = rm } = options;
+  const { root, former, policy, owner: scriptsOwner = null, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
   const temp = ownFolderIn(join(root, "tmp"));
   for (const folder of [work, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
-  /** Whose kept and waiting workspaces scripts can run in. */
-  const usable = hasScriptUser ? [root] : roots;
   const owner = identityOf(process.pid);
 
   const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
@@ -125,6 +121,17 @@ export function openWorkspaces(options: WorkspacesOptions) {
       log.error({ folder }, messageOf(error));
       return false;
     }
+  }
+
+  /** Makes a workspace of an earlier version or setting one that scripts can run in; returns its folder. */
+  async function adopt(found: string, folder: string): Promise<string> {
+    if (scriptsOwner === null) return found;
+    if (found !== folder) {
+      mkdirSync(dirname(folder), { recursive: true, mode: 0o711 });
+      await moveFolder(found, folder);
+    }
+    await giveTo(scriptsOwner, join(folder, "source"));
+    return folder;
   }
 
   /** Nothing claims the workspace: it is removed, unless a service was started from it that is alive. */
@@ -160,7 +167,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
 
   /** Newest first. A workspace whose state cannot be read is left out, and stays. */
   function inState(projectId: number, wanted: WorkspaceState["state"]): (KeptWorkspace & { at: number })[] {
-    return workspacesOf(projectId, usable)
+    return workspacesOf(projectId, roots)
       .flatMap((folder) => {
         const { state = null, keptAt = 0, until = 0 } = stateIfKnown(folder) ?? {};
         const at = wanted === "kept" ? keptAt : until;
@@ -182,7 +189,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
     };
     return {
       folder,
-      trust: state.trust,
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
       isSealed: state.isSealed === true,
@@ -260,18 +266,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
       if (existsSync(cache)) utimesSync(cache, now, now);
       return cache;
     },
-    async open(
-      projectId: number,
-      taskId: number,
-      attempt: number,
-      trust: Trust = "other",
-    ): Promise<Workspace> {
+    async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
       const folder = folderOf(projectId, taskId, attempt);
       // After a reset of the database, task numbers begin again.
       const services = livingServices(readState(folder));
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
-      const state: WorkspaceState = { state: "building", owner, trees: [], services, trust };
+      const state: WorkspaceState = { state: "building", owner, trees: [], services };
       writeState(folder, state);
       return workspaceAt(projectId, folder, state);
     },
@@ -279,13 +280,14 @@ export function openWorkspaces(options: WorkspacesOptions) {
      * The workspace of an earlier task that is kept or waits; null: it no longer exists. Whether an approval came in time is
      * decided by the server, not by the clock of this machine.
      */
-    reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
-      for (const each of usable) {
-        const folder = folderOf(projectId, taskId, attempt, each);
-        const state = readState(folder);
+    async reopen(projectId: number, taskId: number, attempt: number): Promise<Workspace | null> {
+      for (const each of roots) {
+        const found = folderOf(projectId, taskId, attempt, each);
+        const state = readState(found);
         if (state?.state !== "kept" && state?.state !== "waiting") continue;
-        if (existsSync(join(folder, "source")))
-          return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
+        if (!existsSync(join(found, "source"))) continue;
+        const folder = await adopt(found, folderOf(projectId, taskId, attempt));
+        return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
       }
       return null;
     },
@@ -329,6 +331,18 @@ export function openWorkspaces(options: WorkspacesOptions) {
   };
 }
 export type Workspaces = ReturnType<typeof openWorkspaces>;
+
+/** Also to another file system. */
+async function moveFolder(from: string, to: string): Promise<void> {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    const copied = Bun.spawn(["cp", "-a", "--", from, to], { stdout: "ignore", stderr: "pipe" });
+    if ((await copied.exited) !== 0) throw new Error(await new Response(copied.stderr).text());
+    await removeFolder(from);
+  }
+}
 
 function stateIfKnown(folder: string): WorkspaceState | null {
   try {

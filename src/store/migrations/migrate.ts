@@ -15,6 +15,7 @@ import { replaysIndex } from "./0004-replays-index.ts";
 import { defaultNotify } from "./0005-default-notify.ts";
 import { traceparent } from "./0006-traceparent.ts";
 import { pipeline } from "./0007-pipeline.ts";
+import { sandboxIsolation } from "./0008-sandbox-isolation.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -24,6 +25,7 @@ const migrations = {
   "0005-default-notify": defaultNotify,
   "0006-traceparent": traceparent,
   "0007-pipeline": pipeline,
+  "0008-sandbox-isolation": sandboxIsolation,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
