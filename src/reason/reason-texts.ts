@@ -244,6 +244,8 @@ export const reasonTexts = {
     "The built workspace was changed after its build ({files}), so that it is not what was approved; nothing was deployed. Run the task again.",
   release_changed:
     "The kept workspace of task {task} was changed after its deploy ({files}), so that it is not what was approved. It is not used; a rollback by hand builds it again.",
+  release_folder_taken:
+    "The folder {folder} of data or scratch cannot be made: the repository or the build has a file or a link in its place.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",

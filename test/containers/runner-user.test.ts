@@ -43,13 +43,9 @@ describe.skipIf(!user)("runner.user without a sandbox", () => {
     expect(text).toContain("\nChange\n");
     expect(text).toContain("cannot-change");
     expect(state).toBe("success");
-    const [task = ""] = readdirSync(join(scene.root, "work/project-1"));
+    const [task = ""] = readdirSync(join(scene.root, "releases/1"));
     // Other users of the machine read neither the checkout nor the clone.
-    for (const path of [
-      `work/project-1/${task}/source`,
-      `work/project-1/${task}/scripts`,
-      "cache/project-1.git",
-    ])
+    for (const path of [`releases/1/${task}/source`, `releases/1/${task}/scripts`, "cache/project-1.git"])
       expect([path, statSync(join(scene.root, path)).mode & 0o007]).toEqual([path, 0]);
     expect(statSync(join(scene.root, "shared/project-1/deps%2Fstore/kept")).uid).toBe(user?.uid ?? 0);
   });

@@ -80,10 +80,9 @@ async function run(instruction: RunTask) {
 const releaseOf = (taskId: number) => ({
   ...{ taskId, attempt: 1, ref: "refs/heads/main", commit, message: "", author: "" },
 });
-const projectIn = (folder: string) => join(folder, "work", "project-1");
+const projectIn = (folder: string) => join(folder, "releases", "1");
 const formerly = (name: string) => join(projectIn(join(dataDir, "runner")), name);
-const workspacesIn = (folder: string) =>
-  readdirSync(projectIn(folder)).filter((name) => name.startsWith("task-"));
+const workspacesIn = (folder: string) => readdirSync(projectIn(folder));
 
 test("the next deploy ends the service that runs in the former folder, and its workspace goes with its release", async () => {
   expect(isAlive(first)).toBeTrue();
@@ -95,7 +94,7 @@ test("the next deploy ends the service that runs in the former folder, and its w
   for (const taskId of [3, 4]) await run(serviceTask(taskId));
   expect(isAlive(second)).toBeFalse();
   expect(workspacesIn(join(dataDir, "runner"))).toEqual([]);
-  expect(workspacesIn(root).toSorted()).toEqual(["task-2-1", "task-3-1", "task-4-1"]);
+  expect(workspacesIn(root).toSorted()).toEqual(["2", "3", "4"]);
 });
 
 test("the release in the former folder comes back when the next deploy fails", async () => {
@@ -107,7 +106,7 @@ test("the release in the former folder comes back when the next deploy fails", a
   const [, again = 0] = await watch.all(2);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
-  const place = isRoot ? join(projectIn(root), "task-1-1") : formerly("task-1-1");
+  const place = isRoot ? join(projectIn(root), "1") : formerly("1");
   expect(existsSync(join(place, "source/app.txt"))).toBeTrue();
 });
 
@@ -118,7 +117,7 @@ test("a rollback to the release in the former folder needs no build, also as the
   const [, again = 0] = await watch.all(2);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
-  const place = isRoot ? join(projectIn(root), "task-1-1") : formerly("task-1-1");
+  const place = isRoot ? join(projectIn(root), "1") : formerly("1");
   expect(existsSync(join(place, "source/app.txt"))).toBeTrue();
 });
 
@@ -139,6 +138,6 @@ test.skipIf(!isRoot)(
     const reopened = await workspaces.reopen(1, 1, 1);
     expect(reopened?.folder).toStartWith(root);
     expect(statSync(reopened?.source ?? "").uid).toBe(owner.uid);
-    expect(existsSync(formerly("task-1-1"))).toBeFalse();
+    expect(existsSync(formerly("1"))).toBeFalse();
   },
 );

@@ -17,11 +17,9 @@ const requested = async (projectId: number) => server.reach((await server.run(pr
 
 /** The folders of the tasks of a project on the local runner. */
 function workspacesOf(projectId: number): string[] {
-  const folder = join(runnerFolderOf(dataDir), "work", `project-${projectId}`);
+  const folder = join(runnerFolderOf(dataDir), "releases", String(projectId));
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => name.startsWith("task-"))
-    .map((name) => join(folder, name));
+  return readdirSync(folder).map((name) => join(folder, name));
 }
 
 test("kill -9 of the runner and of the server keeps a task waiting with its workspace, which is deployed afterwards", async () => {

@@ -86,7 +86,10 @@ describe("everything in a sandbox ends", () => {
     const { script, alive } = stubborn();
     const taskId = ++number;
     const instruction = sampleInstruction(repository.url, { build: script }, { taskId, logFrom: server.lines.length });
-    const stages = instruction.stages.map((stage) => ({ ...stage, timeoutMs: 1000 }));
+    const stages = instruction.stages.map((stage) => ({
+      ...stage,
+      steps: stage.steps.map((step) => ({ ...step, timeoutMs: 1000 })),
+    }));
     server.instructions.push({ ...instruction, stages });
     await eventually("it ends", () => ended(taskId) !== undefined);
     expect(ended(taskId)?.state).toBe("timeout");

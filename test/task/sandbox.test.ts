@@ -46,7 +46,10 @@ function startScene(settings: Record<string, string>, image?: string): Scene {
       const taskId = nextId++;
       const from = server.lines.length;
       const instruction = sampleInstruction(repository.url, scripts, { taskId, logFrom: from, ...more });
-      const stages = instruction.stages.map((stage) => (image === undefined ? stage : { ...stage, image }));
+      const stages = instruction.stages.map((stage) => ({
+        ...stage,
+        steps: stage.steps.map((step) => (image === undefined ? step : { ...step, image })),
+      }));
       server.instructions.push({ ...instruction, stages });
       const found = () => server.finished.find((each) => each.taskId === taskId);
       await eventually(`task ${taskId} ends`, () => found() !== undefined);
@@ -112,7 +115,7 @@ describe.skipIf(!isRoot).each(levels)("a script in a %s", (level, settings, imag
     for (const path of work) {
       const { text } = await scene.run({ build: readAttack(path) }, { projectId: 72 });
       expect(text).toContain("looked");
-      expect(text.replaceAll(`REACHED ${scene.root}/work\n`, "")).not.toContain("REACHED /");
+      expect(text.replaceAll(`REACHED ${scene.root}/releases\n`, "")).not.toContain("REACHED /");
     }
     const attack = `for f in $(find ${scene.root} -name made -o -name tool 2>/dev/null); do echo "REACHED $f"; done; echo looked`;
     const { text } = await scene.run({ build: attack }, { projectId: 72 });
@@ -145,8 +148,7 @@ describe.skipIf(!isRoot).each(levels)("a script in a %s", (level, settings, imag
     const instruction = sampleInstruction(repository.url, { build: "cat /proc/net/dev; echo looked" });
     const stages = instruction.stages.map((stage) => ({
       ...stage,
-      network: "none" as const,
-      ...(image === undefined ? {} : { image }),
+      steps: stage.steps.map((step) => ({ ...step, network: "none" as const })),
     }));
     const { state, text } = await scene.run({}, { stages });
     expect(state).toBe("success");

@@ -27,6 +27,7 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
+  built.seal();
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(2 * hourMs);
   const next = await workspaces.open(7, 2, 1);
@@ -46,14 +47,14 @@ test("a built workspace waits as long as the server says, also if the clock of i
 });
 
 test("a workspace stays while it is not known whether a service runs in it", async () => {
-  const folder = join(root, "work/project-7/task-1-1");
+  const folder = join(root, "releases/7/1");
   // A folder in the place of the file cannot be read.
   mkdirSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(0);
   expect(existsSync(folder)).toBe(true);
   rmSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(1);
-  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
+  expect(readdirSync(join(root, "releases/7"))).toEqual([]);
 });
 
 test("with `none`, the files go with their task, and the service is known until it has ended", async () => {
@@ -70,7 +71,7 @@ test("with `none`, the files go with their task, and the service is known until 
   await child.exited;
   expect(workspaces.services(7).hasEnded(1)).toBeTrue();
   await (await workspaces.open(7, 2, 1)).close({ state: "kept", keep: 1 });
-  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
+  expect(readdirSync(join(root, "releases/7"))).toEqual([]);
 });
 
 /** The record of a workspace cannot be written, as on a full disk: a folder has the name of the file. */
@@ -84,6 +85,7 @@ async function buildThenRelease() {
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
+  built.seal();
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(hourMs / 2);
   const other = await workspaces.open(7, 2, 1);

@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { mapTexts, newReason, renderReason } from "../../reason/reason.ts";
+import { mapTexts, newReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { buildMasker, type Masker } from "../log/masker.ts";
@@ -18,17 +18,10 @@ import { diskUseOf } from "../workspace/disk-use.ts";
 import { openStageFolders } from "../workspace/stage-folders.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
 import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
-import {
-  acceptOwnChanges,
-  type BuiltParts,
-  foreignChanges,
-  leaveCaches,
-  sealBuilt,
-  verifyBuilt,
-} from "./built-workspace.ts";
 import { checkOut } from "./check-out.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
+import { type SealParts, sealRelease } from "./seal-release.ts";
 
 export interface RunTaskParts {
   client: ServerClient;
@@ -79,7 +72,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   let isRestored = false;
   try {
-    opened = await openWorkspace(instruction, parts, (text) => log.writeLine("system", text));
+    opened = await openWorkspace(instruction, parts);
     const starting = () => parts.endWatch(instruction.projectId);
     const started = (service: RunningService) => {
       running?.capture.close();
@@ -164,18 +157,12 @@ interface OpenedWorkspace {
 async function openWorkspace(
   instruction: RunTask,
   { workspaces }: RunTaskParts,
-  writeLine: (text: string) => void,
 ): Promise<OpenedWorkspace | null> {
   const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release.from;
   const kept = from && (await workspaces.reopen(projectId, from.taskId, from.attempt));
-  if (kept) {
-    const files = kept.isRelease ? await foreignChanges(kept) : "";
-    if (files === "") return { workspace: kept, release: from };
-    writeLine(`[${renderReason(newReason("release_changed", { task: from.taskId, files }))}]`);
-    await kept.giveUp();
-  }
+  if (kept) return { workspace: kept, release: from };
   if (built) return null;
   return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
 }
@@ -195,7 +182,6 @@ async function closeWorkspace(
       : isSuccess && release.isKept
         ? { state: "kept", keep: releases }
         : { state: "gone" };
-  if (opened?.release) await acceptOwnChanges(opened.workspace);
   await opened?.workspace.close({ ...becomes, waitingTasks });
 }
 
@@ -236,8 +222,6 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   const { held, stream } = parts;
   const { workspace, release } = opened;
   const { user } = parts.execution;
-  const unfit = release && !workspace.isRelease ? await verifyBuilt(workspace) : null;
-  if (unfit) return unfit;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
@@ -264,8 +248,8 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     for (const line of await cache.link(workspace.source, cachePaths, instruction.emptyCache))
       stream.writeLine("checkout", line);
   if (instruction.emptyCache && cachePaths.length > 0) stream.writeLine("checkout", noCacheLine);
-  const built: BuiltParts = {
-    ...{ workspace, user, held },
+  const seal: SealParts = {
+    ...{ workspace, workspaces: parts.workspaces, user, held },
     linked: () => cache.linked(workspace.source, cachePaths),
     writeLine: (text) => stream.writeLine("system", text),
   };
@@ -273,7 +257,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (user !== null && !release) await giveTo(user, workspace.source);
   try {
     const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
-    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, built });
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, seal });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.writeLine("system", emptied);
@@ -284,23 +268,25 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
-  parts: Work & { checkedOut: CheckedOut; caches: string | null; built: BuiltParts },
+  parts: Work & { checkedOut: CheckedOut; caches: string | null; seal: SealParts },
 ): Promise<StageEnd> {
-  const { held, stream, workspaces, checkedOut, built } = parts;
+  const { held, stream, workspaces, checkedOut, seal } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
-  const stageParts = { ...parts, services, log: stream, leaveBuild: () => leaveCaches(built) };
+  const stageParts = { ...parts, services, log: stream };
   const stages = openStageFolders(workspace.folder, parts.execution.user);
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
     stages,
+    leaveBuild: () => sealRelease(instruction, seal),
   });
   await stages.remove();
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
-  if (ended.end.state === "success" && instruction.approval?.step === "build") await sealBuilt(built);
+  if (ended.end.state === "success" && instruction.approval?.step === "build")
+    await sealRelease(instruction, seal);
   return ended.end;
 }
 

@@ -28,6 +28,24 @@ const namespaces = [
   ...["--new-session", "--die-with-parent", "--as-pid-1"],
 ];
 
+/** A command that sees the whole machine, but can only read one folder. What it leaves running outlives it. */
+export function readOnlyView(folder: string, cwd: string, command: string[]): string[] {
+  return [
+    "bwrap",
+    "--unshare-user",
+    "--dev-bind",
+    "/",
+    "/",
+    "--ro-bind",
+    folder,
+    folder,
+    "--chdir",
+    cwd,
+    "--",
+    ...command,
+  ];
+}
+
 /** The command that runs another one in a sandbox. It names no variable: other users of the machine can read it. */
 export function sandboxCommand(run: SandboxRun): string[] {
   const { machine } = run;

@@ -7,7 +7,7 @@ import { hasControlGroups, sweepControlGroups } from "../process/control-group.t
 import type { IsolationLevel, RunTask } from "../protocol.ts";
 import { type MachineView, readMachineView, type SandboxPath } from "../sandbox/machine-view.ts";
 import { findRunnerUser, mustReach, type RunnerUser } from "../sandbox/runner-user.ts";
-import type { SandboxMount } from "../sandbox/sandbox-command.ts";
+import { readOnlyView, type SandboxMount } from "../sandbox/sandbox-command.ts";
 import { trySandbox } from "../sandbox/try-sandbox.ts";
 import { containerRun, mountFault } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
@@ -49,6 +49,10 @@ export interface Execution {
 /** The folders of a task that a script may access. */
 export interface ScriptFolders {
   source: string;
+  /** Whether the checkout can only be read, because it is a sealed release. */
+  isReadOnly: boolean;
+  /** Folders outside of the checkout that links in it lead to. */
+  writable: string[];
   scripts: string;
   caches: string | null;
   /** New for each stage. */
@@ -116,7 +120,7 @@ export async function openExecution(
       // Until services have sandboxes of their own, what a start script leaves must outlive it.
       if (machine !== null && script.step.stage !== "start")
         return inSandbox(script, machine, user, resources);
-      return onHost(script, user, resources);
+      return onHost(script, user, resources, machine !== null && script.folders.isReadOnly);
     },
   };
 }
@@ -203,10 +207,11 @@ function onHost(
   { step, command, cwd, own, variables, folders }: Script,
   user: RunnerUser | null,
   resources: Resources,
+  hasView: boolean,
 ): PreparedScript {
   if (step.network === "none")
     throw new CannotRun(newReason("no_network_needs_container", { stage: step.title }));
-  const bounded = limited(resources, command);
+  const bounded = limited(resources, hasView ? readOnlyView(folders.source, cwd, command) : command);
   if (user === null) return { command: bounded, cwd, env: hostEnvironment(own, null, variables) };
   const env = hostEnvironment(own, { ...user, home: folders.home }, variables);
   return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)) };
@@ -221,9 +226,10 @@ function ownerOfFiles({ name }: Engine): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
-function mountsOf({ source, scripts, caches }: ScriptFolders): SandboxMount[] {
+function mountsOf({ source, isReadOnly, writable, scripts, caches }: ScriptFolders): SandboxMount[] {
   return [
-    { source, isReadOnly: false },
+    { source, isReadOnly },
+    ...writable.map((folder) => ({ source: folder, isReadOnly: false })),
     { source: scripts, isReadOnly: true },
     ...(caches === null ? [] : [{ source: caches, isReadOnly: false }]),
   ];

@@ -2,9 +2,9 @@ import {
   chmodSync,
   chownSync,
   closeSync,
-  existsSync,
   openSync,
   readSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,6 +20,7 @@ import { type Containment, type RunResult, runProcess } from "../process/process
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
+import type { ReleaseFolder } from "../workspace/release-folders.ts";
 import type { StageFolders, StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Services, Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
@@ -38,6 +39,8 @@ export interface StageContext {
   guard: TaskGuard;
   execution: Execution;
   stages: StageFoldersOfTask;
+  /** The folders of the release that deploy and start may write to. */
+  writable: ReleaseFolder[];
   /** Folder of the caches, for the build alone; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
@@ -79,7 +82,7 @@ export function openScript(
 ): StageCommand | StageEnd {
   const { instruction, workspace, checkedOut } = context;
   const cwd = resolve(workspace.source, step.directory);
-  if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
+  if (!isFolderIn(workspace.source, cwd))
     return failed(newReason("folder_missing", { folder: step.directory, stage: step.title }));
   const place = { stage: step.stage, step: step.name, workspace: workspace.source };
   return {
@@ -89,6 +92,17 @@ export function openScript(
     timeoutMs: step.timeoutMs,
     mayLeaveProcesses: step.stage === "start",
   };
+}
+
+/** A link of the repository may lead elsewhere. */
+function isFolderIn(source: string, folder: string): boolean {
+  try {
+    return (
+      `${realpathSync(folder)}/`.startsWith(`${realpathSync(source)}/`) && statSync(folder).isDirectory()
+    );
+  } catch {
+    return false;
+  }
 }
 
 /** Writes a script into the workspace and returns the command that runs it. */
@@ -176,13 +190,15 @@ function prepare(step: Step, context: OpenStageContext, command: StageCommand, m
   // What is deployed must not come from a folder that other tasks write to.
   const caches = step.stage === "build" ? context.caches : null;
   const { source, scripts } = context.workspace;
+  const isReadOnly = step.stage !== "build" && instruction.folders.sealed;
+  const writable = context.writable.map(({ kept }) => kept);
   return context.execution.prepare({
     step,
     instruction,
     command: command.command,
     cwd: command.cwd,
     mark,
-    folders: { source, scripts, caches, ...context.stageFolders },
+    folders: { source, isReadOnly, writable, scripts, caches, ...context.stageFolders },
     own: context.env,
     variables: command.variables,
     mayLeaveProcesses: command.mayLeaveProcesses,

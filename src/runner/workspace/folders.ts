@@ -1,12 +1,25 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
+/** Where workspaces are, and where versions before 2.0 had them. */
+const places = [
+  { parent: "releases", ofProject: (id: number) => String(id) },
+  { parent: "work", ofProject: (id: number) => `project-${id}` },
+];
+
 /** The workspaces of all projects in the folder of a runner. */
 export function workspacesIn(root: string): string[] {
-  const work = join(root, "work");
-  return foldersIn(work).flatMap((project) =>
-    foldersIn(join(work, project)).map((name) => join(work, project, name)),
+  return places.flatMap(({ parent }) =>
+    foldersIn(join(root, parent)).flatMap((project) => within(join(root, parent, project))),
   );
+}
+
+export function workspacesOfProject(root: string, projectId: number): string[] {
+  return places.flatMap(({ parent, ofProject }) => within(join(root, parent, ofProject(projectId))));
+}
+
+function within(folder: string): string[] {
+  return foldersIn(folder).map((name) => join(folder, name));
 }
 
 /** Names of folders. Files are skipped, and so are folders that only another user may read. */

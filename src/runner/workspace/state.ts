@@ -21,8 +21,8 @@ export interface WorkspaceState {
   /** Processes that start scripts have left running. */
   services: StartedService[];
   until?: number;
-  /** Its deploy waited for an approval, so that a manifest lists what its build has left. */
-  isSealed?: boolean;
+  /** It is a release: it shares no file with anything else. Versions before 2.0 did not write this. */
+  isRelease?: boolean;
   keptAt?: number;
 }
 

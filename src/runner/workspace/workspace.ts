@@ -7,7 +7,7 @@ import type { Logger } from "../../logger.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
 import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import type { StartedService } from "../process/started-service.ts";
-import { foldersIn, workspacesIn } from "./folders.ts";
+import { foldersIn, workspacesIn, workspacesOfProject } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
 import { giveTo, type Owner } from "./workspace-owner.ts";
@@ -23,10 +23,13 @@ export interface Workspace {
   source: string;
   /** Scripts and other files of the task outside the checkout. */
   scripts: string;
-  /** A manifest lists what its build has left. */
+  /** Folders that are empty at the start of a release. */
+  scratch: string;
+  /** It shares no file with anything else. */
   isSealed: boolean;
   /** Whether it is the workspace of a release, and not one that waits. */
   isRelease: boolean;
+  seal(): void;
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
@@ -35,8 +38,6 @@ export interface Workspace {
   addService(service: StartedService): void;
   /** The task is over. The folder that an earlier task has kept stays in any case. */
   close(end: WorkspaceEnd): Promise<void>;
-  /** It is no release any more. */
-  giveUp(): Promise<void>;
 }
 
 /** What becomes of a workspace: it waits for an approval, is the newest of `keep` releases, or nothing claims it. */
@@ -91,24 +92,21 @@ export interface WorkspacesOptions extends WorkspaceFolders {
   remove?: typeof rm;
 }
 
-/** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
+/** The folders of a runner: `cache/` (clones by project), `releases/` (workspaces), `data/` (of projects), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
   const { root, former, policy, owner: scriptsOwner = null, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
-  const work = join(root, "work");
+  const releases = join(root, "releases");
   const temp = ownFolderIn(join(root, "tmp"));
-  for (const folder of [work, temp, caches, dirname(options.knownHosts)])
+  for (const folder of [releases, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
   const owner = identityOf(process.pid);
 
-  const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
-  const folderOf = (projectId: number, taskId: number, attempt: number, at = root) =>
-    join(ofProject(projectId, at), `task-${taskId}-${attempt}`);
+  const folderOf = (projectId: number, taskId: number, attempt: number) =>
+    join(root, "releases", String(projectId), attempt === 1 ? String(taskId) : `${taskId}-${attempt}`);
   const workspacesOf = (projectId: number, at: string[]) =>
-    at
-      .map((each) => ofProject(projectId, each))
-      .flatMap((folder) => foldersIn(folder).map((name) => join(folder, name)));
+    at.flatMap((each) => workspacesOfProject(each, projectId));
 
   /**
    * A folder that cannot be removed, for example with files that a container wrote as root, must not stop the runner.
@@ -191,8 +189,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
       folder,
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
-      isSealed: state.isSealed === true,
+      scratch: join(folder, "scratch"),
+      isSealed: state.isRelease === true,
       isRelease: state.state === "kept",
+      seal: () => change({ isRelease: true }),
       noteTree: (tree) => change({ trees: [...state.trees, tree] }),
       forgetTree({ mark }) {
         try {
@@ -206,7 +206,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
       async close(end) {
         const waiting = waitingOf(projectId, end.waitingTasks);
         if (end.state === "waiting") {
-          change({ state: "waiting", until: end.until, isSealed: true, trees: [] });
+          change({ state: "waiting", until: end.until, trees: [] });
           // Nobody but the runner enters it until it is deployed.
           chmodSync(folder, 0o700);
           for (const each of inState(projectId, "waiting"))
@@ -222,9 +222,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (state.state !== "kept") await discard(folder);
           for (const each of inState(projectId, "gone")) await discard(each.folder);
         }
-      },
-      async giveUp() {
-        await discard(folder);
       },
     };
   }
@@ -259,6 +256,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
     root,
     temp,
     knownHosts: options.knownHosts,
+    /** The data of a project, which survives its releases. */
+    dataOf: (projectId: number) => join(root, "data", String(projectId)),
     /** The clone of a project, for a task that uses it now. */
     cacheOf(projectId: number): string {
       const cache = join(caches, `project-${projectId}.git`);
@@ -281,10 +280,11 @@ export function openWorkspaces(options: WorkspacesOptions) {
      * decided by the server, not by the clock of this machine.
      */
     async reopen(projectId: number, taskId: number, attempt: number): Promise<Workspace | null> {
-      for (const each of roots) {
-        const found = folderOf(projectId, taskId, attempt, each);
+      const isWanted = (folder: string) => taskIdOf(folder) === taskId && attemptOf(folder) === attempt;
+      for (const found of workspacesOf(projectId, roots).filter(isWanted)) {
         const state = readState(found);
-        if (state?.state !== "kept" && state?.state !== "waiting") continue;
+        // What waits since a version before 2.0 may have been changed by other scripts: it is built and approved again.
+        if (state?.state !== "kept" && !(state?.state === "waiting" && state.isRelease)) continue;
         if (!existsSync(join(found, "source"))) continue;
         const folder = await adopt(found, folderOf(projectId, taskId, attempt));
         return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
@@ -352,7 +352,11 @@ function stateIfKnown(folder: string): WorkspaceState | null {
   }
 }
 
-/** NaN: not the folder of a task. */
+/** NaN: not the folder of a task. Versions before 2.0 named it task-7-1. */
 function taskIdOf(folder: string): number {
-  return Number(/^task-(\d+)-\d+$/.exec(basename(folder))?.[1]);
+  return Number(/^(?:task-)?(\d+)(?:-\d+)?$/.exec(basename(folder))?.[1]);
+}
+
+function attemptOf(folder: string): number {
+  return Number(/\d-(\d+)$/.exec(basename(folder))?.[1] ?? 1);
 }

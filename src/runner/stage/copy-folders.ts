@@ -1,9 +1,7 @@
-import { chmodSync, chownSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { ReasonError } from "../../errors.ts";
 import { newReason } from "../../reason/reason.ts";
 import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 import type { LinkedFolder } from "../workspace/cache-folders.ts";
-import { removeFolder } from "../workspace/remove-folder.ts";
 
 /** Not their owners, which an ordinary user may not set; the second form is for systems other than GNU's. */
 const copyFolder =
@@ -22,25 +20,14 @@ export async function copyCaches(
     );
 }
 
-/**
- * Gives the workspace its own copy of files with further names elsewhere, such as those that pnpm links from its store:
- * whoever writes to the other name would change the workspace.
- */
-export async function cutHardLinks(
-  source: string,
+/** Copies the contents of a folder into an empty one. */
+export async function copyInto(
+  from: string,
+  to: string,
   user: RunnerUser | null,
   stop: AbortSignal,
 ): Promise<void> {
-  const find = ["find", source, "-type", "f", "-links", "+1", "-print", "-quit"];
-  if ((await run(commandAs(user, find), stop)) === "") return;
-  const copy = `${source}.copy`;
-  rmSync(copy, { recursive: true, force: true });
-  mkdirSync(copy, { mode: 0o700 });
-  if (user !== null) chownSync(copy, user.uid, user.gid);
-  await run(commandAs(user, ["sh", "-c", copyFolder, "sh", source, copy]), stop);
-  chmodSync(copy, 0o700);
-  await removeFolder(source);
-  renameSync(copy, source);
+  await run(commandAs(user, ["sh", "-c", copyFolder, "sh", from, to]), stop);
 }
 
 function commandAs(user: RunnerUser | null, command: string[]): string[] {
@@ -48,18 +35,15 @@ function commandAs(user: RunnerUser | null, command: string[]): string[] {
 }
 
 /** As the scripts' user: what the script left may be links to files that only the runner can read. */
-async function run(command: string[], stop: AbortSignal): Promise<string> {
+async function run(command: string[], stop: AbortSignal): Promise<void> {
   const child = Bun.spawn(command, {
     cwd: "/",
     stdin: "ignore",
-    stdout: "pipe",
+    stdout: "ignore",
     stderr: "pipe",
     signal: stop,
   });
-  const [printed, problems] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) === 0) return printed;
+  const problems = await new Response(child.stderr).text();
+  if ((await child.exited) === 0) return;
   throw new ReasonError(newReason("workspace_not_copied", { message: problems.trim().slice(-500) }));
 }
