@@ -247,6 +247,7 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--runner-dir", runnerFolders(config).root],
     ...optional("--runner-user", runnerUserOf(config)),
     ["--runner-isolation", config["runner.isolation"]],
+    ["--runner-host-steps", String(config["runner.hostSteps"])],
     ...optional("--runner-sandbox-paths", pathsText(config["runner.sandboxPaths"])),
     ...secretPathsOf(config).map((path) => [`--secret-path=${path}`]),
     ["--runner-engine", config["runner.engine"]],

@@ -92,6 +92,7 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
       user: runnerUserOf(config),
       isolation: config["runner.isolation"],
       sandboxPaths: config["runner.sandboxPaths"],
+      hostSteps: config["runner.hostSteps"],
       secretPaths,
       engine: config["runner.engine"],
       engineArguments: config["runner.engineArguments"],

@@ -68,6 +68,11 @@ export const runnerSettings = {
     [],
     "Folders of the machine that sandboxes show besides /usr, /opt and /etc, such as those of pyenv, cargo or nvm.",
   ),
+  "runner.hostSteps": setting(
+    boolean,
+    false,
+    "Whether steps of deploy and start that an administrator has marked with `host` run outside of the sandbox, as the user of the runner: for `systemctl restart` or files of a web server.",
+  ),
   "runner.scriptUser": setting(text, undefined, "Old name of `runner.user`."),
   "runner.scriptUsers": setting(removedUsers, undefined, "Removed: sandboxes separate projects."),
   "runner.engine": setting(

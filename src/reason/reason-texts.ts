@@ -244,6 +244,10 @@ export const reasonTexts = {
     "The built workspace was changed after its build ({files}), so that it is not what was approved; nothing was deployed. Run the task again.",
   release_changed:
     "The kept workspace of task {task} was changed after its deploy ({files}), so that it is not what was approved. It is not used; a rollback by hand builds it again.",
+  host_steps_off:
+    "{stage} runs outside of the sandbox, which this runner does not allow: set runner.hostSteps to true there, or change the step.",
+  sandbox_program:
+    "{program} is in {folder}, which sandboxes do not show: add the folder to runner.sandboxPaths of the runner",
   release_folder_taken:
     "The folder {folder} of data or scratch cannot be made: the repository or the build has a file or a link in its place.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",

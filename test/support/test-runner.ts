@@ -24,6 +24,7 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
       user: undefined,
       isolation: "none",
       sandboxPaths: [],
+      hostSteps: false,
       secretPaths: [root],
       engine: "none",
       engineArguments: [],

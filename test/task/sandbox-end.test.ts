@@ -132,14 +132,3 @@ describe("everything in a sandbox ends", () => {
     expect(existsSync(`/proc/${killed}/exe`)).toBe(false);
   });
 });
-
-describe("a program that only the machine has", () => {
-  test("is named with the setting that shows it", async () => {
-    const taskId = ++number;
-    server.instructions.push(
-      sampleInstruction(repository.url, { build: "slipway-only-here" }, { taskId, logFrom: server.lines.length }),
-    );
-    await eventually("it ends", () => ended(taskId) !== undefined);
-    expect(ended(taskId)).toMatchObject({ state: "failed", reason: "build failed with exit code 127" });
-  });
-});

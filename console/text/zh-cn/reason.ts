@@ -220,6 +220,9 @@ export const reason: Translated<typeof reasonTexts> = {
     "构建完成后，工作区被改动过（{files}），已不是批准的内容；没有部署任何东西。请重新运行该任务。",
   release_changed:
     "任务 {task} 保留的工作区在部署后被改动过（{files}），已不是批准的内容，因此不使用；手动回滚会重新构建。",
+  host_steps_off:
+    "{stage} 在沙箱之外运行，而此运行器不允许：请在运行器上将 runner.hostSteps 设为 true，或修改该步骤。",
+  sandbox_program: "{program} 位于 {folder}，沙箱中看不到该文件夹：请将它加入运行器的 runner.sandboxPaths",
   release_folder_taken: "无法创建 data 或 scratch 的文件夹 {folder}：仓库或构建在该位置有文件或链接。",
   workspace_not_copied: "无法将工作区与其缓存分离：{message}",
   workspace_gone: "构建好的工作区在此运行器上已不存在。",

@@ -15,7 +15,7 @@ import type { RunningService } from "../stage/service-start.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
-import { openStageFolders } from "../workspace/stage-folders.ts";
+import { openStageFolders, type StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
 import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
 import { checkOut } from "./check-out.ts";
@@ -253,11 +253,14 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     linked: () => cache.linked(workspace.source, cachePaths),
     writeLine: (text) => stream.writeLine("system", text),
   };
+  const stages = openStageFolders(workspace.folder, user);
+  if (cachePaths.length > 0 && !instruction.emptyCache)
+    cache.linkHome((await stages.of("build")).home, cachePaths);
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release) await giveTo(user, workspace.source);
   try {
     const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
-    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, seal });
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, seal, stages });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
     if (emptied !== null) stream.writeLine("system", emptied);
@@ -268,21 +271,24 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
-  parts: Work & { checkedOut: CheckedOut; caches: string | null; seal: SealParts },
+  parts: Work & {
+    checkedOut: CheckedOut;
+    caches: string | null;
+    seal: SealParts;
+    stages: StageFoldersOfTask;
+  },
 ): Promise<StageEnd> {
   const { held, stream, workspaces, checkedOut, seal } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
   const stageParts = { ...parts, services, log: stream };
-  const stages = openStageFolders(workspace.folder, parts.execution.user);
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
-    stages,
     leaveBuild: () => sealRelease(instruction, seal),
   });
-  await stages.remove();
+  await parts.stages.remove();
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
   if (ended.end.state === "success" && instruction.approval?.step === "build")

@@ -3,7 +3,7 @@ import { markVariable } from "../process/process-tree.ts";
 import type { SandboxMount } from "../sandbox/sandbox-command.ts";
 import type { Engine } from "./engine.ts";
 import type { Resources } from "./resources.ts";
-import { stepFilesFolder, writeStepFiles } from "./step-files.ts";
+import { type SecretFiles, stepFilesFolder, writeStepFiles } from "./step-files.ts";
 
 export interface ContainerRun {
   engine: Engine;
@@ -18,6 +18,7 @@ export interface ContainerRun {
   command: string[];
   /** Environment of the script, secrets included. */
   env: Record<string, string>;
+  files: SecretFiles;
   mark: string;
   taskId: number;
   /** Whether processes that the command leaves behind are an error: they end with the container. */
@@ -42,7 +43,7 @@ const processesMax = 8192;
 export function containerRun(run: ContainerRun): StartedContainer {
   const { engine, resources } = run;
   const name = `slipway-${run.mark}`;
-  const folder = writeStepFiles({ ...run.env, [markVariable]: run.mark }, run.user);
+  const folder = writeStepFiles({ ...run.env, [markVariable]: run.mark }, run.files, run.user);
   const isPodman = engine.name === "podman";
   const network = run.network === "none" ? "none" : isPodman ? "private" : "bridge";
   const options = {

@@ -1,21 +1,35 @@
+import { chownSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { Fault, ReasonError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason } from "../../reason/reason.ts";
 import { engineEnvironment, type RunningContainer } from "../process/container.ts";
-import { hasControlGroups, sweepControlGroups } from "../process/control-group.ts";
+import {
+  type GroupLimits,
+  hasControlGroups,
+  openGroupLimits,
+  sweepControlGroups,
+} from "../process/control-group.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
 import { type MachineView, readMachineView, type SandboxPath } from "../sandbox/machine-view.ts";
+import { type MissingProgram, missingProgram } from "../sandbox/missing-program.ts";
 import { findRunnerUser, mustReach, type RunnerUser } from "../sandbox/runner-user.ts";
 import { readOnlyView, type SandboxMount } from "../sandbox/sandbox-command.ts";
 import { trySandbox } from "../sandbox/try-sandbox.ts";
 import { containerRun, mountFault } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
-import { limited, type ResourceBounds, type Resources, resourcesFor } from "./resources.ts";
+import { limited, type ResourceBounds, type Resources, resourcesFor, splitLimits } from "./resources.ts";
 import { sandboxHome, sandboxRun, usualHome } from "./sandbox-run.ts";
 import { containerEnvironment, hostEnvironment, ownPathOf, scriptAsUser } from "./script-environment.ts";
 import type { Step } from "./step.ts";
-import { sweepStepFiles } from "./step-files.ts";
+import {
+  type SecretFiles,
+  secretPaths,
+  sweepStepFiles,
+  writeSecretFiles,
+  writeSecrets,
+} from "./step-files.ts";
 
 /** `auto`: the sandbox where it works. `sandbox`: a runner that cannot have it does not start. */
 export type IsolationChoice = "auto" | "sandbox" | "none";
@@ -27,6 +41,8 @@ export interface ExecutionOptions {
   isolation: IsolationChoice;
   /** Folders that a sandbox shows besides those of the machine and the task. */
   sandboxPaths: SandboxPath[];
+  /** Whether steps that ask for it run outside of the sandbox, as the runner's own user. */
+  hostSteps: boolean;
   /** What no sandbox may show. */
   secretPaths: string[];
   engine: EngineChoice;
@@ -41,6 +57,8 @@ export interface Execution {
   hasContainers: boolean;
   /** Who runs scripts; null: the runner's own user. */
   user: RunnerUser | null;
+  /** A program that a script in a sandbox did not find, although the machine has it. */
+  missingProgram(output: string, own: Script["own"]): MissingProgram | null;
   /** Whether a run outside of a sandbox can have a control group; where it cannot, a reaper finds its processes. */
   hasControlGroups: boolean;
   prepare(script: Script): PreparedScript;
@@ -72,6 +90,7 @@ export interface Script {
   own: Record<string, string | undefined>;
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
+  files: SecretFiles;
   /** Its background processes continue after it. */
   mayLeaveProcesses: boolean;
 }
@@ -85,6 +104,8 @@ export interface PreparedScript {
   isSandbox?: boolean;
   /** A folder in memory that is removed with the step. */
   stepFiles?: string;
+  /** Limits of its control group. */
+  limits?: GroupLimits;
 }
 
 /** A step that this runner cannot run as required. */
@@ -100,6 +121,7 @@ export async function openExecution(
 ): Promise<Execution> {
   const user = findRunnerUser(options.user, log);
   if (user !== null) mustReach(user, root);
+  const controllers = openGroupLimits();
   sweepControlGroups();
   sweepStepFiles();
   const image = options.image ?? null;
@@ -111,15 +133,22 @@ export async function openExecution(
     hasContainers: engine !== null,
     user,
     hasControlGroups: hasControlGroups(),
+    missingProgram: (output, own) =>
+      machine === null ? null : missingProgram(output, ownPathOf(own), machine),
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);
+      if (script.step.host && !options.hostSteps)
+        throw new CannotRun(newReason("host_steps_off", { stage: script.step.title }));
+      if (script.step.host) return onHost(script, null, resources, false);
       const wanted = script.step.image || image;
       if (wanted !== null && engine === null)
         throw new CannotRun(newReason("no_container_engine", { stage: script.step.title, image: wanted }));
       if (wanted !== null && engine !== null) return inContainer(script, engine, wanted, user, resources);
       // Until services have sandboxes of their own, what a start script leaves must outlive it.
+      const { group, rest } = splitLimits(resources, controllers);
+      const limits = group === null ? {} : { limits: group };
       if (machine !== null && script.step.stage !== "start")
-        return inSandbox(script, machine, user, resources);
+        return { ...inSandbox(script, machine, user, rest), ...limits };
       return onHost(script, user, resources, machine !== null && script.folders.isReadOnly);
     },
   };
@@ -174,6 +203,7 @@ function inContainer(
     cwd: script.cwd,
     command: script.command,
     env: { HOME: usualHome, ...containerEnvironment(script.own, script.variables) },
+    files: script.files,
     mark: script.mark,
     taskId: script.instruction.taskId,
     mustLeaveNothing: script.mayLeaveProcesses,
@@ -199,12 +229,13 @@ function inSandbox(
     hasNetwork: script.step.network !== "none",
     command: limited(resources, script.command),
     env: hostEnvironment(own, account, script.variables),
+    files: script.files,
   });
   return { command, cwd: "/", env: { PATH: ownPathOf(own) }, isSandbox: true, stepFiles };
 }
 
 function onHost(
-  { step, command, cwd, own, variables, folders }: Script,
+  { step, command, cwd, own, variables, folders, files }: Script,
   user: RunnerUser | null,
   resources: Resources,
   hasView: boolean,
@@ -212,9 +243,28 @@ function onHost(
   if (step.network === "none")
     throw new CannotRun(newReason("no_network_needs_container", { stage: step.title }));
   const bounded = limited(resources, hasView ? readOnlyView(folders.source, cwd, command) : command);
-  if (user === null) return { command: bounded, cwd, env: hostEnvironment(own, null, variables) };
-  const env = hostEnvironment(own, { ...user, home: folders.home }, variables);
-  return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)) };
+  const secrets = hostSecrets(step, folders, files, user);
+  const all = { ...variables, ...secretPaths(files, secrets.folder) };
+  const kept = secrets.isRemoved ? { stepFiles: secrets.folder } : {};
+  if (user === null) return { command: bounded, cwd, env: hostEnvironment(own, null, all), ...kept };
+  const env = hostEnvironment(own, { ...user, home: folders.home }, all);
+  return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)), ...kept };
+}
+
+/** Where a step outside of a sandbox finds its secrets. Services read them after their start script has ended. */
+function hostSecrets(
+  step: Script["step"],
+  { home }: ScriptFolders,
+  files: SecretFiles,
+  user: RunnerUser | null,
+): { folder: string; isRemoved: boolean } {
+  if (Object.keys(files).length === 0) return { folder: "", isRemoved: false };
+  if (step.stage !== "start") return { folder: writeSecretFiles(files, user), isRemoved: true };
+  const folder = join(dirname(home), "secrets");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const written = writeSecrets(files, folder);
+  if (user !== null) for (const path of [...written, folder]) chownSync(path, user.uid, user.gid);
+  return { folder, isRemoved: false };
 }
 
 /**

@@ -1,13 +1,14 @@
 import { isIn, type MachineView } from "../sandbox/machine-view.ts";
 import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 import { type SandboxRun, sandboxCommand } from "../sandbox/sandbox-command.ts";
-import { stepFilesFolder, writeStepFiles } from "./step-files.ts";
+import { type SecretFiles, stepFilesFolder, writeStepFiles } from "./step-files.ts";
 
 export interface SandboxedScript extends SandboxRun {
   /** Null: the runner's own user. */
   user: RunnerUser | null;
   /** Environment of the script, secrets included. */
   env: Record<string, string>;
+  files: SecretFiles;
 }
 
 /** HOME in a container, and of an account that has none. */
@@ -38,11 +39,11 @@ done
 exit "$code"`;
 
 /** The command that runs a script in a sandbox, and the folder to remove after it. */
-export function sandboxRun({ user, env, command, ...run }: SandboxedScript): {
+export function sandboxRun({ user, env, files, command, ...run }: SandboxedScript): {
   command: string[];
   stepFiles: string;
 } {
-  const stepFiles = writeStepFiles(env, user);
+  const stepFiles = writeStepFiles(env, files, user);
   const sandboxed = sandboxCommand({
     ...run,
     mounts: [...run.mounts, { source: stepFiles, target: stepFilesFolder, isReadOnly: true }],

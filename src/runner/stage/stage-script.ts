@@ -27,6 +27,7 @@ import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { stageVariables } from "./script-environment.ts";
 import type { Step } from "./step.ts";
+import type { SecretFiles } from "./step-files.ts";
 
 export interface StageContext {
   instruction: RunTask;
@@ -68,6 +69,8 @@ export interface StageCommand {
   cwd: string;
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
+  /** Secrets that it gets as files. */
+  files: SecretFiles;
   timeoutMs: number;
   mayLeaveProcesses: boolean;
   /** The file that receives the output instead of the log. */
@@ -88,9 +91,21 @@ export function openScript(
   return {
     command: writeScript(`${step.stage}-${step.name}`, step.script, context),
     cwd,
-    variables: { ...stageVariables(instruction, checkedOut, place), ...more },
+    ...withoutFiles({ ...stageVariables(instruction, checkedOut, place), ...more }, instruction.files),
     timeoutMs: step.timeoutMs,
     mayLeaveProcesses: step.stage === "start",
+  };
+}
+
+function withoutFiles(
+  all: Record<string, string>,
+  names: string[],
+): Pick<StageCommand, "variables" | "files"> {
+  const isFile = ([name]: [string, string]) => names.includes(name);
+  const entries = Object.entries(all);
+  return {
+    variables: Object.fromEntries(entries.filter((entry) => !isFile(entry))),
+    files: Object.fromEntries(entries.filter(isFile)),
   };
 }
 
@@ -121,8 +136,8 @@ export function writeScript(name: string, script: string, context: StageContext)
 const engineOutputBytes = 8 * 1024;
 
 export interface CommandResult extends RunResult {
-  /** Why the container of the command could not run, if that is known. */
-  engineFault?: Reason | null;
+  /** Why the command could not run, if that is known and its exit code does not say it. */
+  fault?: Reason | null;
 }
 
 /** Runs a command of a step. The caller releases its processes. */
@@ -141,7 +156,7 @@ export async function runCommand(
       ...prepared,
       onOutput(bytes) {
         output.write(bytes);
-        if (prepared.container) end.push(bytes);
+        if (prepared.container || prepared.isSandbox) end.push(bytes);
       },
       ...containmentOf(prepared, context),
       stop: context.held.stopped,
@@ -153,9 +168,13 @@ export async function runCommand(
         if (!context.held.stopped.aborted) context.begun();
       },
     });
+    if (prepared.isSandbox && result.exitCode === 127) {
+      const missing = context.execution.missingProgram(end.text(), context.env);
+      if (missing !== null) return { ...result, fault: newReason("sandbox_program", { ...missing }) };
+    }
     if (!prepared.container) return result;
     const printed = command.outputFile === undefined ? end.text() : endOfFile(command.outputFile);
-    return { ...result, engineFault: engineFault(result.exitCode, printed) };
+    return { ...result, fault: engineFault(result.exitCode, printed) };
   } finally {
     output.end();
     const files = prepared.container?.folder ?? prepared.stepFiles;
@@ -165,9 +184,10 @@ export async function runCommand(
 
 /** The processes of a container or of a sandbox end with it. */
 function containmentOf(
-  { container, isSandbox }: PreparedScript,
+  { container, isSandbox, limits }: PreparedScript,
   { execution, instruction }: StageContext,
 ): { containment?: Containment } {
+  if (limits) return { containment: "group" };
   if (container || isSandbox || process.platform !== "linux") return {};
   if (execution.hasControlGroups) return { containment: "group" };
   return { containment: { graceMs: instruction.limits.stopGraceMs } };
@@ -201,6 +221,7 @@ function prepare(step: Step, context: OpenStageContext, command: StageCommand, m
     folders: { source, isReadOnly, writable, scripts, caches, ...context.stageFolders },
     own: context.env,
     variables: command.variables,
+    files: command.files,
     mayLeaveProcesses: command.mayLeaveProcesses,
   });
 }
@@ -219,9 +240,7 @@ export function endOf(
     };
   if (result.end === "stopped") return { ...stoppedEnd(title, context.held), exitCode };
   if (exitCode !== 0) {
-    const why = result.tree.container
-      ? (result.engineFault ?? containerFault(exitCode, context.instruction))
-      : "";
+    const why = result.fault ?? (result.tree.container ? containerFault(exitCode, context.instruction) : "");
     const values = { stage: title, exitCode: String(exitCode) };
     const reason =
       why === "" ? newReason("stage_failed", values) : newReason("stage_failed_because", { ...values, why });

@@ -6,22 +6,56 @@ import { guarded } from "./script-environment.ts";
 /** Where a step in a sandbox or a container finds its files. */
 export const stepFilesFolder = "/run/slipway";
 
+interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** Secrets that a step gets as files, by the name of their variable. */
+export type SecretFiles = Record<string, string>;
+
 /**
  * Writes the environment of a step to a folder in memory that only the runner and the step's user can read. It is mounted into
  * the sandbox or the container: arguments, `inspect`, and the environment of programs before the script show neither secrets
  * nor variables. The caller removes the folder with the step.
  */
-export function writeStepFiles(
-  env: Record<string, string>,
-  owner: { uid: number; gid: number } | null,
-): string {
+export function writeStepFiles(env: Record<string, string>, files: SecretFiles, owner: Owner | null): string {
+  return inMemory(owner, (folder) => {
+    const variables = { ...env, ...secretPaths(files, stepFilesFolder) };
+    const lines = Object.entries(variables).map(([name, value]) => assignment(name, value));
+    const file = join(folder, "env");
+    writeFileSync(file, lines.join(""), { mode: 0o400 });
+    return [file, ...writeSecrets(files, folder)];
+  });
+}
+
+/** Only the secrets, for a step that sees the whole machine. */
+export function writeSecretFiles(files: SecretFiles, owner: Owner | null): string {
+  return inMemory(owner, (folder) => writeSecrets(files, folder));
+}
+
+/** The variables of secrets whose files are in this folder. */
+export function secretPaths(files: SecretFiles, folder: string): Record<string, string> {
+  return Object.fromEntries(Object.keys(files).map((name) => [name, join(folder, `secret-${name}`)]));
+}
+
+/** Returns the files. Programs such as ssh refuse a key whose last line has no end. */
+export function writeSecrets(files: SecretFiles, folder: string): string[] {
+  const paths = secretPaths(files, folder);
+  return Object.entries(files).map(([name, text]) => {
+    const path = paths[name] ?? "";
+    writeFileSync(path, text.includes("\n") && !text.endsWith("\n") ? `${text}\n` : text, { mode: 0o400 });
+    return path;
+  });
+}
+
+/** A new folder in memory, given to the owner with the files that `fill` returns. */
+function inMemory(owner: Owner | null, fill: (folder: string) => string[]): string {
   const folder = mkdtempSync(join(memoryFolder(), `slipway-env-${process.pid}-`));
   try {
-    const file = join(folder, "env");
-    const lines = Object.entries(env).map(([name, value]) => assignment(name, value));
-    writeFileSync(file, lines.join(""), { mode: 0o400 });
+    const files = fill(folder);
     if (owner !== null && process.getuid?.() === 0)
-      for (const path of [file, folder]) chownSync(path, owner.uid, owner.gid);
+      for (const path of [...files, folder]) chownSync(path, owner.uid, owner.gid);
     return folder;
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
