@@ -282,9 +282,9 @@ export function hostSteps(pipeline: Pipeline): Step[] {
   return stageNames.flatMap((stage): Step[] => pipeline[stage].filter(({ host }) => host));
 }
 
-/** Whether a runner without containers must not get its tasks. It would ignore the image, or the rule about the network. */
+/** Whether a runner without containers must not get its tasks. It would ignore the image. */
 export function needsContainer(image: string, pipeline: Pipeline): boolean {
   return stageNames
     .flatMap((stage): Step[] => stepsToRun(pipeline, stage))
-    .some((step) => image !== "" || step.image !== "" || step.network === "none");
+    .some((step) => image !== "" || step.image !== "");
 }

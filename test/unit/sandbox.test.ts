@@ -28,7 +28,12 @@ describe("the command of a sandbox", () => {
   test("names the namespaces, and what is hidden after what shows it and before the folders of the task", () => {
     expect(command).toContain("--unshare-user --disable-userns --unshare-pid --unshare-ipc --unshare-uts");
     expect(command).toContain("--die-with-parent --as-pid-1 --unshare-net");
-    const order = ["--ro-bind-try /usr", "--bind-try /srv/www", "--tmpfs /usr/lib/slipway", "--ro-bind /work/source"];
+    const order = [
+      "--ro-bind-try /usr",
+      "--bind-try /srv/www",
+      "--tmpfs /usr/lib/slipway",
+      "--ro-bind /work/source",
+    ];
     expect(order.map((part) => command.indexOf(part))).toEqual(
       order.map((part) => command.indexOf(part)).toSorted((a, b) => a - b),
     );
@@ -63,29 +68,32 @@ describe("what a sandbox shows of the machine", () => {
     expect(view.hiddenFiles).toEqual([join(folder, "shown/slipway.yaml")]);
   });
 
-  test.skipIf(!isRoot)("has the files that links in /etc lead to, and no socket, folder of /run or secret", () => {
-    const file = join(folder, "resolv.conf");
-    const hidden = join(folder, "token");
-    for (const path of [file, hidden]) writeFileSync(path, "");
-    // Only targets outside of the shown and the sandbox's own folders count, so they must not lie in /tmp.
-    const outside = `/var/slipway-view-${process.pid}`;
-    mkdirSync(outside);
-    mkdirSync(inEtc);
-    try {
-      writeFileSync(join(outside, "resolv.conf"), "");
-      writeFileSync(join(outside, "token"), "");
-      symlinkSync(join(outside, "resolv.conf"), join(inEtc, "resolv.conf"));
-      symlinkSync(join(outside, "token"), join(inEtc, "token"));
-      symlinkSync("/run", join(inEtc, "run"));
-      symlinkSync("/nowhere", join(inEtc, "broken"));
-      const { readOnly } = readMachineView([], [join(outside, "token")]);
-      expect(readOnly).toContain(join(outside, "resolv.conf"));
-      expect(readOnly).not.toContain(join(outside, "token"));
-      expect(readOnly).not.toContain("/run");
-    } finally {
-      rmSync(outside, { recursive: true });
-    }
-  });
+  test.skipIf(!isRoot)(
+    "has the files that links in /etc lead to, and no socket, folder of /run or secret",
+    () => {
+      const file = join(folder, "resolv.conf");
+      const hidden = join(folder, "token");
+      for (const path of [file, hidden]) writeFileSync(path, "");
+      // Only targets outside of the shown and the sandbox's own folders count, so they must not lie in /tmp.
+      const outside = `/var/slipway-view-${process.pid}`;
+      mkdirSync(outside);
+      mkdirSync(inEtc);
+      try {
+        writeFileSync(join(outside, "resolv.conf"), "");
+        writeFileSync(join(outside, "token"), "");
+        symlinkSync(join(outside, "resolv.conf"), join(inEtc, "resolv.conf"));
+        symlinkSync(join(outside, "token"), join(inEtc, "token"));
+        symlinkSync("/run", join(inEtc, "run"));
+        symlinkSync("/nowhere", join(inEtc, "broken"));
+        const { readOnly } = readMachineView([], [join(outside, "token")]);
+        expect(readOnly).toContain(join(outside, "resolv.conf"));
+        expect(readOnly).not.toContain(join(outside, "token"));
+        expect(readOnly).not.toContain("/run");
+      } finally {
+        rmSync(outside, { recursive: true });
+      }
+    },
+  );
 });
 
 describe("a sandbox that does not work", () => {

@@ -19,9 +19,7 @@ import type { Step } from "./step.ts";
 export async function runStep(step: Step, context: StageContext, progress: StartProgress): Promise<StageEnd> {
   try {
     const opened = { ...context, stageFolders: await context.stages.of(step.stage) };
-    return step.stage === "start"
-      ? await runStart(step, opened, progress)
-      : await runToItsEnd(step, opened);
+    return step.stage === "start" ? await runStart(step, opened, progress) : await runToItsEnd(step, opened);
   } catch (error) {
     if (error instanceof CannotRun) return failed(error.message);
     // Such as a full disk. The step has failed, so that the previous release is restored.

@@ -1,13 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
 import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import type { StartedService } from "../process/started-service.ts";
-import { foldersIn, workspacesIn, workspacesOfProject } from "./folders.ts";
+import { attemptOf, foldersIn, moveFolder, taskIdOf, workspacesIn, workspacesOfProject } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
 import { giveTo, type Owner } from "./workspace-owner.ts";
@@ -332,31 +332,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
 }
 export type Workspaces = ReturnType<typeof openWorkspaces>;
 
-/** Also to another file system. */
-async function moveFolder(from: string, to: string): Promise<void> {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
-    const copied = Bun.spawn(["cp", "-a", "--", from, to], { stdout: "ignore", stderr: "pipe" });
-    if ((await copied.exited) !== 0) throw new Error(await new Response(copied.stderr).text());
-    await removeFolder(from);
-  }
-}
-
 function stateIfKnown(folder: string): WorkspaceState | null {
   try {
     return readState(folder);
   } catch {
     return null;
   }
-}
-
-/** NaN: not the folder of a task. Versions before 2.0 named it task-7-1. */
-function taskIdOf(folder: string): number {
-  return Number(/^(?:task-)?(\d+)(?:-\d+)?$/.exec(basename(folder))?.[1]);
-}
-
-function attemptOf(folder: string): number {
-  return Number(/\d-(\d+)$/.exec(basename(folder))?.[1] ?? 1);
 }
