@@ -1,26 +1,16 @@
 /**
- * What a stage costs beside its script: on the machine, as another user, and in a container.
+ * What a stage costs beside its script: without isolation, in a sandbox, and in a container.
  *
  *   node_modules/.bin/bun bench/stage-overhead.ts [tasks]
  */
 import { startContainerScene } from "../test/support/container-scene.ts";
 import { findPodman } from "../test/support/podman.ts";
-import { makeTestUser } from "../test/support/test-user.ts";
 
 const tasks = Number(process.argv[2] ?? 20);
 const engineArguments = await findPodman();
-const user = await makeTestUser();
 const kinds = [
-  { name: "on the machine", settings: {}, stage: { image: "" } },
-  ...(user
-    ? [
-        {
-          name: "as another user",
-          settings: { SLIPWAY_RUNNER_SCRIPT_USER: user.name },
-          stage: { image: "" },
-        },
-      ]
-    : []),
+  { name: "without isolation", settings: { SLIPWAY_RUNNER_ISOLATION: "none" }, stage: { image: "" } },
+  { name: "in a sandbox", settings: { SLIPWAY_RUNNER_ISOLATION: "sandbox" }, stage: { image: "" } },
   { name: "in a container", settings: {}, stage: {} },
   { name: "in a container without network", settings: {}, stage: { network: "none" as const } },
 ];
@@ -28,11 +18,11 @@ const kinds = [
 for (const { name, settings, stage } of kinds) {
   const scene = await startContainerScene(engineArguments, settings);
   const times: number[] = [];
-  // Two stages more or less, so that checkout and claim drop out.
+  // One stage more or less, so that checkout and claim drop out.
   for (let round = 0; round < tasks; round++) {
     const one = await timed(() => scene.run({ build: "true" }, stage));
-    const three = await timed(() => scene.run({ build: "true", deploy: "true", start: "true" }, stage));
-    times.push((three - one) / 2);
+    const two = await timed(() => scene.run({ build: "true", deploy: "true" }, stage));
+    times.push(two - one);
   }
   await scene.stop();
   times.sort((a, b) => a - b);

@@ -92,10 +92,10 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
   return <span className="foreign">{visible(text)}</span>;
 }
 
-function Isolation({ runner: { isolation, projectUsers, containers } }: { runner: Runner }) {
+function Isolation({ runner: { isolation, containers } }: { runner: Runner }) {
   const how = {
     none: "runners.notIsolated",
-    user: projectUsers ? "runners.isolatedUsers" : "runners.isolatedUser",
+    sandbox: "runners.isolatedSandbox",
     container: "runners.isolatedContainer",
   } as const;
   const text = t(how[isolation]);

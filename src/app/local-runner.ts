@@ -24,7 +24,7 @@ import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import { replaceFile } from "../whole-file.ts";
 import type { AppContext } from "./app-context.ts";
-import { hasScriptUser, runnerFolders } from "./runner-folder.ts";
+import { isRootRunner, runnerFolders, runnerUserOf, secretPathsOf } from "./runner-folder.ts";
 
 /** Files that server and local runner share, in `<data.dir>/runner`. */
 export function localRunnerFiles(dataDir: string) {
@@ -207,7 +207,7 @@ export function buildLocalRunner(
     async start(server: string): Promise<void> {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
       // Scripts of another user must not read the database and the key; their workspaces are elsewhere.
-      if (hasScriptUser(config)) chmodSync(resolve(config["data.dir"]), 0o700);
+      if (isRootRunner()) chmodSync(resolve(config["data.dir"]), 0o700);
       reachDirectly([new URL(server).hostname]);
       registration = await registerAt(server);
       await keepOne(server);
@@ -245,8 +245,11 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--tasks-concurrency", String(config["tasks.concurrency"])],
     ["--tasks-stop-grace", `${config["tasks.stopGrace"]}ms`],
     ["--runner-dir", runnerFolders(config).root],
-    ...optional("--runner-script-user", config["runner.scriptUser"]),
-    ...optional("--runner-script-users", rangeText(config["runner.scriptUsers"])),
+    ...optional("--runner-user", runnerUserOf(config)),
+    ["--runner-isolation", config["runner.isolation"]],
+    ["--runner-host-steps", String(config["runner.hostSteps"])],
+    ...optional("--runner-sandbox-paths", pathsText(config["runner.sandboxPaths"])),
+    ...secretPathsOf(config).map((path) => [`--secret-path=${path}`]),
     ["--runner-engine", config["runner.engine"]],
     ...optional("--runner-engine-arguments", config["runner.engineArguments"].join(",")),
     ...optional("--runner-image", config["runner.image"]),
@@ -261,8 +264,8 @@ function settingsOf(config: AppContext["config"]): string[] {
   ].flat();
 }
 
-function rangeText(range: AppContext["config"]["runner.scriptUsers"]): string | undefined {
-  return range && `${range.from}-${range.to}`;
+function pathsText(paths: AppContext["config"]["runner.sandboxPaths"]): string {
+  return paths.map(({ path, isWritable }) => (isWritable ? `${path}:rw` : path)).join(",");
 }
 
 /** With `=`, because a value may begin with a dash. */

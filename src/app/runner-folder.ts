@@ -1,18 +1,19 @@
 import { homedir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import type { Config } from "../config/config.ts";
+import { settingsFileOf } from "../config/config-load.ts";
 import { ownFolder } from "../own-command.ts";
 import { hashToken } from "../secrets.ts";
 
 /** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
 export function runnerFolders(
-  config: Pick<Config, "data.dir" | "runner.dir" | "runner.scriptUser" | "runner.scriptUsers">,
+  config: Pick<Config, "data.dir" | "runner.dir">,
   env: Record<string, string | undefined> = process.env,
 ) {
   const beside = resolve(config["data.dir"], "runner");
   const chosen = config["runner.dir"];
   // Another user's scripts must not have to pass through the folder of the database and the key.
-  const isOutside = isInOwnFolder(beside) || hasScriptUser(config);
+  const isOutside = isInOwnFolder(beside) || isRootRunner();
   const root = chosen ? resolve(chosen) : isOutside ? outside(beside, env) : beside;
   return {
     /** Clones, workspaces and caches. */
@@ -24,9 +25,24 @@ export function runnerFolders(
   };
 }
 
-/** Whether scripts run as other users than the runner's own. */
-export function hasScriptUser(config: Pick<Config, "runner.scriptUser" | "runner.scriptUsers">): boolean {
-  return (config["runner.scriptUser"] ?? config["runner.scriptUsers"]) !== undefined;
+/** Whether scripts run as another user than the runner's own. */
+export function isRootRunner(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** The account for scripts, also by the name that the setting had in 1.0. */
+export function runnerUserOf(config: Pick<Config, "runner.user" | "runner.scriptUser">): string | undefined {
+  return config["runner.user"] ?? config["runner.scriptUser"];
+}
+
+/** Files and folders of the server and its runner that no script may see. */
+export function secretPathsOf(config: Config): string[] {
+  const { root, former } = runnerFolders(config);
+  const token = config["runner.tokenFile"];
+  const file = settingsFileOf(config);
+  const program = ownFolder() ?? process.execPath;
+  const named = [config["data.dir"], root, former, token, file, program, "/etc/slipway"];
+  return named.flatMap((path) => (path ? [resolve(path)] : []));
 }
 
 function isInOwnFolder(folder: string): boolean {
@@ -35,8 +51,8 @@ function isInOwnFolder(folder: string): boolean {
 }
 
 function outside(beside: string, env: Record<string, string | undefined>): string {
-  const isRoot = process.getuid?.() === 0;
-  const state = env.XDG_STATE_HOME || (isRoot ? "/var/lib" : join(env.HOME || homedir(), ".local/state"));
+  const state =
+    env.XDG_STATE_HOME || (isRootRunner() ? "/var/lib" : join(env.HOME || homedir(), ".local/state"));
   // One folder for each data folder: several installations of one user do not share workspaces.
   return join(state, "slipway", `runner-${hashToken(beside).slice(0, 12)}`);
 }

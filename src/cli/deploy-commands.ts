@@ -33,7 +33,7 @@ function addProject(program: Command): void {
     .option("--deploy <script>", "script of the deploy stage")
     .option("--start <script>", "script of the start stage")
     .option("--image <image>", "container image in which the stages run", textValue)
-    .option("--isolation <level>", "weakest isolation of its runners: none, user or container", textValue)
+    .option("--isolation <level>", "weakest isolation of its runners: none, sandbox or container", textValue)
     .action(async (name: string, gitUrl: string, options: RemoteOptions & Record<string, string>) => {
       const stages = Object.fromEntries(
         ["build", "deploy", "start"].flatMap((stage) =>

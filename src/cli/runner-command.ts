@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
-import { runnerFolders } from "../app/runner-folder.ts";
+import { runnerFolders, runnerUserOf, secretPathsOf } from "../app/runner-folder.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
@@ -30,6 +30,7 @@ export function addRunnerCommand(program: Command): void {
     .option("--labels <labels>", "labels to offer, comma-separated (runner.labels)")
     .option("--also-unlabelled", "with labels, take projects without labels too (runner.alsoUnlabelled)")
     .addOption(new Option("--local <file>").hideHelp())
+    .addOption(new Option("--secret-path <path...>").hideHelp())
     .action(async (options: Record<string, unknown>) => {
       const config = await configFrom({
         ...options,
@@ -40,7 +41,8 @@ export function addRunnerCommand(program: Command): void {
         ...(options.alsoUnlabelled === true ? { runnerAlsoUnlabelled: "true" } : {}),
       });
       const local = typeof options.local === "string" ? options.local : null;
-      await run(config, local);
+      const secretPaths = Array.isArray(options.secretPath) ? options.secretPath.map(String) : [];
+      await run(config, local, [...secretPathsOf(config), ...secretPaths]);
       process.exit(0);
     });
 }
@@ -49,7 +51,7 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
   return options[from] === undefined ? {} : { [to]: options[from] };
 }
 
-async function run(config: Config, local: string | null): Promise<void> {
+async function run(config: Config, local: string | null, secretPaths: string[]): Promise<void> {
   requireProcessGroups();
   // Before other modules are loaded, as in serve-commands.ts.
   const { fault } = await hideOwnProcess(startSecrets);
@@ -60,6 +62,8 @@ async function run(config: Config, local: string | null): Promise<void> {
   ]);
   const log = buildLogger(config["log.level"], config["log.format"]);
   if (fault !== null) log.warn({ fault }, "scripts can read the memory of this runner, including its token");
+  if (config["runner.scriptUser"] !== undefined)
+    log.warn("runner.scriptUser is the old name of runner.user: rename the setting");
   const drain = new AbortController();
   const abandon = new AbortController();
   let drainingSince = 0;
@@ -85,8 +89,11 @@ async function run(config: Config, local: string | null): Promise<void> {
     concurrency: config["tasks.concurrency"],
     folders: runnerFolders(config),
     execution: {
-      scriptUser: config["runner.scriptUser"],
-      scriptUsers: config["runner.scriptUsers"],
+      user: runnerUserOf(config),
+      isolation: config["runner.isolation"],
+      sandboxPaths: config["runner.sandboxPaths"],
+      hostSteps: config["runner.hostSteps"],
+      secretPaths,
       engine: config["runner.engine"],
       engineArguments: config["runner.engineArguments"],
       image: config["runner.image"],

@@ -91,12 +91,18 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const wrong = new Set(faults.map(({ key }) => key));
   faults.push(...contradictions({ ...configOf(), ...values } as Config, wrong));
   if (faults.length > 0) throw new ConfigError(faults);
-  loadedFrom.set(values, origins);
+  const file = sources.file && existsSync(sources.file.path) ? sources.file.path : null;
+  loadedFrom.set(values, { origins, file });
   return values as Config;
 }
 
 /** Where the values of a loaded configuration come from. A worker and a test get a configuration without sources. */
-const loadedFrom = new WeakMap<object, ReadonlyMap<SettingKey, string>>();
+const loadedFrom = new WeakMap<object, { origins: ReadonlyMap<SettingKey, string>; file: string | null }>();
+
+/** The settings file of a loaded configuration; null: there is none. */
+export function settingsFileOf(config: Config): string | null {
+  return loadedFrom.get(config)?.file ?? null;
+}
 
 export interface EffectiveSetting {
   key: SettingKey;
@@ -108,7 +114,7 @@ export interface EffectiveSetting {
 
 /** Every setting as it is used. */
 export function effectiveSettings(config: Config): EffectiveSetting[] {
-  const origins = loadedFrom.get(config);
+  const origins = loadedFrom.get(config)?.origins;
   return settingKeys.map((key) => ({
     key,
     value: written(key, config[key]),

@@ -21,19 +21,29 @@ const engineArgument: Kind<string> = {
   },
 };
 
-/** A range of user ids that belong to nobody else. Those of the system and of people are lower. */
-const userRange: Kind<{ from: number; to: number }> = {
-  name: "range of user ids such as `20000-20999`",
+/** A folder of the machine, as `/srv/tools` or `/srv/www:rw`. */
+const sandboxPath: Kind<{ path: string; isWritable: boolean }> = {
+  name: "folder such as `/srv/tools`, or `/srv/www:rw` if scripts may write to it",
   read(raw) {
-    const [, first, last] = (typeof raw === "string" && /^(\d{1,10})-(\d{1,10})$/.exec(raw.trim())) || [];
-    const [from, to] = [Number(first), Number(last)];
-    if (from >= 1000 && to >= from && to < maxUserId) return { value: { from, to } };
-    return { wrong: "must be a range of user ids from 1000, such as 20000-20999" };
+    const [, path, mode] =
+      (typeof raw === "string" && /^(\/[^:,]+?)\/?(?::(ro|rw))?$/.exec(raw.trim())) || [];
+    if (path === undefined || path.split("/").includes(".."))
+      return {
+        wrong: "must be an absolute path such as /srv/tools, or /srv/www:rw if scripts may write to it",
+      };
+    return { value: { path, isWritable: mode === "rw" } };
   },
-  write: ({ from, to }) => `${from}-${to}`,
+  write: ({ path, isWritable }) => (isWritable ? `${path}:rw` : path),
 };
-/** The last ids have a meaning of their own. */
-const maxUserId = 2 ** 32 - 2;
+
+/** A setting of 1.0 that has no meaning any more. */
+const removedUsers: Kind<never> = {
+  name: "no value",
+  read: () => ({
+    wrong:
+      "is no longer supported: remove it; sandboxes separate projects, and runner.user names the one account",
+  }),
+};
 
 /** Settings of the execution side: the local runner of `start`, and `slipway runner`. */
 export const runnerSettings = {
@@ -43,16 +53,28 @@ export const runnerSettings = {
     undefined,
     "Folder of clones, workspaces and caches. Unset: `<data.dir>/runner`; if that lies in the program's own folder, `slipway/runner-…` in `$XDG_STATE_HOME`, in `~/.local/state`, or for root in `/var/lib`, so that scripts do not find the program's package.",
   ),
-  "runner.scriptUser": setting(
+  "runner.user": setting(
     text,
     undefined,
-    "User that runs scripts, for a runner that runs as root: scripts cannot read what only the runner may read. Unset: the runner's own user.",
+    "User that runs scripts, for a runner that runs as root. Unset: `slipway-run`, which the runner creates if the machine has none. A runner of another user runs scripts as that user.",
   ),
-  "runner.scriptUsers": setting(
-    userRange,
-    undefined,
-    "User ids that run scripts, for a runner that runs as root: each project gets its own, up to three (protected refs, other refs, forks). They need no accounts, and nothing else may use them. Instead of `runner.scriptUser`.",
+  "runner.isolation": setting(
+    oneOf("auto", "sandbox", "none"),
+    "auto",
+    "Where steps of build and deploy run that have no container. `auto`: in a sandbox, if the machine allows it (bubblewrap 0.8 or newer); the log of the runner says what is missing. `sandbox`: the runner does not start without it. `none`: without a sandbox.",
   ),
+  "runner.sandboxPaths": setting(
+    listOf(sandboxPath),
+    [],
+    "Folders of the machine that sandboxes show besides /usr, /opt and /etc, such as those of pyenv, cargo or nvm.",
+  ),
+  "runner.hostSteps": setting(
+    boolean,
+    false,
+    "Whether steps of deploy and start that an administrator has marked with `host` run outside of the sandbox, as the user of the runner: for `systemctl restart` or files of a web server.",
+  ),
+  "runner.scriptUser": setting(text, undefined, "Old name of `runner.user`."),
+  "runner.scriptUsers": setting(removedUsers, undefined, "Removed: sandboxes separate projects."),
   "runner.engine": setting(
     oneOf("auto", "podman", "docker", "none"),
     "auto",

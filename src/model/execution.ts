@@ -1,5 +1,5 @@
 /** What keeps scripts from what the runner can read, from weak to strong. */
-export const isolationLevels = ["none", "user", "container"] as const;
+export const isolationLevels = ["none", "sandbox", "container"] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
 /** Bounds for each step of a project; null: none. */

@@ -52,7 +52,7 @@ const stepFields = {
   image: imageSchema,
   network: z
     .enum(["bridge", "none"])
-    .meta({ description: "`none`: the script has no network, which needs a container." }),
+    .meta({ description: "`none`: the script has no network, which needs a sandbox or a container." }),
   host: z.boolean().meta({
     description:
       "Whether the script runs outside of the sandbox, as the runner's user. For steps of deploy and start; only an administrator may set or change such a step.",
@@ -282,9 +282,9 @@ export function hostSteps(pipeline: Pipeline): Step[] {
   return stageNames.flatMap((stage): Step[] => pipeline[stage].filter(({ host }) => host));
 }
 
-/** Whether a runner without containers must not get its tasks. It would ignore the image, or the rule about the network. */
+/** Whether a runner without containers must not get its tasks. It would ignore the image. */
 export function needsContainer(image: string, pipeline: Pipeline): boolean {
   return stageNames
     .flatMap((stage): Step[] => stepsToRun(pipeline, stage))
-    .some((step) => image !== "" || step.image !== "" || step.network === "none");
+    .some((step) => image !== "" || step.image !== "");
 }

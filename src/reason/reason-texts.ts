@@ -205,7 +205,7 @@ export const reasonTexts = {
   no_container_engine:
     "{stage} needs a container of {image}, but this runner has no container engine: install podman or docker there, or run the project on another runner.",
   no_network_needs_container:
-    "{stage} must have no network, which needs a container: give the stage or the project an image.",
+    "{stage} must have no network, which needs a sandbox or a container: let the runner have its sandbox (its log says what is missing), or give the stage or the project an image.",
   project_deleted: "The project has been deleted.",
   git_url_changed:
     "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
@@ -246,6 +246,12 @@ export const reasonTexts = {
     "The built workspace was changed after its build ({files}), so that it is not what was approved; nothing was deployed. Run the task again.",
   release_changed:
     "The kept workspace of task {task} was changed after its deploy ({files}), so that it is not what was approved. It is not used; a rollback by hand builds it again.",
+  host_steps_off:
+    "{stage} runs outside of the sandbox, which this runner does not allow: set runner.hostSteps to true there, or change the step.",
+  sandbox_program:
+    "{program} is in {folder}, which sandboxes do not show: add the folder to runner.sandboxPaths of the runner",
+  release_folder_taken:
+    "The folder {folder} of data or scratch cannot be made: the repository or the build has a file or a link in its place.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",
@@ -292,7 +298,7 @@ export const reasonTexts = {
   warn_any_branch_unnamed:
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_approval_isolation:
-    "Approvals do not protect this project from other scripts: on {runners}, scripts of other projects can change its workspace between build and deploy. Set runner.scriptUsers or runner.image there, or let the project require the isolation container.",
+    "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (their log says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
   warn_new_project:
     "The branch filter of its webhook is empty: once the webhook is enabled, a push of any branch starts a task. Set the filter to {branch} if only that branch shall start one.",
   warn_merge_requests:

@@ -17,8 +17,8 @@ export const labelRule = ruleText("label_invalid");
 
 /** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
 export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs", "pipeline"];
-/** Scripts of different projects run as different users. */
-export const projectUsersFeature = "project-users";
+/** Features of which each keeps scripts of one project from the workspaces of others; the second one of runners before 2.0. */
+export const separatingFeatures = ["sandbox", "project-users"];
 
 /** A step with what the server has decided: its time, and its image if it has none of its own. */
 const wireStep = stepSchema.omit({ timeout: true }).extend({
@@ -144,8 +144,8 @@ export const runTask = z.object({
 });
 export type RunTask = z.infer<typeof runTask>;
 
-/** What separates scripts from the runner's files: nothing, another user, or containers for all scripts. */
-export const isolations = ["none", "user", "container"] as const;
+/** What separates scripts from the runner's files: nothing, a sandbox for each step, or containers for all scripts. */
+export const isolations = ["none", "sandbox", "container"] as const;
 export type IsolationLevel = (typeof isolations)[number];
 
 export const claimRequest = z.object({
@@ -154,9 +154,10 @@ export const claimRequest = z.object({
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
   /** Whether a runner with labels also takes projects without labels. */
   alsoUnlabelled: z.boolean().default(false),
-  /** Whether scripts run as a different user than the runner. */
+  /** Whether scripts are kept from what the runner can read. */
   isolated: z.boolean().default(false),
-  isolation: z.enum(isolations).default("none"),
+  /** Runners before 2.0 say `user`. */
+  isolation: z.preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolations)).default("none"),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),
   /** The list itself may be absent, so that a runner without any is refused with a sentence. */

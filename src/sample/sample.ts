@@ -46,27 +46,24 @@ for page in site/*.html; do sleep 0.4; printf '  \\033[32mok\\033[0m %s\\n' "$pa
   ],
   deploy: [
     {
-      // Scripts of an isolated runner cannot write to the data folder.
-      script: `[ -w "$(dirname "$SAMPLE_LIVE")" ] || SAMPLE_LIVE=$CI_WORKSPACE/live
-mkdir -p "$SAMPLE_LIVE"
-cp -R site/. "$SAMPLE_LIVE"
-echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
+      script: `cp -R site/. live
+echo "Deployed commit $CI_COMMIT"`,
       timeout: 60,
     },
   ],
   start: [
     {
-      script:
-        '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=$CI_WORKSPACE/live; echo "Live now:"; cat "$SAMPLE_LIVE/index.html"',
+      script: 'echo "Live now:"; cat live/index.html',
       timeout: 60,
       healthCheck: {
         type: "command",
-        command:
-          '[ -d "$SAMPLE_LIVE" ] || SAMPLE_LIVE=live; grep "<h1>" "$SAMPLE_LIVE/index.html" || { echo "the page has no heading"; exit 1; }',
+        command: 'grep "<h1>" live/index.html || { echo "the page has no heading"; exit 1; }',
         timeoutSeconds: 5,
       },
     },
   ],
+  // A release can only be read; this folder survives it.
+  data: ["live"],
 });
 
 /** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
@@ -107,7 +104,7 @@ export function buildSamples(options: SamplesOptions) {
         groupId: null,
         git: { url: repository.path, ref: "main", submodules: false },
         pipeline,
-        env: { SAMPLE_LIVE: join(folder, "live") },
+        env: {},
         notify: [],
         commitStatus: { context: `slipway/${name}`, skipped: false },
         labels: [],
@@ -139,7 +136,9 @@ export function buildSamples(options: SamplesOptions) {
       const folder = sampleFolderOf(project.git.url, samplesDir);
       const kept = options.runnerDirs.flatMap((folder) => [
         join(folder, `cache/project-${project.id}.git`),
+        join(folder, `releases/${project.id}`),
         join(folder, `work/project-${project.id}`),
+        join(folder, `data/${project.id}`),
         join(folder, `shared/project-${project.id}`),
         join(folder, `shared/fork-${project.id}`),
       ]);

@@ -2,12 +2,12 @@ import type { Project } from "../model/project.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
-import { projectUsersFeature } from "../runner/protocol.ts";
+import { separatingFeatures } from "../runner/protocol.ts";
 
 export interface Isolation {
   /** Whether a user who is not an admin may write scripts that can read the runner's files. */
   isExposed: boolean;
-  /** Names of enabled runners whose scripts run as the runner's user. */
+  /** Names of enabled runners whose scripts can read what the runner's user, or `runner.user`, can read. */
   notIsolated: string[];
 }
 
@@ -24,7 +24,7 @@ export async function isolationOf({
 
 /** Whether scripts of one project cannot change the workspaces of another. */
 export function separatesProjects({ isolation, features }: Runner): boolean {
-  return isolation === "container" || features.includes(projectUsersFeature);
+  return isolation === "container" || features.some((feature) => separatingFeatures.includes(feature));
 }
 
 /** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import type { Config } from "../../src/config/config.ts";
 import { signInAt } from "../support/api-server.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
@@ -83,15 +84,18 @@ const isolationOf = async () => {
 };
 
 describe.skipIf(!user)("a manager who writes scripts in order to become an admin", () => {
-  test("succeeds on a runner without isolation, so that these scripts are known to work", async () => {
-    const found = await leaks({ "runner.engine": "none" });
-    expect(found.join("\n")).toContain("LEAK slipway.db");
+  test("fails where scripts run as another user, without a sandbox; as the runner's user it would succeed", async () => {
+    expect(await leaks({ "runner.user": user?.name ?? "", "runner.engine": "none" })).toEqual([]);
     expect(await isolationOf()).toEqual(["none"]);
+    const { runnerPid, url } = server as DeployServer;
+    const script = attack(folder, [process.pid, runnerPid()], url);
+    const env = { ...process.env, CI_WORKSPACE: join(folder, "x/y") };
+    expect(Bun.spawnSync(["sh", "-c", script], { env }).stdout.toString()).toContain("LEAK slipway.db");
   });
 
-  test("fails where scripts run as another user", async () => {
-    expect(await leaks({ "runner.scriptUser": user?.name ?? "", "runner.engine": "none" })).toEqual([]);
-    expect(await isolationOf()).toEqual(["user"]);
+  test("fails where scripts run in sandboxes", async () => {
+    expect(await leaks({ "runner.isolation": "sandbox", "runner.engine": "none" })).toEqual([]);
+    expect(await isolationOf()).toEqual(["sandbox"]);
   });
 
   test.skipIf(!podman)(

@@ -23,9 +23,11 @@ async function trySample(settings: Partial<Config>): Promise<void> {
 }
 
 describe("the sample project works on a runner that isolates scripts", () => {
-  test.skipIf(!user)("by another user", () =>
-    trySample({ "runner.scriptUser": user?.name ?? "", "runner.engine": "none" }),
+  test.skipIf(!user)("by another user alone", () =>
+    trySample({ "runner.user": user?.name ?? "", "runner.engine": "none" }),
   );
+
+  test("by sandboxes", () => trySample({ "runner.isolation": "sandbox", "runner.engine": "none" }));
 
   test.skipIf(!podman)("by containers", () =>
     trySample({

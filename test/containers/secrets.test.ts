@@ -50,8 +50,8 @@ describe.skipIf(!podman)("a secret of a stage in a container", () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, "env")).mode & 0o777).toBe(0o400);
 
-    const [task = ""] = readdirSync(join(scene.root, "work/project-1"));
-    await Bun.write(join(scene.root, "work/project-1", task, "source/go"), "");
+    const [task = ""] = readdirSync(join(scene.root, "releases/1"));
+    await Bun.write(join(scene.root, "releases/1", task, "source/go"), "");
     const { state, text } = await scene.end(id);
     expect(state).toBe("success");
     expect(text).toContain(`token has ${secret.length} characters: ***`);

@@ -33,8 +33,8 @@ describe.skipIf(!podman)("a stage with an image", () => {
     expect(text).toMatch(/container=busybox build [0-9a-f]{40} it's "me" \$HOME `x`/);
     expect(text).toContain("\none\nbare\n");
     expect(text).toMatch(/home=\/root path=\/usr\/local\/sbin/);
-    const kept = readdirSync(join(scene.root, "work/project-1"));
-    expect(readFileSync(join(scene.root, "work/project-1", kept[0] ?? "", "source/out.txt"), "utf8")).toBe(
+    const kept = readdirSync(join(scene.root, "releases/1"));
+    expect(readFileSync(join(scene.root, "releases/1", kept[0] ?? "", "source/out.txt"), "utf8")).toBe(
       "built\n",
     );
   });

@@ -14,7 +14,7 @@ const blockState = 'mkdir "$CI_WORKSPACE/../state.json.new"; : >"$CI_WORKSPACE/.
 test("a runner that cannot write down a started service ends it, and the previous release returns", async () => {
   const port = newPort();
   const projectId = await serviceProject(port);
-  const pidFile = join(server.dataDir, "started.pid");
+  const pidFile = join(server.scratch, "started.pid");
   const first = await deploy(projectId, "success");
   const script = `if [ -z "\${CI_ROLLBACK:-}" ]; then ${blockState}; fi; node built.js & echo $! >${pidFile}`;
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
@@ -37,7 +37,7 @@ test("a rollback that cannot be recorded is still a success, because its release
 });
 
 test("a runner that cannot read its record of services still restores the previous release", async () => {
-  const record = join(server.dataDir, "deployed.txt");
+  const record = join(server.scratch, "deployed.txt");
   const script = `echo "$CI_COMMIT" >>${record}`;
   const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
   const first = await deploy(projectId, "success");
@@ -144,7 +144,7 @@ describe("the previous release comes back by itself", () => {
   /** Deploys with this start script; then deploys again, with a deploy whose script cannot run. */
   async function deployThatNeverRuns(script: string) {
     const port = newPort();
-    const record = join(server.dataDir, `deployed-${port}.txt`);
+    const record = join(server.scratch, `deployed-${port}.txt`);
     const projectId = await serviceProject(port, {
       stages: {
         build: { script: "cp server.js built.js" },

@@ -8,7 +8,7 @@ import { type GitRepository, makeRepository } from "../support/git-repository.ts
 import { endScriptsIn, isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runnerFolderOf, scratchOf, temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A task whose runner was killed ends after this time. */
 const settings = { "tasks-lease": "12s" };
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.end("SIGTERM");
-  endScriptsIn(dataDir);
+  endScriptsIn(runnerFolderOf(dataDir));
   rmSync(slow, { force: true });
 });
 
@@ -80,7 +80,7 @@ describe("kill -9", () => {
   });
 
   test("of the runner during the switch of stop-after-healthy: nothing is called live, and a rollback ends both services", async () => {
-    const upstream = join(dataDir, "upstream");
+    const upstream = join(scratchOf(dataDir), "upstream");
     const served = async () => answerOf(Number(await Bun.file(upstream).text()));
     const switchTo = `echo "$PORT" >${upstream}; echo proxy-moved; while [ -f ${slow} ]; do sleep 0.05; done`;
     const healthCheck = { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 10 };
@@ -129,7 +129,7 @@ describe("kill -9 of a server with a longer lease", () => {
   });
 
   test("during the switch: the runner goes on, and the new commit is live", async () => {
-    const upstream = join(dataDir, "upstream-2");
+    const upstream = join(scratchOf(dataDir), "upstream-2");
     const start = {
       script: "LISTEN=$PORT node server.js &",
       previous: "stop-after-healthy",

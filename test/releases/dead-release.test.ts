@@ -96,7 +96,7 @@ describe("a release that ended by itself", () => {
     const port = newPort();
     const projectId = await serviceProject(port);
     // The first run ends by itself, the next one stays.
-    const mark = join(server.dataDir, `ran-${port}`);
+    const mark = join(server.scratch, `ran-${port}`);
     await startWith(projectId, `if [ -f ${mark} ]; then ${good} else touch ${mark}; ${dying(3)} fi`);
     const first = await deploy(projectId, "success", "dies once");
     await endedByItself(projectId);
@@ -109,7 +109,7 @@ describe("a release that ended by itself", () => {
 
 test("a service that the deploy script of the next task ends has not ended by itself", async () => {
   const port = newPort();
-  const pidFile = join(server.dataDir, `pid-${port}`);
+  const pidFile = join(server.scratch, `pid-${port}`);
   const projectId = await serviceProject(port);
   await startWith(projectId, `node built.js & echo $! >${pidFile}`);
   const first = await deploy(projectId, "success", "good");
@@ -154,7 +154,7 @@ describe("what is said to serve", () => {
 
   test("a new release that exits while the earlier service is ended does not serve: the earlier one returns", async () => {
     const port = newPort();
-    const at = join(server.dataDir, `port-${port}`);
+    const at = join(server.scratch, `port-${port}`);
     const start = (script: string) => ({
       script: `${script} echo "$PORT" >${at}`,
       previous: "stop-after-healthy",
@@ -181,7 +181,7 @@ describe("what is said to serve", () => {
   }, 40_000);
 
   test("a release without any check was put back, and nothing says that it serves", async () => {
-    const record = join(server.dataDir, "put-back.txt");
+    const record = join(server.scratch, "put-back.txt");
     const script = `echo "$CI_COMMIT" >>${record}`;
     const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
     const first = await deploy(projectId, "success");

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
@@ -12,6 +12,7 @@ import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../su
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+const isRoot = process.getuid?.() === 0;
 let repository: GitRepository;
 let commit: string;
 let server: FakeServer;
@@ -33,7 +34,7 @@ beforeEach(async () => {
   dataDir = temporaryFolder("data");
   root = temporaryFolder("root");
   watch = watchProcesses();
-  runner = startRunner();
+  runner = startRunner({ SLIPWAY_RUNNER_DIR: join(dataDir, "runner") });
   await run(serviceTask(1));
   [first = 0] = await watch.all(1);
   await runner.stop();
@@ -79,10 +80,9 @@ async function run(instruction: RunTask) {
 const releaseOf = (taskId: number) => ({
   ...{ taskId, attempt: 1, ref: "refs/heads/main", commit, message: "", author: "" },
 });
-const projectIn = (folder: string) => join(folder, "work", "project-1");
+const projectIn = (folder: string) => join(folder, "releases", "1");
 const formerly = (name: string) => join(projectIn(join(dataDir, "runner")), name);
-const workspacesIn = (folder: string) =>
-  readdirSync(projectIn(folder)).filter((name) => name.startsWith("task-"));
+const workspacesIn = (folder: string) => readdirSync(projectIn(folder));
 
 test("the next deploy ends the service that runs in the former folder, and its workspace goes with its release", async () => {
   expect(isAlive(first)).toBeTrue();
@@ -94,7 +94,7 @@ test("the next deploy ends the service that runs in the former folder, and its w
   for (const taskId of [3, 4]) await run(serviceTask(taskId));
   expect(isAlive(second)).toBeFalse();
   expect(workspacesIn(join(dataDir, "runner"))).toEqual([]);
-  expect(workspacesIn(root).toSorted()).toEqual(["task-2-1", "task-3-1", "task-4-1"]);
+  expect(workspacesIn(root).toSorted()).toEqual(["2", "3", "4"]);
 });
 
 test("the release in the former folder comes back when the next deploy fails", async () => {
@@ -106,7 +106,8 @@ test("the release in the former folder comes back when the next deploy fails", a
   const [, again = 0] = await watch.all(2);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
-  expect(existsSync(formerly("task-1-1/source/app.txt"))).toBeTrue();
+  const place = isRoot ? join(projectIn(root), "1") : formerly("1");
+  expect(existsSync(join(place, "source/app.txt"))).toBeTrue();
 });
 
 test("a rollback to the release in the former folder needs no build, also as the first task in the new one", async () => {
@@ -116,15 +117,27 @@ test("a rollback to the release in the former folder needs no build, also as the
   const [, again = 0] = await watch.all(2);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
-  expect(existsSync(formerly("task-1-1/source/app.txt"))).toBeTrue();
+  const place = isRoot ? join(projectIn(root), "1") : formerly("1");
+  expect(existsSync(join(place, "source/app.txt"))).toBeTrue();
 });
 
-test("a runner with a script user knows the service in the former folder, and does not run scripts there", () => {
-  const folders = { root, former: join(dataDir, "runner"), knownHosts: join(root, "known_hosts") };
-  const options = { ...folders, policy: "live", clock: systemClock, log: pino({ level: "silent" }) } as const;
-  const workspaces = openWorkspaces({ ...options, hasScriptUser: true });
-  expect(workspaces.services(1).living()).toMatchObject([{ taskId: 1 }]);
-  expect(workspaces.kept(1)).toEqual([]);
-  expect(workspaces.reopen(1, 1, 1)).toBeNull();
-  expect(openWorkspaces(options).reopen(1, 1, 1)).not.toBeNull();
-});
+test.skipIf(!isRoot)(
+  "a runner whose scripts run as another user moves a former release to where that user reaches it",
+  async () => {
+    const folders = { root, former: join(dataDir, "runner"), knownHosts: join(root, "known_hosts") };
+    const owner = { name: "nobody", uid: 65_534, gid: 65_534 };
+    const options = {
+      ...folders,
+      policy: "live",
+      clock: systemClock,
+      log: pino({ level: "silent" }),
+    } as const;
+    const workspaces = openWorkspaces({ ...options, owner });
+    expect(workspaces.services(1).living()).toMatchObject([{ taskId: 1 }]);
+    expect(workspaces.kept(1)).toMatchObject([{ taskId: 1 }]);
+    const reopened = await workspaces.reopen(1, 1, 1);
+    expect(reopened?.folder).toStartWith(root);
+    expect(statSync(reopened?.source ?? "").uid).toBe(owner.uid);
+    expect(existsSync(formerly("1"))).toBeFalse();
+  },
+);

@@ -55,7 +55,7 @@ function serviceTask(taskId: number, leaseMs: number) {
 }
 
 const stateOf = () => {
-  const file = join(root, "work/project-1/task-1-1/state.json");
+  const file = join(root, "releases/1/1/state.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as WorkspaceState) : null;
 };
 const isRecorded = () => stateOf()?.services.length === 1;
@@ -65,8 +65,8 @@ function breakLink(): void {
   server.disturb = () => (isRecorded() ? 503 : null);
 }
 
-const workspaces = () => readdirSync(join(root, "work/project-1")).filter((name) => name.startsWith("task-"));
-const servingIn = (name: string) => join(root, "work/project-1", name, "source/serving.txt");
+const workspaces = () => readdirSync(join(root, "releases/1")).filter((name) => /^\d+$/.test(name));
+const servingIn = (name: string) => join(root, "releases/1", name, "source/serving.txt");
 
 /** The runner has left the service to itself, and has not closed the workspace. */
 const isReleased = () => isRecorded() && stateOf()?.trees.length === 0;
@@ -79,7 +79,7 @@ test("a service that became healthy while the server was away keeps its workspac
   await eventually("the task is given up", async () => (await runner.log()).includes("task ended"));
   expect(server.finished).toEqual([]);
   expect(isAlive(pid)).toBeTrue();
-  expect(existsSync(servingIn("task-1-1"))).toBeTrue();
+  expect(existsSync(servingIn("1"))).toBeTrue();
 
   // The next deploy ends the service and removes its workspace, which was never a release.
   server.stages.length = 0;
@@ -88,7 +88,7 @@ test("a service that became healthy while the server was away keeps its workspac
   await eventually("the next task is finished", () => server.finished.length > 0);
   expect(server.finished).toMatchObject([{ taskId: 2, state: "success", kept: [{ taskId: 2 }] }]);
   expect(isAlive(pid)).toBeFalse();
-  expect(workspaces()).toEqual(["task-2-1"]);
+  expect(workspaces()).toEqual(["2"]);
 });
 
 test("a service whose runner was killed before it kept the workspace still has it after the next start", async () => {
@@ -101,7 +101,7 @@ test("a service whose runner was killed before it kept the workspace still has i
   server.disturb = () => null;
   const next = await startRunner();
   expect(isAlive(pid)).toBeTrue();
-  expect(existsSync(servingIn("task-1-1"))).toBeTrue();
+  expect(existsSync(servingIn("1"))).toBeTrue();
 
   await next.stop();
   process.kill(pid, "SIGKILL");

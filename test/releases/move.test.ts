@@ -26,7 +26,7 @@ async function addRunner(name: string) {
 
 test("a project waits for the runner with its releases with a reason, and builds on another one after a move", async () => {
   const { admin } = server;
-  const file = join(server.dataDir, "moved");
+  const file = join(server.scratch, "moved");
   const builds = `${file}-builds`;
   const one = await addRunner("one");
   const project = await server.project(
@@ -68,7 +68,7 @@ test("a project waits for the runner with its releases with a reason, and builds
 
 test("a move holds although a task that runs on the earlier runner succeeds afterwards", async () => {
   const { admin } = server;
-  const gate = join(server.dataDir, "gate");
+  const gate = join(server.scratch, "gate");
   const { id: from } = await addRunner("three");
   const project = await server.project(
     repository.url,

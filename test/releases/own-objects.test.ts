@@ -8,7 +8,7 @@ const { server, repository } = await setUpDeploy();
 const projectId = await server.project(repository.url, {
   deploy: "git log -1 --format='deployed %H'; git cat-file -p HEAD:app.txt; git fsck --connectivity-only",
 });
-const clone = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+const clone = join(server.runnerDir, "cache", `project-${projectId}.git`);
 const packs = join(clone, "objects/pack");
 
 async function deploy(content: string) {

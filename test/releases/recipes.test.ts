@@ -37,7 +37,8 @@ beforeAll(async () => {
   // Workers of nginx and the user of the unit read releases below this folder.
   chmodSync(folder, 0o755);
   const env = { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
-  server = await startServerProcess(join(folder, "data"), {}, [], env);
+  const settings = { "runner-isolation": "auto", "runner-host-steps": "true" };
+  server = await startServerProcess(join(folder, "data"), settings, [], env);
 });
 afterAll(async () => {
   await server.end("SIGTERM");
@@ -288,7 +289,7 @@ describe("systemd service", () => {
     const as = user ? `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups --` : "";
     const restart = restartOf(recipe.files["hello.service"] ?? "", place, as);
     writeSystemctl(systemctl, { "restart hello.service": restart });
-    const start = recipe.project.stages.start as { healthCheck: { timeoutSeconds: number } };
+    const start = recipe.project.pipeline.start?.[0] as { healthCheck: { timeoutSeconds: number } };
     start.healthCheck.timeoutSeconds = 15;
     await prove({
       run: await begin(recipe),

@@ -71,16 +71,16 @@ describe("a rollback by hand", () => {
     expect(task.stages[0]).toMatchObject({ name: "build", state: "success" });
     expect((await answerOf(port)).commit).toBe(first.commit);
 
-    const folder = join(server.dataDir, "runner/work", `project-${projectId}`);
+    const folder = join(server.runnerDir, "releases", String(projectId));
     const kept = (await releasesOf(projectId)).find(({ isKept, isLive }) => isKept && !isLive);
-    rmSync(join(folder, `task-${kept?.taskId}-1`), { recursive: true });
+    rmSync(join(folder, String(kept?.taskId)), { recursive: true });
     const again = await server.reach((await rollback(projectId, { taskId: kept?.taskId })).id, "success");
     expect(again.stages[0]).toMatchObject({ name: "build", state: "success" });
     expect((await answerOf(port)).commit).toBe(kept?.commit ?? "");
     const live = (await releasesOf(projectId)).find(({ isLive }) => isLive);
     expect(live).toMatchObject({ taskId: again.id, isKept: true });
-    expect(readdirSync(folder).filter((name) => name.startsWith("task-"))).toHaveLength(3);
-    expect(existsSync(join(folder, `task-${again.id}-1`))).toBe(true);
+    expect(readdirSync(folder)).toHaveLength(3);
+    expect(existsSync(join(folder, String(again.id)))).toBe(true);
   });
 
   test("is refused where there is nothing to return to", async () => {

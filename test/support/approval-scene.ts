@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ApiClient, signInAt, userPassword } from "./api-server.ts";
 import type { deployClient } from "./deploy-server.ts";
+import { scratchOf } from "./temporary-folder.ts";
 
 type Client = Awaited<ReturnType<typeof deployClient>>;
 
@@ -23,7 +24,7 @@ export async function guardedProject(
   deploy: object = {},
   more: object = {},
 ): Promise<GuardedProject> {
-  const file = join(place.dataDir, `deployed-${++files}`);
+  const file = join(scratchOf(place.dataDir), `deployed-${++files}`);
   const scripts = {
     build: `echo x >> ${file}-builds; wc -l < ${file}-builds | tr -d ' ' > built.txt; echo "building $CI_COMMIT"`,
     deploy: `echo "$CI_COMMIT $COLOR $(cat built.txt)" >> ${file}`,

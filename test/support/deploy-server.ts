@@ -9,13 +9,17 @@ import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
 import { endScriptsIn } from "./process-watch.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { runnerFolderOf, scratchOf, temporaryFolder } from "./temporary-folder.ts";
 
 /** The whole product on port 0, with its local runner in a separate process. */
 export interface DeployServer {
   app: App;
   url: string;
   dataDir: string;
+  /** Folder of clones, workspaces and caches. */
+  runnerDir: string;
+  /** A folder that scripts can read and write. */
+  scratch: string;
   admin: ApiClient;
   logLines: string[];
   /** Creates a project for a repository on this machine; its scripts are those of `pipeline`, if `more` has one. */
@@ -44,6 +48,9 @@ export function taskSettings(dataDir: string, settings: Partial<Config> = {}): C
   return configOf({
     "server.listen": { host: "127.0.0.1", port: 0 },
     "data.dir": dataDir,
+    "runner.dir": runnerFolderOf(dataDir),
+    // Most tests follow processes by their ids, and let scripts write to folders of the test.
+    "runner.isolation": "none",
     "tasks.allowLocalRepositories": true,
     "tasks.allowInternalNotifications": true,
     "tasks.stopGrace": 500,
@@ -64,10 +71,12 @@ export async function startDeployServer(
   const app = await buildApp(taskSettings(dataDir, settings), "start", log);
   const remove = () => {
     endScriptsIn(dataDir);
+    endScriptsIn(runnerFolderOf(dataDir));
   };
   return {
     app,
     dataDir,
+    runnerDir: runnerFolderOf(dataDir),
     logLines,
     ...(await deployClient(app.url, dataDir)),
     stop: () => app.stop(),
@@ -79,7 +88,7 @@ export async function startDeployServer(
 export async function deployClient(
   url: string,
   dataDir: string,
-): Promise<Omit<DeployServer, "app" | "dataDir" | "logLines" | "stop" | "remove">> {
+): Promise<Omit<DeployServer, "app" | "dataDir" | "runnerDir" | "logLines" | "stop" | "remove">> {
   const admin = await signInAt(url, "admin", adminPassword);
   const task = (id: number) => admin.expect<TaskJson>(200, "GET", `/api/tasks/${id}`);
   const log = async (id: number) => {
@@ -96,6 +105,7 @@ export async function deployClient(
   };
   return {
     url,
+    scratch: scratchOf(dataDir),
     admin,
     task,
     log,

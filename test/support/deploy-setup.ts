@@ -4,7 +4,7 @@ import { eventually } from "./eventually.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { endScriptsIn, isAlive } from "./process-watch.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { runnerFolderOf, temporaryFolder } from "./temporary-folder.ts";
 
 /** A server with its local runner, and a repository with one commit, for the tests of one file. */
 export async function setUpDeploy(
@@ -45,6 +45,7 @@ export async function setUpServerProcess(
     await server.end("SIGTERM");
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
     endScriptsIn(dataDir);
+    endScriptsIn(runnerFolderOf(dataDir));
   });
   return { server, repository, dataDir, start };
 }

@@ -9,19 +9,26 @@ import type { ServerProcess } from "./server-process.ts";
 /** A page of docs/recipes: the files of its repository, and the project that its scripts and fields describe. */
 export interface Recipe {
   files: Record<string, string>;
-  project: { stages: Record<string, Record<string, unknown>>; env?: Record<string, string> };
+  project: { pipeline: Record<string, Record<string, unknown>[]>; env?: Record<string, string> };
 }
 
 export async function readRecipe(page: string, replaced: Record<string, string>): Promise<Recipe> {
   const named = (await examplesOf(`recipes/${page}`, replaced)).filter(({ name }) => name !== "");
   const fields = named.find(({ language, name }) => language === "json" && name === "project");
   if (!fields) throw new Error(`docs/recipes/${page} has no fields of a project.`);
-  const project = JSON.parse(fields.text) as Recipe["project"];
+  const { stages, ...project } = JSON.parse(fields.text) as Recipe["project"] & {
+    stages?: Record<string, Record<string, unknown>>;
+  };
+  project.pipeline ??= Object.fromEntries(
+    Object.entries(stages ?? {}).map(([stage, step]) => [stage, [step]]),
+  );
+  const set = (stage: string, more: Record<string, string>) => {
+    project.pipeline[stage] = [{ ...project.pipeline[stage]?.[0], ...more }];
+  };
   const files: Record<string, string> = {};
   for (const { language, name, text } of named) {
-    if (language === "sh" && name === "switch")
-      project.stages.start = { ...project.stages.start, switch: text };
-    else if (language === "sh") project.stages[name] = { ...project.stages[name], script: text };
+    if (language === "sh" && name === "switch") set("start", { switch: text });
+    else if (language === "sh") set(name, { script: text });
     else if (name !== "project") files[name] = text;
   }
   return { files, project };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { main } from "./program.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { runnerFolderOf, temporaryFolder } from "./temporary-folder.ts";
 
 /** `slipway runner` as on another machine: its own process and its own folder. */
 export function startRunnerProcess(
@@ -28,6 +28,9 @@ export function startRunnerProcess(
       env: {
         PATH: process.env.PATH,
         SLIPWAY_RUNNER_SERVER: server,
+        SLIPWAY_RUNNER_DIR: runnerFolderOf(dataDir),
+        // Tests follow processes by their ids, and let scripts write to folders of the test.
+        SLIPWAY_RUNNER_ISOLATION: "none",
         ...(token === null ? {} : { SLIPWAY_RUNNER_TOKEN: token }),
         ...settings,
       },

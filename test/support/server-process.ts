@@ -2,6 +2,7 @@ import { adminPassword } from "./api-server.ts";
 import { deployClient } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 import { main } from "./program.ts";
+import { runnerFolderOf } from "./temporary-folder.ts";
 
 /** A start takes long on a busy machine. */
 const listensWithinMs = 60_000;
@@ -28,6 +29,8 @@ export async function startServerProcess(
   const flags = {
     "server-listen": "127.0.0.1:0",
     "data-dir": dataDir,
+    "runner-dir": runnerFolderOf(dataDir),
+    ...(program === main ? { "runner-isolation": "none" } : {}),
     "tasks-allow-local-repositories": "true",
     "tasks-allow-internal-notifications": "true",
     "tasks-stop-grace": "500ms",

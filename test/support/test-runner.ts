@@ -21,8 +21,11 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
     concurrency: 2,
     folders: { root, former: null, knownHosts: join(root, "known_hosts") },
     execution: {
-      scriptUser: undefined,
-      scriptUsers: undefined,
+      user: undefined,
+      isolation: "none",
+      sandboxPaths: [],
+      hostSteps: false,
+      secretPaths: [root],
       engine: "none",
       engineArguments: [],
       image: undefined,

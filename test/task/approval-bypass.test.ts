@@ -64,7 +64,7 @@ describe("the rule", () => {
     await answer(admin, task.id, "approve");
     await server.reach(task.id, "success");
     expect(deployed()).toEqual([`${commit} red 1`]);
-    const gate = `${server.dataDir}/gate`;
+    const gate = `${server.scratch}/gate`;
     await admin.expect(200, "PATCH", `/api/projects/${id}`, {
       stages: { build: { script: `while [ ! -e ${gate} ]; do sleep 0.02; done; echo 9 > built.txt` } },
     });

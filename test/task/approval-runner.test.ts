@@ -6,6 +6,7 @@ import { deployClient, textOf } from "../support/deploy-server.ts";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
+import { runnerFolderOf } from "../support/temporary-folder.ts";
 
 const scene = await setUpServerProcess();
 const { repository, dataDir } = scene;
@@ -16,14 +17,9 @@ const requested = async (projectId: number) => server.reach((await server.run(pr
 
 /** The folders of the tasks of a project on the local runner. */
 function workspacesOf(projectId: number): string[] {
-  for (const root of [join(dataDir, "runner"), join(dataDir, "runner", "files")]) {
-    const folder = join(root, "work", `project-${projectId}`);
-    if (existsSync(folder))
-      return readdirSync(folder)
-        .filter((name) => name.startsWith("task-"))
-        .map((name) => join(folder, name));
-  }
-  return [];
+  const folder = join(runnerFolderOf(dataDir), "releases", String(projectId));
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).map((name) => join(folder, name));
 }
 
 test("kill -9 of the runner and of the server keeps a task waiting with its workspace, which is deployed afterwards", async () => {

@@ -29,7 +29,7 @@ describe("a secret that is stored after the approval was requested", () => {
   });
 
   test("and approved before it was stored waits again instead of deploying", async () => {
-    const gate = `${server.dataDir}/gate`;
+    const gate = `${server.scratch}/gate`;
     const { id, deployed } = await guarded();
     const task = await requested(id);
     // The project has one place: the approved deploy stays in the queue.

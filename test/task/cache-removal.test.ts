@@ -5,13 +5,14 @@ import { textOf } from "../support/deploy-server.ts";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { ordinary } from "../support/ordinary-user.ts";
+import { runnerFolderOf } from "../support/temporary-folder.ts";
 
 // Root may remove every folder: the server and its runner are an ordinary user.
 const { server, repository, dataDir } = await setUpServerProcess(
   { "runner-cache-max-bytes": "1000000" },
   ordinary,
 );
-const cacheOf = (projectId: number) => join(dataDir, `runner/shared/protected-${projectId}`);
+const cacheOf = (projectId: number) => join(runnerFolderOf(dataDir), `shared/protected-${projectId}`);
 
 /** Fills the cache as Go does: with folders that nobody may write to. */
 const fill = "mkdir -p mod/v1 && head -c 3000000 /dev/zero >mod/v1/code && chmod 555 mod/v1";

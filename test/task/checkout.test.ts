@@ -95,7 +95,7 @@ describe("the commit that is checked out", () => {
   test("is fetched again when the cached clone is damaged", async () => {
     const projectId = await server.project(repository.url, show);
     await server.reach((await server.run(projectId)).id, "success");
-    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    const cache = join(server.runnerDir, "cache", `project-${projectId}.git`);
     for (const name of readdirSync(join(cache, "objects/pack"))) {
       const file = join(cache, "objects/pack", name);
       rmSync(file, { force: true });
@@ -123,7 +123,7 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     await other.push({ "app.txt": "one\n" });
     const projectId = await server.project(other.url, show);
     await server.reach((await server.run(projectId)).id, "success");
-    damage(join(server.dataDir, "runner/cache", `project-${projectId}.git`));
+    damage(join(server.runnerDir, "cache", `project-${projectId}.git`));
     const commit = await other.push({ "app.txt": "two\n" });
     const task = await server.reach((await server.run(projectId)).id, "success");
     expect(await built(task.id)).toEqual(["two", commit]);
@@ -134,7 +134,7 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     await other.push({ "app.txt": "one\n" });
     const projectId = await server.project(other.url, show);
     await server.reach((await server.run(projectId)).id, "success");
-    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    const cache = join(server.runnerDir, "cache", `project-${projectId}.git`);
     const packs = readdirSync(join(cache, "objects/pack")).filter((name) => name.endsWith(".pack"));
     expect(packs.length).toBeGreaterThan(0);
     for (const name of packs) {
@@ -156,7 +156,7 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     await other.push({ "app.txt": "one\n" });
     const projectId = await server.project(other.url, show);
     await server.reach((await server.run(projectId)).id, "success");
-    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    const cache = join(server.runnerDir, "cache", `project-${projectId}.git`);
     writeFileSync(join(cache, "description"), "the same clone");
     renameSync(other.url, `${other.url}.away`);
     const failed = await server.reach((await server.run(projectId)).id, "failed");

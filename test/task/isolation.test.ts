@@ -44,13 +44,16 @@ describe("a project that requires isolation", () => {
   test("waits with that reason while no runner has it, and goes to a runner that has it", async () => {
     const plain = await runner("plain", {});
     const projectId = await server.project(repository.url, { build: "true" }, { isolation: "user" });
+    expect(await server.admin.expect(200, "GET", `/api/projects/${projectId}`)).toMatchObject({
+      isolation: "sandbox",
+    });
     const { id } = await server.run(projectId);
     await eventually("it waits with the reason", async () =>
-      (await waitingOf(id)).includes("isolation user"),
+      (await waitingOf(id)).includes("isolation sandbox"),
     );
-    expect(await waitingOf(id)).toContain("set runner.scriptUser on a runner");
+    expect(await waitingOf(id)).toContain("set runner.isolation on a runner");
     await eventually("the log has the reason too", async () =>
-      textOf(await server.log(id)).includes("requires a runner with isolation user"),
+      textOf(await server.log(id)).includes("requires a runner with isolation sandbox"),
     );
     expect(await plain.claim(1500)).toBeNull();
     const isolated = await runner("isolated", { isolated: true, isolation: "user" });
@@ -60,7 +63,7 @@ describe("a project that requires isolation", () => {
       "GET",
       `/api/runners/${isolated.id}`,
     );
-    expect(shown).toMatchObject({ isolation: "user", isolated: true, containers: false });
+    expect(shown).toMatchObject({ isolation: "sandbox", isolated: true, containers: false });
     await plain.disable();
     await isolated.disable();
   });
@@ -82,18 +85,13 @@ describe("a project with an image", () => {
     await equipped.disable();
   });
 
-  test("of a stage alone, or a stage without network, counts too; a stage without a script does not", async () => {
+  test("of a stage alone counts too; a stage without a script does not", async () => {
     const older = await runner("older still", {});
-    const needing = [
-      { stages: { build: { script: "true", image: "alpine:3" } } },
-      { stages: { build: { script: "true", network: "none" } } },
-    ];
-    for (const more of needing) {
-      const { id } = await server.run(await server.project(repository.url, {}, more));
-      expect(await waitingOf(id)).toContain("no runner it may use can run containers");
-      expect(await older.claim(1500)).toBeNull();
-      await server.admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
-    }
+    const needing = { stages: { build: { script: "true", image: "alpine:3" } } };
+    const waiting = await server.run(await server.project(repository.url, {}, needing));
+    expect(await waitingOf(waiting.id)).toContain("no runner it may use can run containers");
+    expect(await older.claim(1500)).toBeNull();
+    await server.admin.expect(200, "POST", `/api/tasks/${waiting.id}/cancel`);
     const free = { stages: { build: { script: "true" }, deploy: { script: "", image: "alpine:3" } } };
     const { id } = await server.run(await server.project(repository.url, {}, free));
     expect((await older.claim())?.taskId).toBe(id);
@@ -122,6 +120,9 @@ describe("a project with approvals", () => {
     const safe = await runner("a user each", {
       ...{ isolated: true, isolation: "user", features: [...runnerFeatures, "project-users"] },
     });
+    const sandboxed = await runner("sandboxed", {
+      ...{ isolated: true, isolation: "sandbox", features: [...runnerFeatures, "sandbox"] },
+    });
     const contained = await runner("contained", { isolated: true, isolation: "container" });
     expect(await warnings()).toEqual([]);
     const shared = await runner("one user", { isolated: true, isolation: "user" });
@@ -135,7 +136,7 @@ describe("a project with approvals", () => {
     expect(
       await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { isolation: "none" }),
     ).toMatchObject({ warnings: [expected("one user, open")] });
-    for (const each of [safe, contained, shared, open]) await each.disable();
+    for (const each of [safe, sandboxed, contained, shared, open]) await each.disable();
   });
 
   test("does not warn of runners that never take it", async () => {

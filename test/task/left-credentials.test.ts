@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeSshKey } from "../support/sshd.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runnerFolderOf, temporaryFolder } from "../support/temporary-folder.ts";
 
 /** An SSH server that accepts connections and never says a word. */
 const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
@@ -16,10 +16,10 @@ const { server, dataDir, start } = await setUpServerProcess();
 afterAll(() => silent.stop(true));
 
 /** The file of the key that git uses now. */
-async function keyIn(name: string): Promise<string> {
+async function keyIn(cwd: string, name: string): Promise<string> {
   let file: string | undefined;
   await eventually("git has the key", () => {
-    [file] = new Bun.Glob(`${name}/**/key`).scanSync({ cwd: dataDir, absolute: true });
+    [file] = new Bun.Glob(`${name}/**/key`).scanSync({ cwd, absolute: true });
     return file !== undefined && readFileSync(file, "utf8") === privateKey;
   });
   return file ?? "";
@@ -29,12 +29,12 @@ test("the SSH key of a checkout that kill -9 of the runner has ended is removed 
   const projectId = await server.project(url, { build: "true" });
   await server.admin.expect(204, "PUT", `/api/projects/${projectId}/credential`, credential);
   const { id } = await server.run(projectId);
-  const key = await keyIn("runner/tmp");
+  const key = await keyIn(runnerFolderOf(dataDir), "tmp");
   const killed = server.runnerPid();
   process.kill(killed, "SIGKILL");
   await eventually("another runner is started", () => server.runnerPid() !== killed);
   await eventually("the key is removed", () => !existsSync(key));
-  expect(statSync(join(dataDir, "runner/tmp")).mode & 0o777).toBe(0o700);
+  expect(statSync(join(runnerFolderOf(dataDir), "tmp")).mode & 0o777).toBe(0o700);
   await server.admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
 });
 
@@ -42,7 +42,7 @@ test("the SSH key of a repository that was read when the server was killed is re
   const reading = server.admin
     .request("POST", "/api/repositories/inspect", { url, credential })
     .catch(() => null);
-  const key = await keyIn("set-up");
+  const key = await keyIn(dataDir, "set-up");
   await server.end("SIGKILL");
   await reading;
   await start();

@@ -22,7 +22,7 @@ beforeEach(() => {
 describe("a folder that cannot be removed", () => {
   /** As with files that a container wrote as another user. */
   const remove: typeof rm = async (path, options) => {
-    if (String(path).includes("task-1-1")) throw new Error("EACCES: permission denied");
+    if (String(path).includes("1")) throw new Error("EACCES: permission denied");
     await rm(path, options);
   };
   const open = () =>
@@ -30,13 +30,13 @@ describe("a folder that cannot be removed", () => {
 
   test("is logged at the start of a runner, and the others are removed", async () => {
     const workspaces = open();
-    for (const name of ["task-1-1", "task-2-1"]) {
-      mkdirSync(join(root, "work/project-7", name), { recursive: true });
-      writeFileSync(join(root, "work/project-7", name, "built.txt"), "built");
+    for (const name of ["1", "2"]) {
+      mkdirSync(join(root, "releases/7", name), { recursive: true });
+      writeFileSync(join(root, "releases/7", name, "built.txt"), "built");
     }
     expect(await workspaces.sweep(100)).toBe(1);
-    expect(readdirSync(join(root, "work/project-7"))).toEqual(["task-1-1"]);
-    expect(logLines.join("")).toContain("task-1-1 could not be removed: EACCES: permission denied");
+    expect(readdirSync(join(root, "releases/7"))).toEqual(["1"]);
+    expect(logLines.join("")).toContain("/1 could not be removed: EACCES: permission denied");
   });
 
   test("does not stop the deletion of other workspaces when a task succeeds", async () => {
@@ -44,7 +44,7 @@ describe("a folder that cannot be removed", () => {
     for (const taskId of [1, 2]) await workspaces.open(7, taskId, 1);
     const last = await workspaces.open(7, 3, 1);
     await last.close({ state: "kept", keep: 1 });
-    expect(readdirSync(join(root, "work/project-7")).toSorted()).toEqual(["task-1-1", "task-3-1"]);
+    expect(readdirSync(join(root, "releases/7")).toSorted()).toEqual(["1", "3"]);
   });
 });
 
@@ -109,7 +109,7 @@ test.skipIf(!(await canMount()))(
     const kept = await workspaces.open(7, 1, 1);
     mkdirSync(kept.source);
     await kept.close({ state: "kept", keep: 1 });
-    const rollback = workspaces.reopen(7, 1, 1);
+    const rollback = await workspaces.reopen(7, 1, 1);
     disk.fill();
     const noteAll = () => {
       for (let stage = 0; stage < 100; stage++)
@@ -117,7 +117,7 @@ test.skipIf(!(await canMount()))(
     };
     expect(noteAll).toThrow("ENOSPC");
     expect(await workspaces.sweep(100)).toBe(0);
-    expect(workspaces.reopen(7, 1, 1)?.source).toBe(kept.source);
+    expect((await workspaces.reopen(7, 1, 1))?.source).toBe(kept.source);
   },
 );
 
@@ -135,6 +135,6 @@ test.skipIf(!(await canMount()))(
       await release.close({ state: "kept", keep: 2 });
     }
     expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([2, 1]);
-    expect(workspaces.reopen(7, 2, 1)).not.toBeNull();
+    expect(await workspaces.reopen(7, 2, 1)).not.toBeNull();
   },
 );

@@ -45,14 +45,14 @@ describe("users who may view a project get events of its tasks", () => {
   test("states on the project's channel, and the log in order and without a gap on the task's", async () => {
     const count = 2000;
     const projectId = await server.project(repository.url, {
-      build: `while [ ! -f "${server.dataDir}/go" ]; do sleep 0.02; done; seq 1 ${count}`,
+      build: `while [ ! -f "${server.scratch}/go" ]; do sleep 0.02; done; seq 1 ${count}`,
     });
     const project = watch(server.admin, `private-project-${projectId}`);
     await eventually("the project is joined", () => project.joined.size === 1);
     const { id } = await server.run(projectId);
     const task = watch(server.admin, `private-project-${projectId}/task-${id}`);
     await eventually("the task is joined", () => task.joined.size === 1);
-    await Bun.write(`${server.dataDir}/go`, "");
+    await Bun.write(`${server.scratch}/go`, "");
     await server.reach(id, "success");
     await eventually("the end is published", () => events(task.messages).includes("task.succeeded"));
     await eventually("it is published to the project too", () =>

@@ -28,7 +28,7 @@ beforeAll(async () => {
   mkdirSync(former, { recursive: true });
   const kept = { state: "kept", owner: { pid: 1, startedAt: "" }, trees: [], services: [], trust: "other" };
   writeFileSync(join(former, "state.json"), JSON.stringify(kept));
-  server = await startDeployServer({ "runner.releases": 1 }, dataDir);
+  server = await startDeployServer({ "runner.releases": 1, "runner.dir": undefined }, dataDir);
 });
 afterAll(async () => {
   process.env.PATH = before.PATH;

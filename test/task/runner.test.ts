@@ -187,7 +187,7 @@ describe("a runner renews its lease", () => {
     server.instructions.push(sampleInstruction(repository.url, { build }, {}, 3_600_000));
     await eventually("the build runs", () => server.stages.includes("build running"));
     await eventually("it beats", () => server.beats > 0);
-    writeFileSync(join(root, "work/project-1/task-1-1/source/done"), "");
+    writeFileSync(join(root, "releases/1/1/source/done"), "");
     await finished();
     expect(server.finished).toMatchObject([{ state: "success" }]);
   });
@@ -196,7 +196,7 @@ describe("a runner renews its lease", () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
     await eventually("the workspace is kept", () => {
-      const record = join(root, "work/project-1/task-1-1/state.json");
+      const record = join(root, "releases/1/1/state.json");
       return existsSync(record) && readFileSync(record, "utf8").includes('"state":"kept"');
     });
     const beats = server.beats;
@@ -280,10 +280,10 @@ describe("leftovers of a runner that was killed with its guard", () => {
   test("in the place of a workspace do not stop the runner", async () => {
     runner.drain.abort();
     await runner.done;
-    writeFileSync(join(root, "work/notes.txt"), "of somebody");
-    writeFileSync(join(root, "work/project-1"), "no folder");
-    mkdirSync(join(root, "work/project-7"));
-    writeFileSync(join(root, "work/project-7/core"), "of a program that broke");
+    writeFileSync(join(root, "releases/notes.txt"), "of somebody");
+    writeFileSync(join(root, "releases/1"), "no folder");
+    mkdirSync(join(root, "releases/7"));
+    writeFileSync(join(root, "releases/7/core"), "of a program that broke");
     runner = startRunner();
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, { projectId: 2 }));
     await finished();
@@ -304,7 +304,7 @@ describe("leftovers of a runner that was killed with its guard", () => {
     folder("task-6-1", { state: "kept", owner: dead, trees: [], services: [] });
     runner = startRunner();
     await eventually("the orphan is ended", () => !isAlive(orphan.pid));
-    await eventually("its folder is removed", () => readdirSync(join(root, "work/project-7")).length === 1);
-    expect(readdirSync(join(root, "work/project-7"))).toEqual(["task-6-1"]);
+    await eventually("its folder is removed", () => readdirSync(join(root, "releases/7")).length === 1);
+    expect(readdirSync(join(root, "releases/7"))).toEqual(["task-6-1"]);
   });
 });

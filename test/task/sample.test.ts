@@ -32,18 +32,18 @@ test("a sample project deploys from its own repository, and its deletion removes
   expect(textOf(await server.log(task.id))).toContain("<h1>Hello from version 2</h1>");
   const project = await server.admin.expect<{
     sample: boolean;
-    env: { SAMPLE_LIVE: string };
     warnings: string[];
   }>(200, "GET", `/api/projects/${made.projectId}`);
   expect(project.sample).toBe(true);
   // Its repository is on this machine, which reaches the webhook without a public address.
   expect(project.warnings).toEqual([]);
-  expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
+  const live = join(server.runnerDir, "data", String(made.projectId), "live/index.html");
+  expect(readFileSync(live, "utf8")).toContain("version 2");
 
   await server.admin.expect(204, "DELETE", `/api/projects/${made.projectId}`);
   expect(readdirSync(join(server.dataDir, "samples"))).toEqual([]);
-  for (const kept of ["cache", "work"]) expect(readdirSync(join(server.dataDir, "runner", kept))).toEqual([]);
-  expect(existsSync(project.env.SAMPLE_LIVE)).toBe(false);
+  for (const kept of ["cache", "releases", "data"])
+    expect(readdirSync(join(server.runnerDir, kept))).toEqual([]);
   const deliveries = await server.admin.expect(200, "GET", "/api/webhooks/deliveries");
   expect(deliveries).toMatchObject({ items: [], total: 0 });
   expect((await server.admin.request("GET", `/api/tasks/${task.id}`)).status).toBe(404);
@@ -71,7 +71,8 @@ test("a broken push to a sample fails its health check, and the release before i
     path,
   );
   expect(project.liveTaskId).toBe(made.taskId);
-  expect(readFileSync(join(project.env.SAMPLE_LIVE, "index.html"), "utf8")).toContain("version 2");
+  const live = join(server.runnerDir, "data", String(made.projectId), "live/index.html");
+  expect(readFileSync(live, "utf8")).toContain("version 2");
   const fixed = await server.admin.expect<{ taskId: number }>(
     201,
     "POST",

@@ -5,7 +5,7 @@ import { type DeployServer, startDeployServer, textOf } from "../support/deploy-
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { serviceUrl } from "../support/services.ts";
 import { makeSshKey, type Sshd, startSshd } from "../support/sshd.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runnerFolderOf, temporaryFolder } from "../support/temporary-folder.ts";
 
 const executable = await serviceUrl("sshd");
 
@@ -47,7 +47,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     const lines = await server.log(task.id);
     expect(lines.filter(({ stage }) => stage === "build").map(({ text }) => text)).toEqual(["one"]);
     expect(textOf(lines)).not.toContain("PRIVATE KEY");
-    const left = readdirSync(join(dataDir, "runner"), { recursive: true }).map(String);
+    const left = readdirSync(runnerFolderOf(dataDir), { recursive: true }).map(String);
     expect(left.filter((path) => /(^|\/)(git-|key$)/.test(path))).toEqual([]);
   });
 

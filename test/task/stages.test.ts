@@ -96,15 +96,15 @@ describe("a task runs its stages in one workspace", () => {
   test("workspaces go with their task; those of the last three successes stay", async () => {
     const projectId = await server.project(repository.url, { build: '[ "$CI_REF_NAME" = main ]' });
     await repository.push({}, { branch: "broken" });
-    const kept = () => readdirSync(join(server.dataDir, "runner/work", `project-${projectId}`));
+    const kept = () => readdirSync(join(server.runnerDir, "releases", String(projectId)));
     const first = await server.reach((await server.run(projectId)).id, "success");
-    expect(kept()).toEqual([`task-${first.id}-1`]);
+    expect(kept()).toEqual([String(first.id)]);
     await server.reach((await server.run(projectId, { ref: "broken" })).id, "failed");
-    expect(kept()).toEqual([`task-${first.id}-1`]);
+    expect(kept()).toEqual([String(first.id)]);
     const second = await server.reach((await server.run(projectId)).id, "success");
-    expect(kept().toSorted()).toEqual([`task-${first.id}-1`, `task-${second.id}-1`].toSorted());
+    expect(kept().toSorted()).toEqual([String(first.id), String(second.id)].toSorted());
     for (let i = 0; i < 2; i++) await server.reach((await server.run(projectId)).id, "success");
     expect(kept()).toHaveLength(3);
-    expect(kept()).not.toContain(`task-${first.id}-1`);
+    expect(kept()).not.toContain(String(first.id));
   });
 });

@@ -4,14 +4,14 @@ import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { startCollector } from "../support/otlp-collector.ts";
 
 const collector = startCollector();
-const { server, repository, dataDir, start } = await setUpServerProcess({
+const { server, repository, start } = await setUpServerProcess({
   "telemetry-otlp-endpoint": collector.url,
 });
 afterAll(() => collector.stop());
 
 test("the trace of a task is whole after kill -9 of its server", async () => {
   const projectId = await server.project(repository.url, {
-    build: `echo building; while [ ! -f "${dataDir}/go" ]; do sleep 0.05; done`,
+    build: `echo building; while [ ! -f "${server.scratch}/go" ]; do sleep 0.05; done`,
     deploy: "true",
   });
   const { id } = await server.run(projectId);
@@ -19,7 +19,7 @@ test("the trace of a task is whole after kill -9 of its server", async () => {
   await collector.trace("manual start", { "slipway.task.id": id }, []);
   await server.end("SIGKILL");
   const next = await start();
-  await Bun.write(join(dataDir, "go"), "");
+  await Bun.write(join(server.scratch, "go"), "");
   await next.reach(id, "success");
   const wanted = ["queue", "checkout", "stage build", "stage deploy"].map(
     (name) => `manual start > task > ${name}`,

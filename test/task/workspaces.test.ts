@@ -27,11 +27,12 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
+  built.seal();
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(2 * hourMs);
   const next = await workspaces.open(7, 2, 1);
   await next.close({ state: "kept", keep: 1, waitingTasks: [1] });
-  expect(workspaces.reopen(7, 1, 1)?.source).toBe(built.source);
+  expect((await workspaces.reopen(7, 1, 1))?.source).toBe(built.source);
 
   // Its runner was off, and starts again.
   const recordFile = join(built.source, "../state.json");
@@ -39,21 +40,21 @@ test("a built workspace waits as long as the server says, also if the clock of i
   writeFileSync(recordFile, JSON.stringify({ ...record, owner: { pid: 1, startedAt: "never" } }));
   clock.advance(29 * 24 * hourMs);
   expect(await open(clock).sweep(100)).toBe(0);
-  expect(open(clock).reopen(7, 1, 1)?.source).toBe(built.source);
+  expect((await open(clock).reopen(7, 1, 1))?.source).toBe(built.source);
   clock.advance(2 * 24 * hourMs);
   expect(await open(clock).sweep(100)).toBe(1);
-  expect(open(clock).reopen(7, 1, 1)).toBeNull();
+  expect(await open(clock).reopen(7, 1, 1)).toBeNull();
 });
 
 test("a workspace stays while it is not known whether a service runs in it", async () => {
-  const folder = join(root, "work/project-7/task-1-1");
+  const folder = join(root, "releases/7/1");
   // A folder in the place of the file cannot be read.
   mkdirSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(0);
   expect(existsSync(folder)).toBe(true);
   rmSync(join(folder, "state.json"), { recursive: true });
   expect(await open().sweep(100)).toBe(1);
-  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
+  expect(readdirSync(join(root, "releases/7"))).toEqual([]);
 });
 
 test("with `none`, the files go with their task, and the service is known until it has ended", async () => {
@@ -70,7 +71,7 @@ test("with `none`, the files go with their task, and the service is known until 
   await child.exited;
   expect(workspaces.services(7).hasEnded(1)).toBeTrue();
   await (await workspaces.open(7, 2, 1)).close({ state: "kept", keep: 1 });
-  expect(readdirSync(join(root, "work/project-7"))).toEqual([]);
+  expect(readdirSync(join(root, "releases/7"))).toEqual([]);
 });
 
 /** The record of a workspace cannot be written, as on a full disk: a folder has the name of the file. */
@@ -84,6 +85,7 @@ async function buildThenRelease() {
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
+  built.seal();
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(hourMs / 2);
   const other = await workspaces.open(7, 2, 1);
@@ -93,7 +95,7 @@ async function buildThenRelease() {
 
 test("an approved release that goes live on a full disk stays, also if others went live before", async () => {
   const { workspaces, built } = await buildThenRelease();
-  const approved = workspaces.reopen(7, 1, 1);
+  const approved = await workspaces.reopen(7, 1, 1);
   blockRecord(built);
   await approved?.close({ state: "kept", keep: 1 });
   expect(workspaces.kept(7).map(({ taskId }) => taskId)).toEqual([1]);
@@ -104,7 +106,7 @@ test("a rollback that ends on a full disk leaves no process in the record that t
   const kept = await workspaces.open(7, 1, 1);
   mkdirSync(kept.source);
   await kept.close({ state: "kept", keep: 1 });
-  const rollback = workspaces.reopen(7, 1, 1);
+  const rollback = await workspaces.reopen(7, 1, 1);
   const service = { mark: "a-service", leader: 999_999_999 };
   rollback?.noteTree(service);
   blockRecord(kept);

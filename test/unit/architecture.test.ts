@@ -158,7 +158,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   "src/git-host": [".", "api", "status", "proof", "delivery"],
   "src/task": [".", "hand-out", "approval", "events", "notify", "release", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
-  "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],
+  "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "sandbox", "process", "."],
   "src/bus": ["kafka", "rabbitmq", "."],
   "src/workers": ["supervisor", "worker", "."],
 };

@@ -21,6 +21,7 @@ function environmentIn(shell: string[], env: Record<string, string>): { exitCode
     cwd: "/",
     command: ["env", "-0"],
     env,
+    files: {},
     mark: "mark",
     taskId: 1,
     mustLeaveNothing: false,

@@ -107,7 +107,7 @@ export function ExecutionSettings({ project }: { project: Project }) {
           description={t("execution.isolationHint")}
           data={[
             { value: "none", label: t("execution.isolationNone") },
-            { value: "user", label: t("execution.isolationUser") },
+            { value: "sandbox", label: t("execution.isolationSandbox") },
             { value: "container", label: t("execution.isolationContainer") },
           ]}
           allowDeselect={false}

@@ -12,7 +12,7 @@ export const execution = {
   isolation: "Run on",
   isolationHint: "Tasks wait while no such runner is available.",
   isolationNone: "any runner",
-  isolationUser: "a runner whose scripts run as another user, or in containers",
+  isolationSandbox: "a runner whose scripts run in sandboxes or in containers",
   isolationContainer: "a runner that runs every script in a container",
   cache: "Cache folders",
   cacheHint:

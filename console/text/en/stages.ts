@@ -26,7 +26,7 @@ export const stages = {
   rollbackOff: "do nothing",
   approval: "Approval before a deploy",
   approvalHint:
-    "Only an administrator can remove or weaken this rule. It does not protect against other scripts on a runner that is not isolated, or that has one user for all projects.",
+    "Only an administrator can remove or weaken this rule. It does not protect against other scripts on a runner that is not isolated.",
   approvalNone: "not needed",
   approvalRequired: "a manager must approve the deploy",
   approvalBranches: "Branches that need an approval",

@@ -14,7 +14,7 @@ export const execution: Translated<typeof english> = {
   isolation: "运行于",
   isolationHint: "没有合适的运行器时，任务会等待。",
   isolationNone: "任意运行器",
-  isolationUser: "以其他用户身份或在容器中运行脚本的运行器",
+  isolationSandbox: "在沙箱或容器中运行脚本的运行器",
   isolationContainer: "所有脚本都在容器中运行的运行器",
   cache: "缓存目录",
   cacheHint: "为下一个任务保留的工作区目录，例如 .npm。每输入一个按回车。",

@@ -185,7 +185,8 @@ export const reason: Translated<typeof reasonTexts> = {
   and_left: "{why}。{left}",
   no_container_engine:
     "{stage} 需要镜像 {image} 的容器，但该运行器没有容器引擎：请在其上安装 podman 或 docker，或改用其他运行器。",
-  no_network_needs_container: "{stage} 不允许访问网络，这需要容器：请为该阶段或项目设置镜像。",
+  no_network_needs_container:
+    "{stage} 不允许访问网络，这需要沙箱或容器：请让运行器能够使用沙箱（其日志会说明缺少什么），或为该阶段或项目设置镜像。",
   project_deleted: "项目已被删除。",
   git_url_changed: "请求批准之后，项目的克隆地址已更改，必须重新构建该提交；请重新运行。",
   git_url_refused: "项目的克隆地址无效：{why}。",
@@ -221,6 +222,10 @@ export const reason: Translated<typeof reasonTexts> = {
     "构建完成后，工作区被改动过（{files}），已不是批准的内容；没有部署任何东西。请重新运行该任务。",
   release_changed:
     "任务 {task} 保留的工作区在部署后被改动过（{files}），已不是批准的内容，因此不使用；手动回滚会重新构建。",
+  host_steps_off:
+    "{stage} 在沙箱之外运行，而此运行器不允许：请在运行器上将 runner.hostSteps 设为 true，或修改该步骤。",
+  sandbox_program: "{program} 位于 {folder}，沙箱中看不到该文件夹：请将它加入运行器的 runner.sandboxPaths",
+  release_folder_taken: "无法创建 data 或 scratch 的文件夹 {folder}：仓库或构建在该位置有文件或链接。",
   workspace_not_copied: "无法将工作区与其缓存分离：{message}",
   workspace_gone: "构建好的工作区在此运行器上已不存在。",
   waiting: "等待中：{why}",
@@ -260,7 +265,7 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_any_branch: "分支筛选为空：推送任何分支都会部署。请设为 {branch}，或关闭 deploy 和 start。",
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
   warn_approval_isolation:
-    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，其他项目的脚本可以在构建与部署之间改动它的工作区。请在该运行器上设置 runner.scriptUsers 或 runner.image，或让项目要求 container 隔离。",
+    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，脚本不在沙箱中运行，其他项目的脚本可以在构建与部署之间改动它的工作区。请让它们能够使用沙箱（其日志会说明缺少什么），或在那里设置 runner.image，或让项目要求 sandbox 隔离。",
   warn_new_project:
     "它的 Webhook 的分支筛选为空：启用 Webhook 后，推送任何分支都会启动任务。如果只有 {branch} 应启动任务，请把筛选设为它。",
   warn_merge_requests:

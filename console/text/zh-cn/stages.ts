@@ -26,8 +26,7 @@ export const stages: Translated<typeof english> = {
   rollbackAutomatic: "回到上一个版本",
   rollbackOff: "不做任何操作",
   approval: "部署前审批",
-  approvalHint:
-    "只有管理员可以取消或放宽此规则。在未隔离的运行器上，或所有项目共用一个用户的运行器上，它无法防范其他脚本。",
+  approvalHint: "只有管理员可以取消或放宽此规则。在未隔离的运行器上，它无法防范其他脚本。",
   approvalNone: "不需要",
   approvalRequired: "必须由项目管理者批准",
   approvalBranches: "需要审批的分支",

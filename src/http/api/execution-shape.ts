@@ -38,7 +38,14 @@ const limits = {
 /** Fields of a project. */
 export const executionBody = {
   image: projectImage.optional(),
-  isolation: isolation.optional(),
+  isolation: z
+    .enum([...isolationLevels, "user"])
+    .transform((level) => (level === "user" ? "sandbox" : level))
+    .openapi({
+      description:
+        "The weakest isolation of a runner that may run the tasks of the project. `user`, of versions before 2.0, means `sandbox`.",
+    })
+    .optional(),
   cache: cache.optional(),
   limits: strict(limits).partial().optional(),
 };
@@ -48,7 +55,7 @@ export const executionShape = {
   isolation,
   cache,
   limits: z.object(limits).openapi({
-    description: "Bounds for each step; null: none. `cpus` holds in containers only.",
+    description: "Bounds for each step; null: none. `cpus` holds in containers, and where the runner has a control group of its own.",
   }),
 };
 

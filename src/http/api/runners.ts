@@ -4,10 +4,10 @@ import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
-import { labelPattern, labelRule, projectUsersFeature } from "../../runner/protocol.ts";
+import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
-import { isolationOf } from "../../task/isolation.ts";
+import { isolationOf, separatesProjects } from "../../task/isolation.ts";
 import { auditEntry, audited } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { revision, tagged, withTag } from "./revision.ts";
@@ -45,13 +45,14 @@ const runnerShape = z
       .openapi({ description: "Whether it takes projects without labels although it has labels." }),
     isolated: z.boolean().openapi({
       description:
-        "Whether scripts run as a different user than the runner, or in containers. If not, they can read everything that the runner can read.",
+        "Whether scripts run in sandboxes or in containers. If not, they can read everything that their user can read.",
     }),
     isolation: z.enum(isolationLevels).openapi({
-      description: "`user`: scripts run as another user; `container`: all scripts run in containers.",
+      description:
+        "`sandbox`: each step of build and deploy runs in a sandbox; `container`: all scripts run in containers.",
     }),
     projectUsers: z.boolean().openapi({
-      description: "Whether each project has users of its own (`runner.scriptUsers`).",
+      description: "Whether scripts of one project cannot change the workspaces of others.",
     }),
     containers: z.boolean().openapi({ description: "Whether it can run stages in containers." }),
     online: z.boolean(),
@@ -212,6 +213,6 @@ export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
 function runnerJson(runner: Runner, now: number) {
   const { disabled, lastSeenAt } = runner;
   const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
-  const projectUsers = runner.features.includes(projectUsersFeature);
+  const projectUsers = separatesProjects(runner);
   return jsonOf(runnerShape, { ...runner, projectUsers, online, revision: runnerRevision(runner) });
 }

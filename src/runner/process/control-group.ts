@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const prefix = "slipway-";
 
@@ -16,6 +16,56 @@ export function createControlGroup(name: string): string | null {
     return folder;
   } catch {
     return null;
+  }
+}
+
+/** Limits of all processes of a group together; null: none. */
+export interface GroupLimits {
+  memoryBytes: number | null;
+  cpus: number | null;
+  processes: number | null;
+}
+
+/** The leaf of this process in a delegated group: the kernel limits only groups whose parent has no processes. */
+const ownLeaf = `${prefix}self`;
+const wantedControllers = ["memory", "pids", "cpu"] as const;
+const periodMicroseconds = 100_000;
+
+/**
+ * Prepares limits in a group that systemd has given to this unit (Delegate=yes); returns the controllers that work. Other
+ * groups have processes of others, which are left where they are.
+ */
+export function openGroupLimits(own: string | null = ownGroup()): string[] {
+  if (own === null || !own.endsWith(".service")) return [];
+  const control = join(own, "cgroup.subtree_control");
+  try {
+    const leaf = join(own, ownLeaf);
+    mkdirSync(leaf, { recursive: true });
+    for (const pid of textOf(join(own, "cgroup.procs")).split("\n").filter(Boolean))
+      moveInto(leaf, Number(pid));
+    for (const name of wantedControllers) writeFileSync(control, `+${name}`);
+  } catch {
+    // Not delegated. What was enabled before the failure is used.
+  }
+  const enabled = textOf(control).trim().split(/\s+/);
+  return wantedControllers.filter((name) => enabled.includes(name));
+}
+
+/** Writes the limits that this group can have. */
+export function setGroupLimits(folder: string, { memoryBytes, cpus, processes }: GroupLimits): void {
+  const files = {
+    "memory.max": memoryBytes,
+    "memory.swap.max": memoryBytes === null ? null : 0,
+    "pids.max": processes,
+    "cpu.max": cpus === null ? null : `${Math.ceil(cpus * periodMicroseconds)} ${periodMicroseconds}`,
+  };
+  for (const [name, value] of Object.entries(files)) {
+    if (value === null) continue;
+    try {
+      writeFileSync(join(folder, name), String(value));
+    } catch {
+      // The kernel has no swap accounting, or no such controller.
+    }
   }
 }
 
@@ -89,7 +139,8 @@ function ownGroup(): string | null {
     .find((line) => / - cgroup2 /.test(line))
     ?.split(" ")[4];
   if (path === undefined || mount === undefined || path.includes("/..")) return null;
-  return join(mount, path);
+  const folder = join(mount, path);
+  return basename(folder) === ownLeaf ? dirname(folder) : folder;
 }
 
 function groupsIn(folder: string): string[] {

@@ -17,6 +17,8 @@ export interface ProcessTree {
   group?: string;
   /** If the script runs in a container, `leader` is the engine's client. */
   container?: RunningContainer;
+  /** `leader` is bwrap: with it everything in its namespace of processes ends. */
+  isSandbox?: boolean;
 }
 
 /** Name of the environment variable that carries the mark. */
@@ -42,11 +44,21 @@ export async function endTree(
   killAt: KillAt,
   send: SendSignal = sendSignal,
 ): Promise<number[]> {
+  if (tree.isSandbox) return endSandbox(tree.leader, killAt, send);
   // The client passes SIGTERM on to the container; a client that was killed leaves its container running.
   const survivors = await endAll(() => targetsOf(tree), killAt, send);
   if (tree.group) removeControlGroup(tree.group);
   if (tree.container) await removeContainer(tree.container);
   return survivors;
+}
+
+/** SIGTERM goes to the processes inside: bwrap itself would end them without a word. */
+function endSandbox(leader: number, killAt: KillAt, send: SendSignal): Promise<number[]> {
+  const find = withDescendants(() => livingProcesses((pid) => pid === leader));
+  const isAlone = find().length === 1;
+  const term: SendSignal = (pid, signal) =>
+    signal === "SIGTERM" && pid === leader && !isAlone ? true : send(pid, signal);
+  return endFound(find, killAt, term);
 }
 
 /** The same for processes of which only the mark is certain, because pids are reused. */

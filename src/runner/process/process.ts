@@ -1,7 +1,13 @@
 import { closeSync, openSync } from "node:fs";
 import { ownCommand } from "../../own-command.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
-import { createControlGroup, moveInto, removeControlGroup } from "./control-group.ts";
+import {
+  createControlGroup,
+  type GroupLimits,
+  moveInto,
+  removeControlGroup,
+  setGroupLimits,
+} from "./control-group.ts";
 import { reaperCommand } from "./helper-commands.ts";
 import {
   endTree,
@@ -31,8 +37,12 @@ export interface RunOptions {
   mark: string;
   /** How processes are found that leave the session and clear their environment; absent: they are not. */
   containment?: Containment;
+  /** Limits of the control group of the run. */
+  limits?: GroupLimits;
   /** The command is the client of this container. */
   container?: RunningContainer;
+  /** The command is bwrap, with which everything inside ends. */
+  isSandbox?: boolean;
   /** Called with the processes once they exist, and before the command runs; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
@@ -75,11 +85,12 @@ const waitThenRun = 'read -r slipway_may_run && exec "$@" </dev/null 2>&1';
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const child = spawnWaiting(options);
   const { mark, container } = options;
-  const group = options.containment === "group" ? groupFor(mark, child.pid) : null;
+  const group = options.containment === "group" ? groupFor(mark, child.pid, options.limits) : null;
   const tree: ProcessTree = {
     ...{ leader: child.pid, mark },
     ...(group === null ? {} : { group }),
     ...(container ? { container } : {}),
+    ...(options.isSandbox ? { isSandbox: true } : {}),
   };
   try {
     options.watch(tree);
@@ -113,8 +124,9 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
 }
 
 /** The group with the waiting shell in it; null: no group could be created. */
-function groupFor(mark: string, pid: number): string | null {
+function groupFor(mark: string, pid: number, limits?: GroupLimits): string | null {
   const group = createControlGroup(mark);
+  if (group !== null && limits) setGroupLimits(group, limits);
   if (group === null || moveInto(group, pid)) return group;
   removeControlGroup(group);
   return null;

@@ -1,16 +1,16 @@
 import { messageOf, thrownReason } from "../../errors.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
-import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
+import { type Reason, renderReason } from "../../reason/reason.ts";
 import type { RestorableRelease, RunTask } from "../protocol.ts";
 import { runStep } from "../stage/run-step.ts";
-import { isOwnerOf } from "../stage/script-user.ts";
 import type { StageEnd } from "../stage/stage-script.ts";
 import { stepsOf } from "../stage/step.ts";
+import { openStageFolders } from "../workspace/stage-folders.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
-import { acceptOwnChanges, foreignChanges } from "./built-workspace.ts";
 import type { StagesEnd, StagesParts } from "./run-stages.ts";
+import { sealRelease } from "./seal-release.ts";
 
-export interface RollbackParts extends Omit<StagesParts, "workspace" | "user"> {
+export interface RollbackParts extends Omit<StagesParts, "workspace" | "stages" | "leaveBuild"> {
   workspaces: Workspaces;
   hasEndedByItself(releaseTaskId: number): boolean;
   /** The rollback has succeeded. */
@@ -93,20 +93,23 @@ async function runPrevious(
   parts: RollbackParts,
 ): Promise<{ fault: Reason } | { isProven: boolean }> {
   const { taskId, attempt, ref, stages } = previous;
-  const workspace = parts.workspaces.reopen(instruction.projectId, taskId, attempt);
-  const user = workspace && parts.execution.userFor(instruction.projectId, workspace.trust);
-  if (workspace === null || !isOwnerOf(user, workspace.source))
-    return { fault: `the workspace of task ${taskId} is gone from this runner` };
-  const changed = await foreignChanges(workspace);
-  if (changed !== "") return { fault: newReason("release_changed", { task: taskId, files: changed }) };
+  const workspace = await parts.workspaces.reopen(instruction.projectId, taskId, attempt);
+  if (workspace === null) return { fault: `the workspace of task ${taskId} is gone from this runner` };
+  const held = { ...parts.held, stopped: parts.held.lost };
+  const writable = await sealRelease(instruction, {
+    ...{ workspace, workspaces: parts.workspaces, user: parts.execution.user, held },
+    linked: () => [],
+    writeLine: (text) => parts.log.writeLine("system", text),
+  });
   const env = { ...previous.env, CI_ROLLBACK: "true" };
   const context = {
     ...parts,
     workspace,
-    user,
+    stages: openStageFolders(workspace.folder, parts.execution.user),
     instruction: { ...instruction, taskId, attempt, ref, stages, env },
     checkedOut: previous,
-    held: { ...parts.held, stopped: parts.held.lost },
+    held,
+    writable,
     begun() {},
   };
   const { started } = parts;
@@ -118,7 +121,6 @@ async function runPrevious(
     if (end.state !== "success") return { fault: end.reason };
   }
   const { waitingTasks } = instruction;
-  await acceptOwnChanges(workspace);
   // It serves, and is kept already: only its place among the releases is not recorded.
   await workspace
     .close({ state: "kept", keep: Number.POSITIVE_INFINITY, waitingTasks })

@@ -5,6 +5,7 @@ import { runStep } from "../stage/run-step.ts";
 import type { RunningService } from "../stage/service-start.ts";
 import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import { type Step, stepsOf } from "../stage/step.ts";
+import type { ReleaseFolder } from "../workspace/release-folders.ts";
 
 /** The result of a task's stages. */
 export interface StagesEnd {
@@ -19,10 +20,11 @@ export interface StagesEnd {
   hasReplaced: boolean;
 }
 
-export interface StagesParts extends Omit<StageContext, "begun" | "checkedOut" | "held" | "instruction"> {
+export interface StagesParts
+  extends Omit<StageContext, "begun" | "checkedOut" | "held" | "instruction" | "writable"> {
   held: HeldTask;
-  /** Before the first script that is not the build. */
-  leaveBuild(): Promise<void>;
+  /** Before a script that is not the build: the folders of the release that it may write to. */
+  leaveBuild(): Promise<ReleaseFolder[]>;
   /** Deploy or start is about to run: from now on, earlier services of the project may be ended on purpose. */
   starting(): void;
   started(running: RunningService): void;
@@ -61,8 +63,8 @@ export async function runStages(
     const begun = () => {
       isTouched ||= !isBuild;
     };
-    if (!isBuild) await parts.leaveBuild();
-    const context = { ...parts, instruction, checkedOut, begun };
+    const writable = isBuild ? [] : await parts.leaveBuild();
+    const context = { ...parts, instruction, checkedOut, begun, writable };
     const end = await runStep(step, context, {
       async replacing() {
         hasReplaced = true;

@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { mapTexts, newReason, renderReason } from "../../reason/reason.ts";
+import { mapTexts, newReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { buildMasker, type Masker } from "../log/masker.ts";
@@ -11,25 +11,18 @@ import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Execution } from "../stage/execution.ts";
-import { giveTo, isOwnerOf, letEnter, type ScriptUser } from "../stage/script-user.ts";
 import type { RunningService } from "../stage/service-start.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
-import { trustOf } from "../workspace/trust.ts";
+import { openStageFolders, type StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
-import {
-  acceptOwnChanges,
-  type BuiltParts,
-  foreignChanges,
-  leaveCaches,
-  sealBuilt,
-  verifyBuilt,
-} from "./built-workspace.ts";
+import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
 import { checkOut } from "./check-out.ts";
 import type { Places } from "./places.ts";
 import { rollBack } from "./rollback.ts";
 import { isGoing, runStages } from "./run-stages.ts";
+import { type SealParts, sealRelease } from "./seal-release.ts";
 
 export interface RunTaskParts {
   client: ServerClient;
@@ -81,7 +74,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   let isRestored = false;
   try {
-    opened = await openWorkspace(instruction, parts, (text) => log.writeLine("system", text));
+    opened = await openWorkspace(instruction, parts);
     const starting = () => parts.endWatch(instruction.projectId);
     const started = (service: RunningService) => {
       running?.capture.close();
@@ -165,24 +158,15 @@ interface OpenedWorkspace {
 /** Null: the workspace that was approved is gone. */
 async function openWorkspace(
   instruction: RunTask,
-  { workspaces, execution }: RunTaskParts,
-  writeLine: (text: string) => void,
+  { workspaces }: RunTaskParts,
 ): Promise<OpenedWorkspace | null> {
   const { release, approval, projectId, taskId, attempt } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release.from;
-  const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
-  if (kept && isOwnerOf(execution.userFor(projectId, kept.trust), kept.source)) {
-    const files = kept.isRelease ? await foreignChanges(kept) : "";
-    if (files === "") return { workspace: kept, release: from };
-    writeLine(`[${renderReason(newReason("release_changed", { task: from.taskId, files }))}]`);
-    await kept.giveUp();
-  }
+  const kept = from && (await workspaces.reopen(projectId, from.taskId, from.attempt));
+  if (kept) return { workspace: kept, release: from };
   if (built) return null;
-  return {
-    workspace: await workspaces.open(projectId, taskId, attempt, trustOf(instruction)),
-    release: null,
-  };
+  return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
 }
 
 async function closeWorkspace(
@@ -200,7 +184,6 @@ async function closeWorkspace(
       : isSuccess && release.isKept
         ? { state: "kept", keep: releases }
         : { state: "gone" };
-  if (opened?.release) await acceptOwnChanges(opened.workspace);
   await opened?.workspace.close({ ...becomes, waitingTasks });
 }
 
@@ -240,9 +223,7 @@ interface Work extends RunTaskParts {
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
   const { held, stream } = parts;
   const { workspace, release } = opened;
-  const user = parts.execution.userFor(instruction.projectId, workspace.trust);
-  const unfit = release && !workspace.isRelease ? await verifyBuilt(workspace) : null;
-  if (unfit) return unfit;
+  const { user } = parts.execution;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
@@ -271,11 +252,14 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (instruction.emptyCache && cachePaths.length > 0) stream.writeLine("checkout", noCacheLine);
   const waitsForPlace = () =>
     stream.writeLine("system", "[waiting: this runner runs as many tasks as runner.concurrency permits]");
-  const built: BuiltParts = {
-    ...{ workspace, user, held },
+  const seal: SealParts = {
+    ...{ workspace, workspaces: parts.workspaces, user, held },
     linked: () => cache.linked(workspace.source, cachePaths),
     writeLine: (text) => stream.writeLine("system", text),
   };
+  const stages = openStageFolders(workspace.folder, user);
+  if (cachePaths.length > 0 && !instruction.emptyCache)
+    cache.linkHome((await stages.of("build")).home, cachePaths);
   // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
   if (user !== null && !release) await giveTo(user, workspace.source);
   // A rollback to a kept release waits for nothing.
@@ -283,7 +267,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (leave === null) return stoppedEnd("checkout", held);
   try {
     const caches = cachePaths.length > 0 && !instruction.emptyCache ? cache.folder : null;
-    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, user, built });
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches, seal, stages });
   } finally {
     leave();
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes, parts.log) : null;
@@ -295,20 +279,28 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
-  parts: Work & { checkedOut: CheckedOut; caches: string | null; user: ScriptUser | null; built: BuiltParts },
+  parts: Work & {
+    checkedOut: CheckedOut;
+    caches: string | null;
+    seal: SealParts;
+    stages: StageFoldersOfTask;
+  },
 ): Promise<StageEnd> {
-  const { held, stream, workspaces, checkedOut, built } = parts;
+  const { held, stream, workspaces, checkedOut, seal } = parts;
   if (instruction.stages.length === 0 && !instruction.approval)
     stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
-  const stageParts = { ...parts, services, log: stream, leaveBuild: () => leaveCaches(built) };
+  const stageParts = { ...parts, services, log: stream };
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
+    leaveBuild: () => sealRelease(instruction, seal),
   });
+  await parts.stages.remove();
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
-  if (ended.end.state === "success" && instruction.approval?.step === "build") await sealBuilt(built);
+  if (ended.end.state === "success" && instruction.approval?.step === "build")
+    await sealRelease(instruction, seal);
   return ended.end;
 }
 

@@ -10,7 +10,6 @@ import {
   type ClaimRequest,
   type Held,
   maxBeyondConcurrency,
-  projectUsersFeature,
   type RunTask,
   runnerFeatures,
   runTask as runTaskInstruction,
@@ -69,17 +68,17 @@ const limitLogsEveryMs = 10_000;
 export async function runRunner(options: RunnerOptions): Promise<void> {
   const { log, drain } = options;
   const client = buildServerClient(options.address);
+  const { root, former } = options.folders;
+  const execution = await openExecution(options.execution, root, log);
   const workspaces = openWorkspaces({
     ...options.folders,
     policy: options.workspacePolicy,
-    hasScriptUser: (options.execution.scriptUser ?? options.execution.scriptUsers) !== undefined,
+    owner: execution.user,
     clock: options.clock,
     log,
   });
-  const { root, former } = options.folders;
   const roots = former === null ? [root] : [root, former];
   for (const each of roots) sweepOwnFolders(join(each, "tmp"), log);
-  const execution = await openExecution(options.execution, root, log);
   await sweepCacheFolders(root, options.clock.now(), log);
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
@@ -100,7 +99,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     isolated: execution.isolation !== "none",
     isolation: execution.isolation,
     containers: execution.hasContainers,
-    features: execution.hasProjectUsers ? [...runnerFeatures, projectUsersFeature] : runnerFeatures,
+    features: execution.isolation === "sandbox" ? [...runnerFeatures, "sandbox"] : runnerFeatures,
   });
   const lifeline = openLifeline(log);
   const limiting = setInterval(() => {

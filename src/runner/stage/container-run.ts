@@ -1,11 +1,9 @@
-import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { RunningContainer } from "../process/container.ts";
 import { markVariable } from "../process/process-tree.ts";
-import { foldersIn } from "../workspace/folders.ts";
+import type { SandboxMount } from "../sandbox/sandbox-command.ts";
 import type { Engine } from "./engine.ts";
 import type { Resources } from "./resources.ts";
-import { guarded } from "./script-environment.ts";
+import { type SecretFiles, stepFilesFolder, writeStepFiles } from "./step-files.ts";
 
 export interface ContainerRun {
   engine: Engine;
@@ -14,12 +12,13 @@ export interface ContainerRun {
   resources: Resources;
   /** Owner of the files that the script creates. The image's own user could not write to the workspace. */
   user: { uid: number; gid: number };
-  /** Folders of the host, at the same path in the container. */
-  mounts: { folder: string; isReadOnly: boolean }[];
+  /** Folders of the host. */
+  mounts: SandboxMount[];
   cwd: string;
   command: string[];
   /** Environment of the script, secrets included. */
   env: Record<string, string>;
+  files: SecretFiles;
   mark: string;
   taskId: number;
   /** Whether processes that the command leaves behind are an error: they end with the container. */
@@ -31,8 +30,6 @@ export interface StartedContainer {
   container: RunningContainer;
 }
 
-/** Path of the environment file inside the container. */
-const environmentFolder = "/run/slipway";
 /** Docker grants these by default: device files in the workspace, and raw network packets. */
 const droppedCapabilities = ["MKNOD", "NET_RAW"];
 /** The limit of a container without its own: enough for a large build, and a stop for a fork bomb. */
@@ -46,7 +43,7 @@ const processesMax = 8192;
 export function containerRun(run: ContainerRun): StartedContainer {
   const { engine, resources } = run;
   const name = `slipway-${run.mark}`;
-  const folder = writeEnvironment(run);
+  const folder = writeStepFiles({ ...run.env, [markVariable]: run.mark }, run.files, run.user);
   const isPodman = engine.name === "podman";
   const network = run.network === "none" ? "none" : isPodman ? "private" : "bridge";
   const options = {
@@ -66,13 +63,15 @@ export function containerRun(run: ContainerRun): StartedContainer {
     user: `${run.user.uid}:${run.user.gid}`,
     ...(isPodman ? { "http-proxy": "false" } : {}),
   };
-  const mounts = run.mounts.map(({ folder: path, isReadOnly }) => mount(path, path, isReadOnly));
+  const mounts = run.mounts.map(({ source, target, isReadOnly }) =>
+    mount(source, target ?? source, isReadOnly),
+  );
   return {
     command: [
       ...[engine.name, "run", "--rm", "--pull=missing", ...engine.arguments],
       ...Object.entries(options).map(([option, value]) => `--${option}=${value}`),
       ...droppedCapabilities.map((capability) => `--cap-drop=${capability}`),
-      ...[...mounts, mount(folder, environmentFolder, true)],
+      ...[...mounts, mount(folder, stepFilesFolder, true)],
       ...[run.image, "-c", wrapper, "sh"],
       ...[String(run.mustLeaveNothing), String(resources.nice), ...run.command],
     ],
@@ -93,8 +92,7 @@ export function mountFault(folder: string): string | null {
  * The first process of the container. Engines send SIGTERM only to it, and the kernel lets the first process ignore the
  * signal, so it forwards the signal to all others.
  */
-const wrapper = `set -a; . ${environmentFolder}/env || exit 125; set +a
-[ -w "\${HOME:-/}" ] || export HOME=/tmp
+const wrapper = `set -a; . ${stepFilesFolder}/env || exit 125; set +a
 slipway_strict=$1; slipway_nice=$2; shift 2
 [ "$slipway_nice" = 0 ] || renice -n "$slipway_nice" -p 1 >/dev/null 2>&1 || set -- nice -n "$slipway_nice" "$@"
 trap 'kill -TERM -1 2>/dev/null' TERM
@@ -114,59 +112,3 @@ if [ "$code" = 0 ] && [ "$slipway_strict" = true ]; then
   done
 fi
 exit "$code"`;
-
-/** A line of the environment file. */
-function assignment(name: string, value: string): string {
-  return `${guarded(name, `${name}='${value.replaceAll("'", "'\\''")}'`)}\n`;
-}
-
-const tmpfsType = 0x01021994;
-
-/** Never on disk: a folder in memory that only the runner and the container's user can read. */
-function writeEnvironment({ env, mark, user }: ContainerRun): string {
-  const folder = mkdtempSync(join(memoryFolder(), `slipway-env-${process.pid}-`));
-  try {
-    const file = join(folder, "env");
-    const lines = Object.entries({ ...env, [markVariable]: mark }).map(([name, value]) =>
-      assignment(name, value),
-    );
-    writeFileSync(file, lines.join(""), { mode: 0o400 });
-    if (process.getuid?.() === 0) for (const path of [file, folder]) chownSync(path, user.uid, user.gid);
-    return folder;
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-/** Removes environment folders of runners that were killed before their container was recorded. */
-export function sweepEnvironments(): void {
-  for (const parent of memoryFolders()) {
-    for (const name of foldersIn(parent)) {
-      const pid = /^slipway-env-(\d+)-/.exec(name)?.[1];
-      if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-      try {
-        rmSync(join(parent, name), { recursive: true, force: true });
-      } catch {
-        // It belongs to a runner of another user.
-      }
-    }
-  }
-}
-
-function memoryFolder(): string {
-  const [folder] = memoryFolders();
-  if (folder !== undefined) return folder;
-  throw new Error("Neither /dev/shm nor /run is a tmpfs, so secrets cannot be passed to a container.");
-}
-
-function memoryFolders(): string[] {
-  const candidates = ["/dev/shm", process.env.XDG_RUNTIME_DIR, "/run"];
-  return candidates.filter((folder): folder is string => {
-    try {
-      return folder !== undefined && statfsSync(folder).type === tmpfsType;
-    } catch {
-      return false;
-    }
-  });
-}

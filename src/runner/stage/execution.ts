@@ -1,25 +1,50 @@
+import { chownSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { Fault, ReasonError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason } from "../../reason/reason.ts";
-import type { RunningContainer } from "../process/container.ts";
-import { engineEnvironment } from "../process/container.ts";
-import { hasControlGroups, sweepControlGroups } from "../process/control-group.ts";
+import { engineEnvironment, type RunningContainer } from "../process/container.ts";
+import {
+  type GroupLimits,
+  hasControlGroups,
+  openGroupLimits,
+  sweepControlGroups,
+} from "../process/control-group.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
-import type { Trust } from "../workspace/trust.ts";
-import { containerRun, mountFault, sweepEnvironments } from "./container-run.ts";
+import { type MachineView, readMachineView, type SandboxPath } from "../sandbox/machine-view.ts";
+import { type MissingProgram, missingProgram } from "../sandbox/missing-program.ts";
+import { findRunnerUser, mustReach, type RunnerUser } from "../sandbox/runner-user.ts";
+import { readOnlyView, type SandboxMount } from "../sandbox/sandbox-command.ts";
+import { trySandbox } from "../sandbox/try-sandbox.ts";
+import { containerRun, mountFault } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
-import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
-import { containerEnvironment, hostEnvironment, ownPathOf } from "./script-environment.ts";
-import { findScriptUser, mustReach, powerfulGroupsOf, type ScriptUser, scriptAsUser } from "./script-user.ts";
-import { anyUserOf, openScriptUsers, type UserRange } from "./script-users.ts";
+import { limited, type ResourceBounds, type Resources, resourcesFor, splitLimits } from "./resources.ts";
+import { sandboxHome, sandboxRun, usualHome } from "./sandbox-run.ts";
+import { containerEnvironment, hostEnvironment, ownPathOf, scriptAsUser } from "./script-environment.ts";
 import type { Step } from "./step.ts";
+import {
+  type SecretFiles,
+  secretPaths,
+  sweepStepFiles,
+  writeSecretFiles,
+  writeSecrets,
+} from "./step-files.ts";
+
+/** `auto`: the sandbox where it works. `sandbox`: a runner that cannot have it does not start. */
+export type IsolationChoice = "auto" | "sandbox" | "none";
 
 /** How the scripts of this runner are run. */
 export interface ExecutionOptions {
-  /** One account for all projects. */
-  scriptUser: string | undefined;
-  /** User ids for each project; not together with `scriptUser`. */
-  scriptUsers: UserRange | undefined;
+  /** Who runs scripts instead of root; undefined: the usual account. */
+  user: string | undefined;
+  isolation: IsolationChoice;
+  /** Folders that a sandbox shows besides those of the machine and the task. */
+  sandboxPaths: SandboxPath[];
+  /** Whether steps that ask for it run outside of the sandbox, as the runner's own user. */
+  hostSteps: boolean;
+  /** What no sandbox may show. */
+  secretPaths: string[];
   engine: EngineChoice;
   engineArguments: string[];
   /** For steps without an image: with it, no script runs outside a container. */
@@ -30,31 +55,44 @@ export interface ExecutionOptions {
 export interface Execution {
   isolation: IsolationLevel;
   hasContainers: boolean;
-  /** Whether each project has users of its own. */
-  hasProjectUsers: boolean;
-  /** Who runs the scripts of a project; null: the runner's own user. */
-  userFor(projectId: number, trust: Trust): ScriptUser | null;
-  /** Whether a run can have a control group; where it cannot, a reaper finds its processes. */
+  /** Who runs scripts; null: the runner's own user. */
+  user: RunnerUser | null;
+  /** A program that a script in a sandbox did not find, although the machine has it. */
+  missingProgram(output: string, own: Script["own"]): MissingProgram | null;
+  /** Whether a run outside of a sandbox can have a control group; where it cannot, a reaper finds its processes. */
   hasControlGroups: boolean;
   prepare(script: Script): PreparedScript;
 }
 
+/** The folders of a task that a script may access. */
+export interface ScriptFolders {
+  source: string;
+  /** Whether the checkout can only be read, because it is a sealed release. */
+  isReadOnly: boolean;
+  /** Folders outside of the checkout that links in it lead to. */
+  writable: string[];
+  scripts: string;
+  caches: string | null;
+  /** New for each stage. */
+  home: string;
+  temporary: string;
+}
+
 /** A command of a step and the folders that it may access. */
 export interface Script {
-  step: Pick<Step, "title" | "image" | "network">;
+  step: Pick<Step, "stage" | "title" | "image" | "network" | "host">;
   instruction: Pick<RunTask, "taskId" | "resources">;
   command: string[];
   cwd: string;
   mark: string;
-  folders: { source: string; scripts: string; caches: string | null };
-  /** Null: the runner's own user. */
-  user: ScriptUser | null;
+  folders: ScriptFolders;
   /** The runner's own environment. */
   own: Record<string, string | undefined>;
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
-  /** Whether processes that the command leaves in a container are an error. */
-  mustLeaveNothing: boolean;
+  files: SecretFiles;
+  /** Its background processes continue after it. */
+  mayLeaveProcesses: boolean;
 }
 
 export interface PreparedScript {
@@ -62,6 +100,12 @@ export interface PreparedScript {
   cwd: string;
   env: Record<string, string>;
   container?: RunningContainer;
+  /** The command is bwrap, with which everything inside ends. */
+  isSandbox?: boolean;
+  /** A folder in memory that is removed with the step. */
+  stepFiles?: string;
+  /** Limits of its control group. */
+  limits?: GroupLimits;
 }
 
 /** A step that this runner cannot run as required. */
@@ -69,84 +113,158 @@ export class CannotRun extends ReasonError {
   override readonly name = "CannotRun";
 }
 
-/** How this machine runs scripts: as which user, in which container. Settings and machine are read once, at start. */
+/** How this machine runs scripts: as which user, in which container or sandbox. Settings and machine are read once, at start. */
 export async function openExecution(
   options: ExecutionOptions,
   root: string,
   log: Logger,
 ): Promise<Execution> {
-  const { scriptUser, scriptUsers } = options;
-  if (scriptUser !== undefined && scriptUsers !== undefined)
-    throw new Fault("invalid", "Set either runner.scriptUser or runner.scriptUsers, not both.");
-  const user = scriptUser === undefined ? null : findScriptUser(scriptUser);
-  const users = scriptUsers === undefined ? null : openScriptUsers(scriptUsers, root);
+  const user = findRunnerUser(options.user, log);
   if (user !== null) mustReach(user, root);
-  if (scriptUsers !== undefined) mustReach(anyUserOf(scriptUsers), root);
+  const controllers = openGroupLimits();
   sweepControlGroups();
-  const found = await findEngine(options.engine, options.engineArguments, log);
-  const unfit = found && mountFault(root);
-  if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
-  const engine = unfit ? null : found;
+  sweepStepFiles();
   const image = options.image ?? null;
-  if (image !== null && engine === null)
-    throw new Fault(
-      "invalid",
-      `runner.image is ${image}, but there is no container engine: install podman or docker, or unset runner.image.`,
-    );
-  if (engine !== null) sweepEnvironments();
-  const powerful = user === null ? [] : powerfulGroupsOf(user);
-  if (user !== null && powerful.length > 0)
-    log.warn(
-      { user: user.name, groups: powerful },
-      "the scripts' user is in groups that make it as powerful as root: this runner does not count as isolated",
-    );
-  const isolation =
-    image !== null
-      ? "container"
-      : users !== null || (user !== null && powerful.length === 0)
-        ? "user"
-        : ("none" as const);
+  const engine = await openEngine(options, root, log);
+  const machine = await openSandbox(options, user, log);
+  const isolation = image !== null ? "container" : machine !== null ? "sandbox" : "none";
   return {
     isolation,
     hasContainers: engine !== null,
-    hasProjectUsers: users !== null,
+    user,
     hasControlGroups: hasControlGroups(),
-    userFor: (projectId, trust) => users?.userFor(projectId, trust) ?? user,
+    missingProgram: (output, own) =>
+      machine === null ? null : missingProgram(output, ownPathOf(own), machine),
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);
+      if (script.step.host && !options.hostSteps)
+        throw new CannotRun(newReason("host_steps_off", { stage: script.step.title }));
+      if (script.step.host) return onHost(script, null, resources, false);
       const wanted = script.step.image || image;
       if (wanted !== null && engine === null)
         throw new CannotRun(newReason("no_container_engine", { stage: script.step.title, image: wanted }));
-      if (wanted === null || engine === null) return onHost(script, resources);
-      const started = containerRun({
-        engine,
-        image: wanted,
-        network: script.step.network,
-        resources,
-        user: script.user ?? ownerOfFiles(engine),
-        mounts: mountsOf(script.folders),
-        cwd: script.cwd,
-        command: script.command,
-        env: containerEnvironment(script.own, script.variables),
-        mark: script.mark,
-        taskId: script.instruction.taskId,
-        mustLeaveNothing: script.mustLeaveNothing,
-      });
-      return { ...started, cwd: "/", env: engineEnvironment(script.own) };
+      if (wanted !== null && engine !== null) return inContainer(script, engine, wanted, user, resources);
+      // Until services have sandboxes of their own, what a start script leaves must outlive it.
+      const { group, rest } = splitLimits(resources, controllers);
+      const limits = group === null ? {} : { limits: group };
+      if (machine !== null && script.step.stage !== "start")
+        return { ...inSandbox(script, machine, user, rest), ...limits };
+      return onHost(script, user, resources, machine !== null && script.folders.isReadOnly);
     },
   };
 }
 
+async function openEngine(options: ExecutionOptions, root: string, log: Logger): Promise<Engine | null> {
+  const found = await findEngine(options.engine, options.engineArguments, log);
+  const unfit = found && mountFault(root);
+  if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
+  const engine = unfit ? null : found;
+  if (options.image !== undefined && engine === null)
+    throw new Fault(
+      "invalid",
+      `runner.image is ${options.image}, but there is no container engine: install podman or docker, or unset runner.image.`,
+    );
+  return engine;
+}
+
+/** What sandboxes show; null: scripts run without one. */
+async function openSandbox(
+  { isolation, sandboxPaths, secretPaths, image }: ExecutionOptions,
+  user: RunnerUser | null,
+  log: Logger,
+): Promise<MachineView | null> {
+  if (isolation === "none") return null;
+  const machine = readMachineView(sandboxPaths, secretPaths);
+  const fault = await trySandbox(machine, user);
+  if (fault === null) return machine;
+  if (isolation === "sandbox") throw new Fault("invalid", `runner.isolation is sandbox, but ${fault}.`);
+  if (image === undefined) log.warn(`scripts are not isolated, because ${fault}`);
+  return null;
+}
+
+function inContainer(
+  script: Script,
+  engine: Engine,
+  image: string,
+  user: RunnerUser | null,
+  resources: Resources,
+): PreparedScript {
+  const started = containerRun({
+    engine,
+    image,
+    network: script.step.network,
+    resources,
+    user: user ?? ownerOfFiles(engine),
+    mounts: [
+      { source: script.folders.home, target: usualHome, isReadOnly: false },
+      { source: script.folders.temporary, target: "/tmp", isReadOnly: false },
+      ...mountsOf(script.folders),
+    ],
+    cwd: script.cwd,
+    command: script.command,
+    env: { HOME: usualHome, ...containerEnvironment(script.own, script.variables) },
+    files: script.files,
+    mark: script.mark,
+    taskId: script.instruction.taskId,
+    mustLeaveNothing: script.mayLeaveProcesses,
+  });
+  return { ...started, cwd: "/", env: engineEnvironment(script.own) };
+}
+
+function inSandbox(
+  script: Script,
+  machine: MachineView,
+  user: RunnerUser | null,
+  resources: Resources,
+): PreparedScript {
+  const { folders, own } = script;
+  const home = sandboxHome(machine, user?.home ?? homedir());
+  const account = { name: user?.name ?? own.USER ?? "", home, shell: user?.shell ?? own.SHELL ?? "/bin/sh" };
+  const { command, stepFiles } = sandboxRun({
+    machine,
+    user,
+    mounts: [{ source: folders.home, target: home, isReadOnly: false }, ...mountsOf(folders)],
+    temporary: folders.temporary,
+    cwd: script.cwd,
+    hasNetwork: script.step.network !== "none",
+    command: limited(resources, script.command),
+    env: hostEnvironment(own, account, script.variables),
+    files: script.files,
+  });
+  return { command, cwd: "/", env: { PATH: ownPathOf(own) }, isSandbox: true, stepFiles };
+}
+
 function onHost(
-  { step, command, cwd, own, variables, user }: Script,
-  resources: ReturnType<typeof resourcesFor>,
+  { step, command, cwd, own, variables, folders, files }: Script,
+  user: RunnerUser | null,
+  resources: Resources,
+  hasView: boolean,
 ): PreparedScript {
   if (step.network === "none")
     throw new CannotRun(newReason("no_network_needs_container", { stage: step.title }));
-  const bounded = limited(resources, command);
-  const env = hostEnvironment(own, user, variables);
-  if (user === null) return { command: bounded, cwd, env };
-  return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)) };
+  const bounded = limited(resources, hasView ? readOnlyView(folders.source, cwd, command) : command);
+  const secrets = hostSecrets(step, folders, files, user);
+  const all = { ...variables, ...secretPaths(files, secrets.folder) };
+  const kept = secrets.isRemoved ? { stepFiles: secrets.folder } : {};
+  if (user === null) return { command: bounded, cwd, env: hostEnvironment(own, null, all), ...kept };
+  const env = hostEnvironment(own, { ...user, home: folders.home }, all);
+  return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)), ...kept };
+}
+
+/** Where a step outside of a sandbox finds its secrets. Services read them after their start script has ended. */
+function hostSecrets(
+  step: Script["step"],
+  { home }: ScriptFolders,
+  files: SecretFiles,
+  user: RunnerUser | null,
+): { folder: string; isRemoved: boolean } {
+  if (Object.keys(files).length === 0) return { folder: "", isRemoved: false };
+  if (step.stage !== "start") return { folder: writeSecretFiles(files, user), isRemoved: true };
+  const folder = join(dirname(home), "secrets");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const written = writeSecrets(files, folder);
+  if (user !== null) for (const path of [...written, folder]) chownSync(path, user.uid, user.gid);
+  return { folder, isRemoved: false };
 }
 
 /**
@@ -158,10 +276,11 @@ function ownerOfFiles({ name }: Engine): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
-function mountsOf({ source, scripts, caches }: Script["folders"]) {
+function mountsOf({ source, isReadOnly, writable, scripts, caches }: ScriptFolders): SandboxMount[] {
   return [
-    { folder: source, isReadOnly: false },
-    { folder: scripts, isReadOnly: true },
-    ...(caches === null ? [] : [{ folder: caches, isReadOnly: false }]),
+    { source, isReadOnly },
+    ...writable.map((folder) => ({ source: folder, isReadOnly: false })),
+    { source: scripts, isReadOnly: true },
+    ...(caches === null ? [] : [{ source: caches, isReadOnly: false }]),
   ];
 }

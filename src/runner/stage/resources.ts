@@ -1,3 +1,4 @@
+import type { GroupLimits } from "../process/control-group.ts";
 import type { RunTask } from "../protocol.ts";
 
 /** Limits of one stage; null: none. */
@@ -22,8 +23,27 @@ function smaller(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
+/** The limits that a control group sets, and those that are left to `limited`. */
+export function splitLimits(
+  resources: Resources,
+  controllers: string[],
+): { group: GroupLimits | null; rest: Resources } {
+  const has = (controller: string) => controllers.includes(controller);
+  const group = {
+    memoryBytes: has("memory") ? resources.memoryBytes : null,
+    processes: has("pids") ? resources.processes : null,
+    cpus: has("cpu") ? resources.cpus : null,
+  };
+  const rest = {
+    ...resources,
+    memoryBytes: has("memory") ? null : resources.memoryBytes,
+    processes: has("pids") ? null : resources.processes,
+  };
+  return { group: Object.values(group).every((limit) => limit === null) ? null : group, rest };
+}
+
 /**
- * The command under the limits that exist without a container: memory of each process, processes of the user (not for
+ * The command under the limits that exist without a container and a control group: memory of each process, processes of the user (not for
  * root), priority. The kernel has no such limit for processor time.
  */
 export function limited({ memoryBytes, processes, nice }: Resources, command: string[]): string[] {

@@ -5,6 +5,7 @@ import { runStart, type StartProgress } from "./service-start.ts";
 import {
   endOf,
   failed,
+  type OpenStageContext,
   openScript,
   release,
   runCommand,
@@ -17,9 +18,8 @@ import type { Step } from "./step.ts";
 /** Runs the script of one step. Background processes continue only after `start`. */
 export async function runStep(step: Step, context: StageContext, progress: StartProgress): Promise<StageEnd> {
   try {
-    return step.stage === "start"
-      ? await runStart(step, context, progress)
-      : await runToItsEnd(step, context);
+    const opened = { ...context, stageFolders: await context.stages.of(step.stage) };
+    return step.stage === "start" ? await runStart(step, opened, progress) : await runToItsEnd(step, opened);
   } catch (error) {
     if (error instanceof CannotRun) return failed(error.message);
     // Such as a full disk. The step has failed, so that the previous release is restored.
@@ -27,7 +27,7 @@ export async function runStep(step: Step, context: StageContext, progress: Start
   }
 }
 
-async function runToItsEnd(step: Step, context: StageContext): Promise<StageEnd> {
+async function runToItsEnd(step: Step, context: OpenStageContext): Promise<StageEnd> {
   const script = openScript(step, context);
   if ("state" in script) return script;
   const result = await runCommand(step, context, script);

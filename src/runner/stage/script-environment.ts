@@ -2,7 +2,9 @@ import { isAbsolute } from "node:path";
 import { proxyVariables } from "../../git/git-environment.ts";
 import { ownFolder } from "../../own-command.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
+import { markVariable } from "../process/process-tree.ts";
 import type { RunTask } from "../protocol.ts";
+import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 
 /** Of the runner's own environment, scripts receive only the variables that every program needs. */
 const ofAccount = ["HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"];
@@ -76,6 +78,35 @@ const ofShell = ["UID", "EUID", "PPID", "GROUPS", "OPTIND", "SHELLOPTS", "BASHOP
 /** A shell command that sets a variable, unless this shell refuses the name. */
 export function guarded(name: string, set: string): string {
   return ofShell.includes(name) ? `if (${set}) 2>/dev/null; then ${set}; fi` : set;
+}
+
+const variablePrefix = "SLIPWAY_VARIABLE_";
+
+/**
+ * The command of a script as run by this account, and the environment to start it with. `setpriv` still runs as root, where
+ * a PATH or an LD_PRELOAD of the project would run the project's code. So the variables have other names until the account
+ * has changed.
+ */
+export function scriptAsUser(
+  user: RunnerUser,
+  command: string[],
+  variables: Record<string, string>,
+  ownPath: string,
+): { command: string[]; env: Record<string, string> } {
+  const passed = Object.entries(variables).filter(([name]) => name !== markVariable);
+  const lines = passed.map(([name], index) => {
+    const place = `${variablePrefix}${index}`;
+    return `${guarded(name, `export "$${place}"`)}\nunset ${place}`;
+  });
+  return {
+    command: asUser(user, ["sh", "-c", [...lines, 'exec "$@"'].join("\n"), "sh", ...command]),
+    env: {
+      PATH: ownPath,
+      ...Object.fromEntries(
+        passed.map(([name, value], index) => [`${variablePrefix}${index}`, `${name}=${value}`]),
+      ),
+    },
+  };
 }
 
 /** Where the runner finds programs, also those that it runs as root. */

@@ -13,6 +13,7 @@ import { type OutputCapture, openCapture } from "./output-capture.ts";
 import {
   endOf,
   failed,
+  type OpenStageContext,
   openScript,
   release,
   runCommand,
@@ -48,7 +49,7 @@ interface Start extends StartToProve {
 /** Runs the start script and proves that its service answers. */
 export async function runStart(
   step: Step,
-  context: StageContext,
+  context: OpenStageContext,
   progress: StartProgress,
 ): Promise<StageEnd> {
   const { start: rules } = step;

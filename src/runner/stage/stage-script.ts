@@ -2,9 +2,9 @@ import {
   chmodSync,
   chownSync,
   closeSync,
-  existsSync,
   openSync,
   readSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,12 +20,14 @@ import { type Containment, type RunResult, runProcess } from "../process/process
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
+import type { ReleaseFolder } from "../workspace/release-folders.ts";
+import type { StageFolders, StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Services, Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { stageVariables } from "./script-environment.ts";
-import type { ScriptUser } from "./script-user.ts";
 import type { Step } from "./step.ts";
+import type { SecretFiles } from "./step-files.ts";
 
 export interface StageContext {
   instruction: RunTask;
@@ -37,8 +39,9 @@ export interface StageContext {
   log: LogStream;
   guard: TaskGuard;
   execution: Execution;
-  /** Who runs the scripts in this workspace; null: the runner's own user. */
-  user: ScriptUser | null;
+  stages: StageFoldersOfTask;
+  /** The folders of the release that deploy and start may write to. */
+  writable: ReleaseFolder[];
   /** Folder of the caches, for the build alone; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
@@ -46,6 +49,11 @@ export interface StageContext {
   newMark(): string;
   /** A script is about to run. */
   begun(): void;
+}
+
+/** What the scripts of one stage share. */
+export interface OpenStageContext extends StageContext {
+  stageFolders: StageFolders;
 }
 
 /** The result of a step, and its reason for people. */
@@ -61,6 +69,8 @@ export interface StageCommand {
   cwd: string;
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
+  /** Secrets that it gets as files. */
+  files: SecretFiles;
   timeoutMs: number;
   mayLeaveProcesses: boolean;
   /** The file that receives the output instead of the log. */
@@ -75,23 +85,46 @@ export function openScript(
 ): StageCommand | StageEnd {
   const { instruction, workspace, checkedOut } = context;
   const cwd = resolve(workspace.source, step.directory);
-  if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
+  if (!isFolderIn(workspace.source, cwd))
     return failed(newReason("folder_missing", { folder: step.directory, stage: step.title }));
   const place = { stage: step.stage, step: step.name, workspace: workspace.source };
   return {
     command: writeScript(`${step.stage}-${step.name}`, step.script, context),
     cwd,
-    variables: { ...stageVariables(instruction, checkedOut, place), ...more },
+    ...withoutFiles({ ...stageVariables(instruction, checkedOut, place), ...more }, instruction.files),
     timeoutMs: step.timeoutMs,
     mayLeaveProcesses: step.stage === "start",
   };
+}
+
+function withoutFiles(
+  all: Record<string, string>,
+  names: string[],
+): Pick<StageCommand, "variables" | "files"> {
+  const isFile = ([name]: [string, string]) => names.includes(name);
+  const entries = Object.entries(all);
+  return {
+    variables: Object.fromEntries(entries.filter((entry) => !isFile(entry))),
+    files: Object.fromEntries(entries.filter(isFile)),
+  };
+}
+
+/** A link of the repository may lead elsewhere. */
+function isFolderIn(source: string, folder: string): boolean {
+  try {
+    return (
+      `${realpathSync(folder)}/`.startsWith(`${realpathSync(source)}/`) && statSync(folder).isDirectory()
+    );
+  } catch {
+    return false;
+  }
 }
 
 /** Writes a script into the workspace and returns the command that runs it. */
 export function writeScript(name: string, script: string, context: StageContext): string[] {
   const file = join(context.workspace.scripts, name);
   writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
-  const { user } = context;
+  const { user } = context.execution;
   if (user !== null) {
     chownSync(file, 0, user.gid);
     chmodSync(file, 0o750);
@@ -103,14 +136,14 @@ export function writeScript(name: string, script: string, context: StageContext)
 const engineOutputBytes = 8 * 1024;
 
 export interface CommandResult extends RunResult {
-  /** Why the container of the command could not run, if that is known. */
-  engineFault?: Reason | null;
+  /** Why the command could not run, if that is known and its exit code does not say it. */
+  fault?: Reason | null;
 }
 
 /** Runs a command of a step. The caller releases its processes. */
 export async function runCommand(
   step: Step,
-  context: StageContext,
+  context: OpenStageContext,
   command: StageCommand,
 ): Promise<CommandResult> {
   const mark = context.newMark();
@@ -123,7 +156,7 @@ export async function runCommand(
       ...prepared,
       onOutput(bytes) {
         output.write(bytes);
-        if (prepared.container) end.push(bytes);
+        if (prepared.container || prepared.isSandbox) end.push(bytes);
       },
       ...containmentOf(prepared, context),
       stop: context.held.stopped,
@@ -135,21 +168,27 @@ export async function runCommand(
         if (!context.held.stopped.aborted) context.begun();
       },
     });
+    if (prepared.isSandbox && result.exitCode === 127) {
+      const missing = context.execution.missingProgram(end.text(), context.env);
+      if (missing !== null) return { ...result, fault: newReason("sandbox_program", { ...missing }) };
+    }
     if (!prepared.container) return result;
     const printed = command.outputFile === undefined ? end.text() : endOfFile(command.outputFile);
-    return { ...result, engineFault: engineFault(result.exitCode, printed) };
+    return { ...result, fault: engineFault(result.exitCode, printed) };
   } finally {
     output.end();
-    if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
+    const files = prepared.container?.folder ?? prepared.stepFiles;
+    if (files !== undefined) rmSync(files, { recursive: true, force: true });
   }
 }
 
-/** The processes of a container end with it. */
+/** The processes of a container or of a sandbox end with it. */
 function containmentOf(
-  { container }: PreparedScript,
+  { container, isSandbox, limits }: PreparedScript,
   { execution, instruction }: StageContext,
 ): { containment?: Containment } {
-  if (container || process.platform !== "linux") return {};
+  if (limits) return { containment: "group" };
+  if (container || isSandbox || process.platform !== "linux") return {};
   if (execution.hasControlGroups) return { containment: "group" };
   return { containment: { graceMs: instruction.limits.stopGraceMs } };
 }
@@ -166,22 +205,24 @@ function endOfFile(file: string): string {
   }
 }
 
-function prepare(step: Step, context: StageContext, command: StageCommand, mark: string): PreparedScript {
+function prepare(step: Step, context: OpenStageContext, command: StageCommand, mark: string): PreparedScript {
   const { instruction } = context;
   // What is deployed must not come from a folder that other tasks write to.
   const caches = step.stage === "build" ? context.caches : null;
   const { source, scripts } = context.workspace;
+  const isReadOnly = step.stage !== "build" && instruction.folders.sealed;
+  const writable = context.writable.map(({ kept }) => kept);
   return context.execution.prepare({
     step,
     instruction,
     command: command.command,
     cwd: command.cwd,
     mark,
-    folders: { source, scripts, caches },
-    user: context.user,
+    folders: { source, isReadOnly, writable, scripts, caches, ...context.stageFolders },
     own: context.env,
     variables: command.variables,
-    mustLeaveNothing: command.mayLeaveProcesses,
+    files: command.files,
+    mayLeaveProcesses: command.mayLeaveProcesses,
   });
 }
 
@@ -199,9 +240,7 @@ export function endOf(
     };
   if (result.end === "stopped") return { ...stoppedEnd(title, context.held), exitCode };
   if (exitCode !== 0) {
-    const why = result.tree.container
-      ? (result.engineFault ?? containerFault(exitCode, context.instruction))
-      : "";
+    const why = result.fault ?? (result.tree.container ? containerFault(exitCode, context.instruction) : "");
     const values = { stage: title, exitCode: String(exitCode) };
     const reason =
       why === "" ? newReason("stage_failed", values) : newReason("stage_failed_because", { ...values, why });

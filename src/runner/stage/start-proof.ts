@@ -12,6 +12,7 @@ import { checkHealth, describeCheck } from "./health-check.ts";
 import type { OutputCapture } from "./output-capture.ts";
 import {
   failed,
+  type OpenStageContext,
   release,
   runCommand,
   type StageCommand,
@@ -24,7 +25,7 @@ import type { Step } from "./step.ts";
 /** A start script that has ended, whose service must be proven to run. */
 export interface StartToProve {
   step: Step;
-  context: StageContext;
+  context: OpenStageContext;
   script: StageCommand;
   rules: NonNullable<Step["start"]>;
   check: HealthCheck | null;
@@ -103,7 +104,7 @@ async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageConte
 
 /** Null: healthy. */
 async function checkStarted(
-  { step, context, script: { cwd, variables } }: StartToProve,
+  { step, context, script }: StartToProve,
   check: HealthCheck,
   hasExited: () => boolean,
 ): Promise<Reason | null> {
@@ -113,7 +114,7 @@ async function checkStarted(
     fetch,
     isHopeless: hasExited,
     async runCommand(text, timeoutMs) {
-      const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
+      const command = { ...script, command: ["sh", "-c", text], timeoutMs, mayLeaveProcesses: false };
       const result = await runCommand(step, context, command);
       release(result.tree, context);
       if (result.survivors.length > 0) throw new ReasonError(survivorsText("the check", result.survivors));

@@ -61,7 +61,7 @@ export function openCacheFolders(
       make(folder);
       utimesSync(folder, new Date(), new Date());
       const said: string[] = [];
-      for (const path of paths) {
+      for (const path of paths.filter((each) => !isOfHome(each))) {
         const parts = partsOf(path);
         const fault = faultOf(source, parts);
         if (fault !== null) {
@@ -78,16 +78,28 @@ export function openCacheFolders(
       }
       return said;
     },
+    /** Links the folders below `~/` into a new HOME. */
+    linkHome(home: string, paths: string[]): void {
+      for (const path of paths.filter(isOfHome)) {
+        const parts = partsOf(path.slice("~/".length));
+        if (parts.length === 0 || parts.includes("..")) continue;
+        for (let depth = 1; depth < parts.length; depth++) make(join(home, ...parts.slice(0, depth)));
+        make(keptAt(["~", ...parts]));
+        symlinkSync(keptAt(["~", ...parts]), join(home, ...parts));
+      }
+    },
     /** The folders that are still links as `link` made them: a build may have removed or replaced them. */
     linked(source: string, paths: string[]): LinkedFolder[] {
-      return paths.flatMap((path) => {
-        const parts = partsOf(path);
-        const link = join(source, ...parts);
-        const kept = keptAt(parts);
-        const isWithin = parts.every((_part, depth) => isFolder(join(source, ...parts.slice(0, depth))));
-        if (!isWithin || !isFolder(kept) || linkTarget(link) !== kept) return [];
-        return [{ path, link, kept }];
-      });
+      return paths
+        .filter((each) => !isOfHome(each))
+        .flatMap((path) => {
+          const parts = partsOf(path);
+          const link = join(source, ...parts);
+          const kept = keptAt(parts);
+          const isWithin = parts.every((_part, depth) => isFolder(join(source, ...parts.slice(0, depth))));
+          if (!isWithin || !isFolder(kept) || linkTarget(link) !== kept) return [];
+          return [{ path, link, kept }];
+        });
     },
     /**
      * After a task: empties the cache if it is too large; returns the line for the log, or null. Never throws: what
@@ -125,6 +137,10 @@ export async function sweepCacheFolders(root: string, now: number, log: Logger):
 function nameOf({ projectId, cacheScope }: Pick<RunTask, "projectId" | "cacheScope">): string {
   if (cacheScope === "protected") return `protected-${projectId}`;
   return cacheScope === "other" ? `project-${projectId}` : cacheScope.replace("-", `-${projectId}-`);
+}
+
+function isOfHome(path: string): boolean {
+  return path.startsWith("~/");
 }
 
 function partsOf(path: string): string[] {

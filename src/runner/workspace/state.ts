@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 import type { ProcessIdentity, ProcessTree } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
-import type { Trust } from "./trust.ts";
 
 /**
  * What a runner knows about a workspace, in one file of its folder; a later runner continues from it.
@@ -21,11 +20,9 @@ export interface WorkspaceState {
   trees: ProcessTree[];
   /** Processes that start scripts have left running. */
   services: StartedService[];
-  /** Whose code it has. */
-  trust: Trust;
   until?: number;
-  /** Its deploy waited for an approval, so that a manifest lists what its build has left. */
-  isSealed?: boolean;
+  /** It is a release: it shares no file with anything else. Versions before 2.0 did not write this. */
+  isRelease?: boolean;
   keptAt?: number;
 }
 

@@ -1,16 +1,16 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { ownFolderIn } from "../process/own-folder.ts";
 import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import type { StartedService } from "../process/started-service.ts";
-import { foldersIn, workspacesIn } from "./folders.ts";
+import { attemptOf, foldersIn, moveFolder, taskIdOf, workspacesIn, workspacesOfProject } from "./folders.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
-import type { Trust } from "./trust.ts";
+import { giveTo, type Owner } from "./workspace-owner.ts";
 
 /** Which workspaces stay after their task: `live` keeps releases and those whose service is alive, `none` keeps none. */
 export type WorkspacePolicy = "live" | "none";
@@ -19,16 +19,17 @@ export type WorkspacePolicy = "live" | "none";
 export interface Workspace {
   /** Its folder, in which all others are. */
   folder: string;
-  /** Whose code was checked out. */
-  trust: Trust;
   /** The checked-out files. */
   source: string;
   /** Scripts and other files of the task outside the checkout. */
   scripts: string;
-  /** A manifest lists what its build has left. */
+  /** Folders that are empty at the start of a release. */
+  scratch: string;
+  /** It shares no file with anything else. */
   isSealed: boolean;
   /** Whether it is the workspace of a release, and not one that waits. */
   isRelease: boolean;
+  seal(): void;
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
@@ -37,8 +38,6 @@ export interface Workspace {
   addService(service: StartedService): void;
   /** The task is over. The folder that an earlier task has kept stays in any case. */
   close(end: WorkspaceEnd): Promise<void>;
-  /** It is no release any more. */
-  giveUp(): Promise<void>;
 }
 
 /** What becomes of a workspace: it waits for an approval, is the newest of `keep` releases, or nothing claims it. */
@@ -85,34 +84,29 @@ export interface WorkspaceFolders {
 
 export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
-  /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`. */
-  hasScriptUser?: boolean;
+  /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`; null: none. */
+  owner?: Owner | null;
   clock: Clock;
   log: Logger;
   /** Removes a folder with its contents. */
   remove?: typeof rm;
 }
 
-/** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
+/** The folders of a runner: `cache/` (clones by project), `releases/` (workspaces), `data/` (of projects), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
-  const { root, former, policy, hasScriptUser = false, clock, log, remove = rm } = options;
+  const { root, former, policy, owner: scriptsOwner = null, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
-  const work = join(root, "work");
+  const releases = join(root, "releases");
   const temp = ownFolderIn(join(root, "tmp"));
-  for (const folder of [work, temp, caches, dirname(options.knownHosts)])
+  for (const folder of [releases, temp, caches, dirname(options.knownHosts)])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   const roots = former === null ? [root] : [root, former];
-  /** Whose kept and waiting workspaces scripts can run in. */
-  const usable = hasScriptUser ? [root] : roots;
   const owner = identityOf(process.pid);
 
-  const ofProject = (projectId: number, at = root) => join(at, "work", `project-${projectId}`);
-  const folderOf = (projectId: number, taskId: number, attempt: number, at = root) =>
-    join(ofProject(projectId, at), `task-${taskId}-${attempt}`);
+  const folderOf = (projectId: number, taskId: number, attempt: number) =>
+    join(root, "releases", String(projectId), attempt === 1 ? String(taskId) : `${taskId}-${attempt}`);
   const workspacesOf = (projectId: number, at: string[]) =>
-    at
-      .map((each) => ofProject(projectId, each))
-      .flatMap((folder) => foldersIn(folder).map((name) => join(folder, name)));
+    at.flatMap((each) => workspacesOfProject(each, projectId));
 
   /**
    * A folder that cannot be removed, for example with files that a container wrote as root, must not stop the runner.
@@ -125,6 +119,17 @@ export function openWorkspaces(options: WorkspacesOptions) {
       log.error({ folder }, messageOf(error));
       return false;
     }
+  }
+
+  /** Makes a workspace of an earlier version or setting one that scripts can run in; returns its folder. */
+  async function adopt(found: string, folder: string): Promise<string> {
+    if (scriptsOwner === null) return found;
+    if (found !== folder) {
+      mkdirSync(dirname(folder), { recursive: true, mode: 0o711 });
+      await moveFolder(found, folder);
+    }
+    await giveTo(scriptsOwner, join(folder, "source"));
+    return folder;
   }
 
   /** Nothing claims the workspace: it is removed, unless a service was started from it that is alive. */
@@ -160,7 +165,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
 
   /** Newest first. A workspace whose state cannot be read is left out, and stays. */
   function inState(projectId: number, wanted: WorkspaceState["state"]): (KeptWorkspace & { at: number })[] {
-    return workspacesOf(projectId, usable)
+    return workspacesOf(projectId, roots)
       .flatMap((folder) => {
         const { state = null, keptAt = 0, until = 0 } = stateIfKnown(folder) ?? {};
         const at = wanted === "kept" ? keptAt : until;
@@ -182,11 +187,12 @@ export function openWorkspaces(options: WorkspacesOptions) {
     };
     return {
       folder,
-      trust: state.trust,
       source: join(folder, "source"),
       scripts: join(folder, "scripts"),
-      isSealed: state.isSealed === true,
+      scratch: join(folder, "scratch"),
+      isSealed: state.isRelease === true,
       isRelease: state.state === "kept",
+      seal: () => change({ isRelease: true }),
       noteTree: (tree) => change({ trees: [...state.trees, tree] }),
       forgetTree({ mark }) {
         try {
@@ -200,7 +206,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
       async close(end) {
         const waiting = waitingOf(projectId, end.waitingTasks);
         if (end.state === "waiting") {
-          change({ state: "waiting", until: end.until, isSealed: true, trees: [] });
+          change({ state: "waiting", until: end.until, trees: [] });
           // Nobody but the runner enters it until it is deployed.
           chmodSync(folder, 0o700);
           for (const each of inState(projectId, "waiting"))
@@ -216,9 +222,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (state.state !== "kept") await discard(folder);
           for (const each of inState(projectId, "gone")) await discard(each.folder);
         }
-      },
-      async giveUp() {
-        await discard(folder);
       },
     };
   }
@@ -253,6 +256,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
     root,
     temp,
     knownHosts: options.knownHosts,
+    /** The data of a project, which survives its releases. */
+    dataOf: (projectId: number) => join(root, "data", String(projectId)),
     /** The clone of a project, for a task that uses it now. */
     cacheOf(projectId: number): string {
       const cache = join(caches, `project-${projectId}.git`);
@@ -260,18 +265,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
       if (existsSync(cache)) utimesSync(cache, now, now);
       return cache;
     },
-    async open(
-      projectId: number,
-      taskId: number,
-      attempt: number,
-      trust: Trust = "other",
-    ): Promise<Workspace> {
+    async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
       const folder = folderOf(projectId, taskId, attempt);
       // After a reset of the database, task numbers begin again.
       const services = livingServices(readState(folder));
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
-      const state: WorkspaceState = { state: "building", owner, trees: [], services, trust };
+      const state: WorkspaceState = { state: "building", owner, trees: [], services };
       writeState(folder, state);
       return workspaceAt(projectId, folder, state);
     },
@@ -279,13 +279,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
      * The workspace of an earlier task that is kept or waits; null: it no longer exists. Whether an approval came in time is
      * decided by the server, not by the clock of this machine.
      */
-    reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
-      for (const each of usable) {
-        const folder = folderOf(projectId, taskId, attempt, each);
-        const state = readState(folder);
-        if (state?.state !== "kept" && state?.state !== "waiting") continue;
-        if (existsSync(join(folder, "source")))
-          return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
+    async reopen(projectId: number, taskId: number, attempt: number): Promise<Workspace | null> {
+      const isWanted = (folder: string) => taskIdOf(folder) === taskId && attemptOf(folder) === attempt;
+      for (const found of workspacesOf(projectId, roots).filter(isWanted)) {
+        const state = readState(found);
+        // What waits since a version before 2.0 may have been changed by other scripts: it is built and approved again.
+        if (state?.state !== "kept" && !(state?.state === "waiting" && state.isRelease)) continue;
+        if (!existsSync(join(found, "source"))) continue;
+        const folder = await adopt(found, folderOf(projectId, taskId, attempt));
+        return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
       }
       return null;
     },
@@ -336,9 +338,4 @@ function stateIfKnown(folder: string): WorkspaceState | null {
   } catch {
     return null;
   }
-}
-
-/** NaN: not the folder of a task. */
-function taskIdOf(folder: string): number {
-  return Number(/^task-(\d+)-\d+$/.exec(basename(folder))?.[1]);
 }

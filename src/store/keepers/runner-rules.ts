@@ -130,7 +130,7 @@ function ruleText(rule: Rule, { isolation, ...row }: KeptAway, home: KeptAway | 
     case "wait_bound":
       return labels === "" ? newReason(rule) : newReason("wait_bound_labels", { labels });
     case "wait_isolation":
-      return newReason(rule, { isolation, setting: isolation === "user" ? "scriptUser" : "image" });
+      return newReason(rule, { isolation, setting: isolation === "sandbox" ? "isolation" : "image" });
     case "wait_disabled":
       return home?.rule === rule
         ? newReason("wait_home_disabled", { runner: home.home ?? "" })

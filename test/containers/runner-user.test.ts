@@ -16,15 +16,16 @@ beforeAll(async () => {
   if (user)
     scene = await startContainerScene(podman ?? "", {
       SLIPWAY_RUNNER_ENGINE: podman ? "podman" : "none",
-      SLIPWAY_RUNNER_SCRIPT_USER: user.name,
+      SLIPWAY_RUNNER_USER: user.name,
+      SLIPWAY_RUNNER_ISOLATION: "none",
     });
 });
 afterAll(() => scene?.stop());
 
 const onMachine = { image: "" };
 
-describe.skipIf(!user)("runner.scriptUser", () => {
-  test("scripts run as that user with its groups and home, and own their workspace", async () => {
+describe.skipIf(!user)("runner.user without a sandbox", () => {
+  test("scripts run as that user with its own group alone and a new home, and own their workspace", async () => {
     const build = [
       "id -un; id -G",
       'echo "home=$HOME user=$USER"',
@@ -35,19 +36,16 @@ describe.skipIf(!user)("runner.scriptUser", () => {
     ].join("\n");
     const { state, text } = await scene.run({ build }, onMachine, { cache: ["deps/store"] });
     expect(text).toContain(`\n${user?.name}\n${user?.gid}\n`);
-    expect(text).toContain(`home=${user?.home} user=${user?.name}`);
+    expect(text).toContain(`user=${user?.name}`);
+    expect(text).toMatch(/home=\S+\/stages\/build\/home /);
     expect(text).toContain("CapPrm:\t0000000000000000");
     expect(text).toContain("CapEff:\t0000000000000000");
     expect(text).toContain("\nChange\n");
     expect(text).toContain("cannot-change");
     expect(state).toBe("success");
-    const [task = ""] = readdirSync(join(scene.root, "work/project-1"));
+    const [task = ""] = readdirSync(join(scene.root, "releases/1"));
     // Other users of the machine read neither the checkout nor the clone.
-    for (const path of [
-      `work/project-1/${task}/source`,
-      `work/project-1/${task}/scripts`,
-      "cache/project-1.git",
-    ])
+    for (const path of [`releases/1/${task}/source`, `releases/1/${task}/scripts`, "cache/project-1.git"])
       expect([path, statSync(join(scene.root, path)).mode & 0o007]).toEqual([path, 0]);
     expect(statSync(join(scene.root, "shared/project-1/deps%2Fstore/kept")).uid).toBe(user?.uid ?? 0);
   });
@@ -110,18 +108,21 @@ describe.skipIf(!user)("runner.scriptUser", () => {
       build: 'echo "uid=$(id -u) home=$HOME"; echo x >made.txt; cat app.txt',
     });
     expect(state).toBe("success");
-    expect(text).toContain(`uid=${user?.uid} home=/tmp`);
+    expect(text).toContain(`uid=${user?.uid} home=/home/slipway`);
   });
 
   test("what cannot work ends the runner with exit code 2 and a way out", async () => {
     const closed = temporaryFolder("closed");
+    chmodSync(closed, 0o700);
     const name = user?.name ?? "";
     for (const [settings, message] of [
-      [{ SCRIPT_USER: "no-such-user" }, "there is no user no-such-user on this machine. Create it: useradd"],
-      [{ SCRIPT_USER: "root" }, "must not be root"],
+      [{ USER: "no-such-user" }, "there is no user no-such-user on this machine. Create it: useradd"],
+      [{ USER: "root" }, "must not be root"],
+      [{ SCRIPT_USERS: "61000-61010" }, "is no longer supported: remove it; sandboxes separate projects"],
+      [{ SCRIPT_USER: "no-such-user" }, "there is no user no-such-user on this machine"],
       [
-        { SCRIPT_USER: name, DIR: join(closed, "runner") },
-        `${name} cannot enter ${closed}/runner. Set runner.dir`,
+        { USER: name, DIR: join(closed, "runner") },
+        `${name}, who runs scripts, cannot enter ${closed}/runner. Set runner.dir`,
       ],
       [{ IMAGE: "alpine", ENGINE: "none" }, "there is no container engine: install podman or docker"],
     ] as const) {
