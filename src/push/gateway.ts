@@ -65,7 +65,7 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
-  readonly #idempotency: Idempotency;
+  readonly #idempotency = new Idempotency();
   readonly #singleUse: SingleUse;
   readonly #streamTopics = new StreamTopics();
   readonly #counters = newPushCounters();
@@ -86,7 +86,6 @@ export class Gateway {
     this.#steady = steady;
     const { isCluster } = bus;
     this.isCluster = isCluster;
-    this.#idempotency = new Idempotency();
     this.#singleUse = new SingleUse({ control: bus.control, node, newId, steady });
     const expiry = new Expiry(options.expiry, { clock, steady });
     this.newConnections = new NewConnections({
