@@ -31,6 +31,11 @@ export function runtimeCommand(file: string): string[] {
   return [process.execPath, ...runtimeFlags, join(root, file)];
 }
 
+/** Where this program is: its folder, or its executable file. */
+export function ownProgram(): string {
+  return isCompiled ? process.execPath : root;
+}
+
 /** The folder of this program's package.json and node_modules; null: a compiled executable has none. */
 export function ownFolder(): string | null {
   return isCompiled ? null : root;

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import type { Config } from "../config/config.ts";
 import { settingsFileOf } from "../config/config-load.ts";
-import { ownFolder } from "../own-command.ts";
+import { ownFolder, ownProgram } from "../own-command.ts";
 import { hashToken } from "../secrets.ts";
 
 /** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
@@ -40,8 +40,7 @@ export function secretPathsOf(config: Config): string[] {
   const { root, former } = runnerFolders(config);
   const token = config["runner.tokenFile"];
   const file = settingsFileOf(config);
-  const program = ownFolder() ?? process.execPath;
-  const named = [config["data.dir"], root, former, token, file, program, "/etc/slipway"];
+  const named = [config["data.dir"], root, former, token, file, ownProgram(), "/etc/slipway"];
   return named.flatMap((path) => (path ? [resolve(path)] : []));
 }
 
@@ -53,6 +52,9 @@ function isInOwnFolder(folder: string): boolean {
 function outside(beside: string, env: Record<string, string | undefined>): string {
   const state =
     env.XDG_STATE_HOME || (isRootRunner() ? "/var/lib" : join(env.HOME || homedir(), ".local/state"));
+  const usual = join(state, "slipway");
+  // Nobody else passes through a data folder.
+  const parent = `${beside}${sep}`.startsWith(`${usual}${sep}`) ? `${usual}-runner` : usual;
   // One folder for each data folder: several installations of one user do not share workspaces.
-  return join(state, "slipway", `runner-${hashToken(beside).slice(0, 12)}`);
+  return join(parent, `runner-${hashToken(beside).slice(0, 12)}`);
 }

@@ -299,6 +299,8 @@ export const reasonTexts = {
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_approval_isolation:
     "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (their log says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
+  warn_not_sealed:
+    "Deploy and start can write to the releases of this project, as in versions before 2.0. Name the folders that they write to as data or scratch, then seal its releases.",
   warn_new_project:
     "The branch filter of its webhook is empty: once the webhook is enabled, a push of any branch starts a task. Set the filter to {branch} if only that branch shall start one.",
   warn_merge_requests:

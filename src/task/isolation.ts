@@ -1,3 +1,4 @@
+import { stepsToRun } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
@@ -27,11 +28,19 @@ export function separatesProjects({ isolation, features }: Runner): boolean {
   return isolation === "container" || features.some((feature) => separatingFeatures.includes(feature));
 }
 
-/** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */
-export async function approvalWarnings(
+/** What does not keep the scripts of a project from changing what is deployed. */
+export async function releaseWarnings(
   project: Project,
-  { runners }: Pick<Keepers, "runners">,
+  keepers: Pick<Keepers, "runners">,
 ): Promise<Reason[]> {
+  const { pipeline } = project;
+  const deploys = [...stepsToRun(pipeline, "deploy"), ...stepsToRun(pipeline, "start")].length > 0;
+  const open = deploys && !pipeline.sealed ? [newReason("warn_not_sealed")] : [];
+  return [...open, ...(await approvalWarnings(project, keepers))];
+}
+
+/** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */
+async function approvalWarnings(project: Project, { runners }: Pick<Keepers, "runners">): Promise<Reason[]> {
   if (project.deploy.approval === "none") return [];
   const weak = (await runners.ofProject(project.id)).filter((runner) => !separatesProjects(runner));
   if (weak.length === 0) return [];

@@ -39,7 +39,12 @@ async function begin(more: Partial<RunTask> = {}, leaseMs = 60_000) {
   const { script, alive } = stubborn();
   const taskId = ++number;
   const from = server.lines.length;
-  const instruction = sampleInstruction(repository.url, { build: script }, { taskId, logFrom: from, ...more }, leaseMs);
+  const instruction = sampleInstruction(
+    repository.url,
+    { build: script },
+    { taskId, logFrom: from, ...more },
+    leaseMs,
+  );
   server.instructions.push(instruction);
   return { taskId, alive, from, instruction };
 }
@@ -47,7 +52,8 @@ async function begin(more: Partial<RunTask> = {}, leaseMs = 60_000) {
 const running = (from: number) =>
   eventually("the script runs", () => server.lines.slice(from).some(({ text }) => text === "running"));
 const ended = (taskId: number) => server.finished.find((each) => each.taskId === taskId);
-const stepFiles = () => readdirSync("/dev/shm").filter((name) => name.startsWith(`slipway-env-${runner.pid}-`));
+const stepFiles = () =>
+  readdirSync("/dev/shm").filter((name) => name.startsWith(`slipway-env-${runner.pid}-`));
 
 describe("everything in a sandbox ends", () => {
   test("when its task is canceled", async () => {
@@ -85,7 +91,11 @@ describe("everything in a sandbox ends", () => {
   test("when its stage takes too long", async () => {
     const { script, alive } = stubborn();
     const taskId = ++number;
-    const instruction = sampleInstruction(repository.url, { build: script }, { taskId, logFrom: server.lines.length });
+    const instruction = sampleInstruction(
+      repository.url,
+      { build: script },
+      { taskId, logFrom: server.lines.length },
+    );
     const stages = instruction.stages.map((stage) => ({
       ...stage,
       steps: stage.steps.map((step) => ({ ...step, timeoutMs: 1000 })),

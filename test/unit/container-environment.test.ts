@@ -62,8 +62,8 @@ test("a runner starts although it may not read the folder of another session", (
   const folder = mkdtempSync("/dev/shm/slipway-session-");
   try {
     chmodSync(folder, 0o000);
-    const module = join(import.meta.dir, "../../src/runner/stage/container-run.ts");
-    const code = `(await import(${JSON.stringify(module)})).sweepEnvironments()`;
+    const module = join(import.meta.dir, "../../src/runner/stage/step-files.ts");
+    const code = `(await import(${JSON.stringify(module)})).sweepStepFiles()`;
     const { exitCode, stderr } = Bun.spawnSync([...ordinary, process.execPath, "-e", code], {
       env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: folder },
     });

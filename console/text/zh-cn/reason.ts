@@ -266,6 +266,8 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
   warn_approval_isolation:
     "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，脚本不在沙箱中运行，其他项目的脚本可以在构建与部署之间改动它的工作区。请让它们能够使用沙箱（其日志会说明缺少什么），或在那里设置 runner.image，或让项目要求 sandbox 隔离。",
+  warn_not_sealed:
+    "与 2.0 之前的版本一样，部署和启动可以写入此项目的发布版本。请将它们写入的文件夹列为 data 或 scratch，然后封存发布版本。",
   warn_new_project:
     "它的 Webhook 的分支筛选为空：启用 Webhook 后，推送任何分支都会启动任务。如果只有 {branch} 应启动任务，请把筛选设为它。",
   warn_merge_requests:

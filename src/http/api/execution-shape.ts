@@ -55,7 +55,8 @@ export const executionShape = {
   isolation,
   cache,
   limits: z.object(limits).openapi({
-    description: "Bounds for each step; null: none. `cpus` holds in containers, and where the runner has a control group of its own.",
+    description:
+      "Bounds for each step; null: none. `cpus` holds in containers, and where the runner has a control group of its own.",
   }),
 };
 

@@ -17,7 +17,7 @@ import { titlesOf } from "../../model/sealed.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { existing, refuseIfChanged } from "../../revision.ts";
 import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
-import { approvalWarnings } from "../../task/isolation.ts";
+import { releaseWarnings } from "../../task/isolation.ts";
 import {
   type ChangedTargets,
   changedSecrets,
@@ -122,7 +122,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
     if (shown.permission !== "manage") return shown;
     const config = await management.read(project.id);
     const ofHook = config.enabled ? await management.warningsOf(config, project) : [];
-    return addWarnings(shown, [...(await approvalWarnings(project, store)), ...ofHook]);
+    return addWarnings(shown, [...(await releaseWarnings(project, store)), ...ofHook]);
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -252,7 +252,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         ]);
       const warnings: Reason[] = droppedWarnings(titlesOf(forgotten), before, project);
       const ofStatus = await statusWarnings(c, projects, project);
-      warnings.push(...ofStatus, ...(await approvalWarnings(project, store)));
+      warnings.push(...ofStatus, ...(await releaseWarnings(project, store)));
       return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
     })
     .openapi(deleteProject, async (c) => {

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 
@@ -120,6 +121,9 @@ export function asUser({ uid, gid }: RunnerUser, command: string[]): string[] {
 export function mustReach(user: RunnerUser, root: string): void {
   mkdirSync(root, { recursive: true, mode: 0o711 });
   chmodSync(root, 0o711);
+  const parent = dirname(root);
+  // The parent of the usual place, which versions before 2.0 have closed.
+  if (/^runner-[0-9a-f]{12}$/.test(basename(root)) && statSync(parent).uid === 0) chmodSync(parent, 0o711);
   const entered = Bun.spawnSync(asUser(user, ["sh", "-c", 'cd -- "$1"', "sh", root]), {
     stdout: "ignore",
     stderr: "ignore",
