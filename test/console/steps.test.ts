@@ -20,7 +20,8 @@ test("a stage gets further steps, which are named, moved and removed", async () 
   const body = { name: "steps", git, stages: { build: { script: "make" }, deploy: { script: "ship" } } };
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body);
   const project = () => server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
-  const stepsOf = async () => (await project()).pipeline.build.map(({ name, script }) => `${name}: ${script}`);
+  const stepsOf = async () =>
+    (await project()).pipeline.build.map(({ name, script }) => `${name}: ${script}`);
   await go(`/projects/${id}/settings/stages`);
   await page.getByRole("button", { name: "Add a step to build" }).click();
   await page.getByRole("textbox", { name: "build/build-2", exact: true }).fill("make test");
