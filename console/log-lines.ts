@@ -1,15 +1,19 @@
+import { stepTitle } from "../src/model/stage/stage-name.ts";
 import { plainText } from "./ansi.ts";
 
 export interface LogLine {
   index: number;
   stage: string;
+  step: string | null;
   at: string;
   text: string;
 }
 
-/** Lines of one stage that follow each other. */
+/** Lines of one step, or of what happens around the stages, that follow each other. */
 export interface LogSegment {
   stage: string;
+  /** `build`, or `build/test` if the step has a name of its own. */
+  title: string;
   from: number;
   /** Index after its last line. */
   to: number;
@@ -56,7 +60,7 @@ export class LogLines {
     return this.#chunks.length * chunkSize + this.#open.length;
   }
 
-  /** Index of the first line of each stage so far. */
+  /** Index of the first line of each stage, and of each step by its title, so far. */
   get stageStarts(): ReadonlyMap<string, number> {
     return this.#stageStarts;
   }
@@ -106,10 +110,11 @@ export class LogLines {
 
   #push(line: LogLine): void {
     const { stage, index } = line;
-    if (!this.#stageStarts.has(stage)) this.#stageStarts.set(stage, index);
+    const title = stepTitle(stage, line.step);
+    for (const name of [stage, title]) if (!this.#stageStarts.has(name)) this.#stageStarts.set(name, index);
     const last = this.#segments.at(-1);
-    if (last?.stage === stage) last.to = index + 1;
-    else this.#segments.push({ stage, from: index, to: index + 1 });
+    if (last?.title === title) last.to = index + 1;
+    else this.#segments.push({ stage, title, from: index, to: index + 1 });
     this.#open.push(line);
     if (this.#open.length < chunkSize) return;
     this.#chunks.push(chunkOf(this.#open));

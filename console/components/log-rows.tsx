@@ -140,7 +140,7 @@ export const LogRows = memo(function LogRows({
   );
 });
 
-/** The head of a stage in the log: its name, its length, and the button that hides its lines. */
+/** The head of a step in the log: its name, its length, and the button that hides its lines. */
 function Head({
   log,
   segment,
@@ -156,7 +156,7 @@ function Head({
   isCollapsed: boolean;
   onToggle: (segment: LogSegment) => void;
 }) {
-  const { stage, from, to } = segment;
+  const { stage, title, from, to } = segment;
   // The other stages have their times in the list of stages; the last line of a checkout is written at its end.
   const duration = stage === "checkout" ? log.timeAt(to - 1) - log.timeAt(from) : 0;
   return (
@@ -165,11 +165,11 @@ function Head({
       className="log-head"
       style={{ transform: `translateY(${top}px)` }}
       aria-expanded={!isCollapsed}
-      title={t(isCollapsed ? "task.expand" : "task.collapse", { stage })}
+      title={t(isCollapsed ? "task.expand" : "task.collapse", { stage: title })}
       onClick={() => onToggle(segment)}
     >
       <Icon name={isCollapsed ? "right" : "down"} size={13} />
-      <b className="log-stage">{stage}</b>
+      <b className="log-stage">{title}</b>
       <span>
         {t("task.lineCount", { count: size })}
         {duration >= 100 && ` · ${durationText(duration)}`}

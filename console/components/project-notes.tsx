@@ -8,7 +8,7 @@ import { warningPlace } from "../warning-place.ts";
 
 /** What the owner of a project should decide: one in a line, several folded into a line. */
 export function ProjectNotes({ project, tab }: { project: Project; tab: string }) {
-  const notes = [...scriptNotes(project, tab), ...warnings(project, tab)];
+  const notes = [...scriptNotes(project, tab), ...hostNotes(project), ...warnings(project, tab)];
   const [only] = notes;
   if (only === undefined) return null;
   if (notes.length === 1) return <div className="note">{only.content}</div>;
@@ -33,6 +33,13 @@ function scriptNotes({ id, pipeline: { build, deploy, start } }: Project, tab: s
   if (tab === "settings" || [...build, ...deploy, ...start].some(({ script }) => script !== "")) return [];
   const link = <Link href={`/projects/${id}/settings/stages`}>{t("project.noScriptsLink")}</Link>;
   return [{ key: "scripts", content: rich("project.noScripts", { link }) }];
+}
+
+/** What is as powerful as the runner itself. */
+function hostNotes({ pipeline: { deploy, start } }: Project): Note[] {
+  const names = [...deploy, ...start].filter(({ host }) => host).map(({ name }) => name);
+  if (names.length === 0) return [];
+  return [{ key: "host", content: t("project.hostSteps", { names: names.join(", ") }) }];
 }
 
 /** Each with a link to its form. The webhook page shows those about the webhook itself. */

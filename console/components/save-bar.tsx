@@ -145,6 +145,12 @@ export function Conflict({
 const maxTextLength = 200;
 
 function theirText(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : (scriptsIn(value) ?? JSON.stringify(value) ?? "");
   return visible(text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text) || t("form.empty");
+}
+
+/** Of steps, people recognise the scripts. */
+function scriptsIn(value: unknown): string | null {
+  const scripts = Array.isArray(value) ? value.map((step) => (step as { script?: unknown }).script) : [];
+  return scripts.some((script) => typeof script === "string") ? scripts.join("\n") : null;
 }

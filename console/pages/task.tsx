@@ -2,6 +2,7 @@ import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 import { Link } from "wouter";
+import { hasOwnSteps, stepTitle } from "../../src/model/stage/stage-name.ts";
 import { plainText } from "../ansi.ts";
 import { ApprovalPanel } from "../components/approval-panel.tsx";
 import { UsedSettings } from "../components/changed-settings.tsx";
@@ -154,15 +155,37 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
               <LineLink name={stage.name} start={log.stageStarts.get(stage.name)} />
             </b>
             <StateLabel state={stage.state} />
-            <span className="stage-time">
-              {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
-              {stage.exitCode !== null &&
-                stage.exitCode !== 0 &&
-                ` · ${t("task.exitCode", { code: String(stage.exitCode) })}`}
-            </span>
+            <StepTime step={stage} />
+            {hasOwnSteps(stage) && (
+              <ol className="steps" aria-label={t("task.stepsOf", { stage: stage.name })}>
+                {stage.steps.map((step) => (
+                  <li key={step.name} className="step" data-state={step.state}>
+                    <LineLink
+                      name={step.name}
+                      start={log.stageStarts.get(stepTitle(stage.name, step.name))}
+                    />
+                    <StateLabel state={step.state} />
+                    <StepTime step={step} />
+                  </li>
+                ))}
+              </ol>
+            )}
           </li>
         ))}
     </ol>
+  );
+}
+
+function StepTime({
+  step: { startedAt, finishedAt, exitCode },
+}: {
+  step: Task["stages"][number]["steps"][number];
+}) {
+  return (
+    <span className="stage-time">
+      {startedAt === null ? "–" : <Elapsed from={startedAt} to={finishedAt} />}
+      {exitCode !== null && exitCode !== 0 && ` · ${t("task.exitCode", { code: String(exitCode) })}`}
+    </span>
   );
 }
 

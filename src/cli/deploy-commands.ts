@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ProjectAnswer } from "../http/api/project-shape.ts";
 import type { TaskAnswer } from "../http/api/task-shape.ts";
 import type { Page } from "../model/page.ts";
+import { stageNames } from "../model/stage/stage-name.ts";
 import { addHookCommands } from "./hook-commands.ts";
 import { textValue } from "./option-values.ts";
 import { print, type Row, table } from "./output.ts";
@@ -26,17 +27,16 @@ function addProject(program: Command): void {
       const rows = projects.items.map(({ git, ...item }) => ({ ...item, ...git }));
       print(options, projects, () => table(rows, ["id", "name", "url", "ref", "liveTaskId"]));
     });
-  addRemote(project.command("create <name> <gitUrl>"))
+  const create = addRemote(project.command("create <name> <gitUrl>"))
     .description("add a project; its webhook is set up in the console or by the API")
-    .option("--ref <ref>", "branch to build", "main")
-    .option("--build <script>", "script of the build stage")
-    .option("--deploy <script>", "script of the deploy stage")
-    .option("--start <script>", "script of the start stage")
+    .option("--ref <ref>", "branch to build", "main");
+  for (const stage of stageNames) create.option(`--${stage} <script>`, `script of the ${stage} stage`);
+  create
     .option("--image <image>", "container image in which the stages run", textValue)
     .option("--isolation <level>", "weakest isolation of its runners: none, sandbox or container", textValue)
     .action(async (name: string, gitUrl: string, options: RemoteOptions & Record<string, string>) => {
       const stages = Object.fromEntries(
-        ["build", "deploy", "start"].flatMap((stage) =>
+        stageNames.flatMap((stage) =>
           options[stage] === undefined ? [] : [[stage, { script: options[stage] }]],
         ),
       );

@@ -3,6 +3,7 @@ import { Fault } from "../errors.ts";
 import type { LogAnswer, TaskAnswer } from "../http/api/task-shape.ts";
 import { shortCommit } from "../model/git/short-commit.ts";
 import type { Page } from "../model/page.ts";
+import { hasOwnSteps, stepTitle } from "../model/stage/stage-name.ts";
 import { idValue, textValue } from "./option-values.ts";
 import { print, printLogLine, table, visible, visibleLines } from "./output.ts";
 import { addRemote, apiRemote, type Remote, type RemoteOptions, segment } from "./remote.ts";
@@ -23,7 +24,7 @@ export function addTaskCommands(program: Command): void {
     .option("--state <state>", "such as queued, running or failed", textValue)
     .option("--page <number>", "page, from 1", "1")
     .action(listTasks);
-  addRemote(task.command("show <taskId>")).description("one task and its stages").action(showTask);
+  addRemote(task.command("show <taskId>")).description("one task with its stages and steps").action(showTask);
   addRemote(task.command("cancel <taskId>"))
     .description("cancel a task; what it has already deployed stays")
     .action(async (taskId: string, options: RemoteOptions) => {
@@ -97,11 +98,19 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
     [
       ...known.map((name) => `${name.padEnd(21)}${visible(task[name])}`),
       "",
-      table(task.stages, ["name", "state", "startedAt", "finishedAt", "exitCode"]),
+      table(stageRows(task), ["name", "state", "startedAt", "finishedAt", "exitCode"]),
       task.reason ? `${task.state}: ${visibleLines(task.reason)}` : task.state,
       ...(task.waiting ? [visibleLines(task.waiting)] : []),
     ].join("\n"),
   );
+}
+
+/** The stages, and below each the steps that have names of their own. */
+function stageRows({ stages }: TaskAnswer) {
+  return stages.flatMap((stage) => [
+    stage,
+    ...(hasOwnSteps(stage) ? stage.steps.map((step) => ({ ...step, name: `  ${step.name}` })) : []),
+  ]);
 }
 
 function actOn(options: RemoteOptions, taskId: string, act: "cancel" | "rerun"): Promise<TaskAnswer> {
@@ -115,7 +124,8 @@ async function printLog(api: Remote, taskId: string, options: FollowOptions): Pr
   let next = 0;
   for (;;) {
     const log = await api.get<LogAnswer>(`/api/tasks/${segment(taskId)}/log?from=${next}`);
-    for (const line of log.lines) printLogLine(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
+    for (const line of log.lines)
+      printLogLine(options, line, () => `${stepTitle(line.stage, line.step).padEnd(8)} ${line.text}`);
     const isCaughtUp = log.lines.length === 0;
     next = log.next;
     if (isCaughtUp && (log.done || !options.follow)) break;

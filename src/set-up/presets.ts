@@ -1,5 +1,6 @@
 import { parseJson } from "../json.ts";
-import type { HealthCheck, Previous } from "../model/pipeline.ts";
+import type { StartStep } from "../model/pipeline.ts";
+import type { StageName } from "../model/stage/stage-name.ts";
 
 export const presetNames = [
   "compose",
@@ -13,18 +14,13 @@ export const presetNames = [
 ] as const;
 export type PresetName = (typeof presetNames)[number];
 
-/** Scripts that suit a repository. The user can change each of them before and after they are saved. */
-export interface Preset {
+/** Scripts that suit a repository, by stage. The user can change each of them before and after they are saved. */
+export interface Preset extends Record<StageName, string>, Pick<StartStep, "previous" | "healthCheck"> {
   name: PresetName;
   /** The file that suggests it. */
   because: string;
-  build: string;
-  deploy: string;
-  start: string;
-  previous: Previous;
   env: Record<string, string>;
   cache: string[];
-  healthCheck: HealthCheck | null;
 }
 
 /** The files whose text a preset depends on. */

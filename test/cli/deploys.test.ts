@@ -55,6 +55,23 @@ test("project rollback returns to the previous release, or to the release that -
   expect(releases.stdout).toContain(first.commit?.slice(0, 7) ?? "no commit");
 });
 
+test("task show and logs name the steps of a stage", async () => {
+  const pipeline = {
+    build: [
+      { name: "test", script: "echo tested" },
+      { name: "lint", script: "exit 3" },
+    ],
+  };
+  const project = await server.project(repository.url, {}, { pipeline });
+  const { id } = await server.reach((await server.run(project)).id, "failed");
+  const { stdout } = await slipway(["task", "show", String(id)]);
+  expect(stdout).toMatch(/^build +failed .* 3$/m);
+  expect(stdout).toMatch(/^ {2}test +success .* 0$/m);
+  expect(stdout).toMatch(/^ {2}lint +failed .* 3$/m);
+  expect(stdout).toContain("failed: build/lint failed with exit code 3");
+  expect((await slipway(["logs", String(id)])).stdout).toContain("build/test tested\n");
+});
+
 test("project rollback says which settings return with the release, and how the project's differ", async () => {
   const project = await server.project(
     repository.url,

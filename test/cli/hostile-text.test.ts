@@ -9,7 +9,8 @@ const obeyed = /[\p{Cc}\p{Bidi_Control}\u2028\u200b\u{e0041}]/u;
 
 const colours = new RegExp(`${esc}\\[(0|1;31|38;5;8|30;40)m`, "g");
 
-const stage = { name: "build", state: "failed", startedAt: null, finishedAt: null, exitCode: 1 };
+const step = { name: hostile, state: "failed", startedAt: null, finishedAt: null, exitCode: 1 };
+const stage = { ...step, name: "build", steps: [step] };
 const task = {
   id: 1,
   projectId: 1,
@@ -39,9 +40,15 @@ const delivery = {
 };
 const list = (item: object) => ({ items: [item], total: 1, page: 1, pageSize: 20 });
 const lines = [
-  { index: 0, stage: "checkout", at: task.createdAt, text: `HEAD is now at 1f2e3d ${hostile}` },
-  { index: 1, stage: "build", at: task.createdAt, text: `${esc}[1;31mFAIL${esc}[0m ${esc}[38;5;8mgrey\t!` },
-  { index: 2, stage: "build", at: task.createdAt, text: `${esc}[0;8mhidden${esc}[30;40m` },
+  { index: 0, stage: "checkout", step: null, at: task.createdAt, text: `HEAD is now at 1f2e3d ${hostile}` },
+  {
+    index: 1,
+    stage: "build",
+    step: "build",
+    at: task.createdAt,
+    text: `${esc}[1;31mFAIL${esc}[0m ${esc}[38;5;8mgrey\t!`,
+  },
+  { index: 2, stage: "build", step: "build", at: task.createdAt, text: `${esc}[0;8mhidden${esc}[30;40m` },
 ];
 const answers: Record<string, object> = {
   "GET /api/tasks": list(task),

@@ -3,6 +3,11 @@ import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
+interface Project {
+  image: string;
+  pipeline: { build: { image: string }[] };
+}
+
 const { browser, server } = await setUpConsole();
 const view = await openConsole(browser, server.url);
 afterAll(() => {
@@ -19,8 +24,6 @@ test("image, network, isolation, cache and limits of a project are set in its se
   await go(`/projects/${id}/settings/execution`);
   const panel = page.locator("#execution");
   await panel.getByLabel("Container image").fill("node:22 --privileged");
-  await panel.getByLabel("Image of build").fill("alpine:3");
-  await panel.getByLabel("build without network").check();
   await panel.getByRole("combobox", { name: "Run on" }).click();
   await page.getByRole("option", { name: /every script in a container/ }).click();
   await panel.getByLabel("Cache folders").fill(".npm");
@@ -30,8 +33,12 @@ test("image, network, isolation, cache and limits of a project are set in its se
   await panel.getByText("must be an image such as node:22").first().waitFor();
   await panel.getByLabel("Container image").fill("node:22");
   await saveForms(page);
-  const project = () => server.admin.expect<{ image: string }>(200, "GET", `/api/projects/${id}`);
-  await eventually("it is saved", async () => (await project()).image === "node:22");
+  await go(`/projects/${id}/settings/stages`);
+  await page.getByLabel("Image of build").fill("alpine:3");
+  await page.getByLabel("build without network").check();
+  await saveForms(page);
+  const project = () => server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
+  await eventually("it is saved", async () => (await project()).pipeline.build[0]?.image === "alpine:3");
   expect(await project()).toMatchObject({
     image: "node:22",
     isolation: "container",

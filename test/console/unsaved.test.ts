@@ -173,7 +173,7 @@ test("when two tabs change the same script, the second shows a conflict and may 
   const { second } = await race(`${path}/settings/stages`, edit, "Saved.");
   const { page } = second;
   expect(await script()).toBe("first");
-  await conflict(page).getByText("Script of build is now first").waitFor();
+  await conflict(page).getByText("Steps of build is now first").waitFor();
   expect(await build(page).inputValue()).toBe("second");
   await conflict(page).getByRole("button", { name: "Overwrite with my changes" }).click();
   await page.getByText("Saved.", { exact: true }).waitFor();

@@ -72,7 +72,7 @@ const parts: Part[] = [
   {
     name: "set-up",
     files: /^src\/set-up\//,
-    imports: ["webhook", "task", "git", "git-host", "pipeline", "model", "git rules", "base"],
+    imports: ["webhook", "task", "git", "git-host", "pipeline", "model", "git rules", "text rules", "base"],
   },
   {
     name: "webhook",

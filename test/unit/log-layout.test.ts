@@ -7,7 +7,13 @@ import { LogLines } from "../../console/log-lines.ts";
 function logOf(lines: [stage: string, text: string][]): LogLines {
   const log = new LogLines((tell) => tell());
   log.add(
-    lines.map(([stage, text], index) => ({ index, stage, text, at: new Date(index * 1000).toISOString() })),
+    lines.map(([stage, text], index) => ({
+      index,
+      stage,
+      step: null,
+      text,
+      at: new Date(index * 1000).toISOString(),
+    })),
   );
   return log;
 }

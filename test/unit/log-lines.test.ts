@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type LogLine, LogLines } from "../../console/log-lines.ts";
 
 function line(index: number): LogLine {
-  return { index, stage: "build", at: "2026-01-01T00:00:00.000Z", text: `line ${index}` };
+  return { index, stage: "build", step: null, at: "2026-01-01T00:00:00.000Z", text: `line ${index}` };
 }
 
 function range(from: number, to: number): LogLine[] {

@@ -48,6 +48,18 @@ describe("the spans of a task", () => {
     ]);
   });
 
+  test("have one for each step with a name of its own, below its stage", () => {
+    const build = stage("build", 5, 20);
+    const [step] = stage("build", 5, 9).steps;
+    const steps = step ? [{ ...step, name: "test" }, { ...step, name: "lint", state: "failed" as const }] : [];
+    const task = ended({ startedAt: second(3), stages: [{ ...build, steps }] });
+    expect(shown(task).slice(3)).toEqual(["stage build 5-20", "step test 5-9", "step lint 5-9: failed"]);
+    const [parent, ...below] = spansOfTask(task).slice(3);
+    expect(below.map(({ parentSpanId }) => parentSpanId)).toEqual(
+      below.map(() => parent?.context.spanId ?? ""),
+    );
+  });
+
   test("of one that no runner began are the wait alone", () => {
     expect(shown(ended({ state: "canceled", stages: [] }))).toEqual(["task 0-60", "queue 0-60"]);
   });

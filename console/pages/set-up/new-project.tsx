@@ -2,6 +2,7 @@ import { Autocomplete, Button, Checkbox, Select, Text, TextInput } from "@mantin
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
+import { type StageName, stageNames } from "../../../src/model/stage/stage-name.ts";
 import { complain, useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { PageHead, Panel, Problem } from "../../components/page.tsx";
@@ -11,6 +12,7 @@ import { groupChoices, useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
+import type { HealthCheck } from "../settings/health-check.tsx";
 import { originOf } from "./host-pages.ts";
 import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
@@ -22,17 +24,12 @@ import {
   RepositoryStep,
 } from "./repository-step.tsx";
 
-const stageNames = ["build", "deploy", "start"] as const;
-
-interface Fields {
+interface Fields extends Record<StageName, string> {
   url: string;
   name: string;
   ref: string;
   groupId: number | null;
   preset: string;
-  build: string;
-  deploy: string;
-  start: string;
   /** Whether the health check of the preset is used. */
   isChecked: boolean;
 }
@@ -43,9 +40,7 @@ const empty: Fields = {
   ref: "main",
   groupId: null,
   preset: "",
-  build: "",
-  deploy: "",
-  start: "",
+  ...scriptsOf(undefined),
   isChecked: true,
 };
 
@@ -69,6 +64,7 @@ export default function NewProject() {
   const suggested = useRef<Fields>(empty);
   const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
   const preset = found?.presets.find(({ name }) => name === fields.preset);
+  const check = preset?.healthCheck ?? null;
 
   const suggest = useCallback((inspected: Inspected) => {
     setFound(inspected);
@@ -109,7 +105,7 @@ export default function NewProject() {
   const set = (change: Partial<Fields>) => setFields((before) => ({ ...before, ...change }));
   const errorOf = (name: keyof Fields, path: string) =>
     fields[name] === judged[name] ? refused?.about(path) : undefined;
-  const text = (name: keyof Fields & ("url" | "name" | "build" | "deploy" | "start"), path: string) => ({
+  const text = (name: "url" | "name" | StageName, path: string) => ({
     value: fields[name],
     error: errorOf(name, path),
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
@@ -206,15 +202,15 @@ export default function NewProject() {
                 {stageNames.map((name) => (
                   <ScriptEditor
                     key={name}
-                    label={stageTitles()[name]}
-                    description={stageHints()[name]}
+                    label={t(`stages.${name}`)}
+                    description={t(`stages.${name}Hint`)}
                     minLines={2}
                     {...text(name, scriptPath(name))}
                   />
                 ))}
-                {preset?.healthCheck && (
+                {check && (
                   <Checkbox
-                    label={t("setUp.presetCheck", { check: checkText(preset.healthCheck) })}
+                    label={t("setUp.presetCheck", { check: checkText(check) })}
                     checked={fields.isChecked}
                     onChange={(event) => set({ isChecked: event.currentTarget.checked })}
                   />
@@ -258,16 +254,8 @@ async function keepToken(kind: string | null, cloneUrl: string, token: string): 
   }
 }
 
-function scriptPath(name: string): string {
-  return `stages.${name}.script`;
-}
-
-function stageTitles() {
-  return { build: t("stages.build"), deploy: t("stages.deploy"), start: t("stages.start") };
-}
-
-function stageHints() {
-  return { build: t("stages.buildHint"), deploy: t("stages.deployHint"), start: t("stages.startHint") };
+function scriptPath(name: StageName): string {
+  return `pipeline.${name}.0.script`;
 }
 
 function presetTitles(): Record<Preset["name"], string> {
@@ -283,14 +271,14 @@ function presetTitles(): Record<Preset["name"], string> {
   };
 }
 
-function checkText(check: NonNullable<Preset["healthCheck"]>): string {
+function checkText(check: HealthCheck): string {
   if (check.type === "http") return check.url;
   return check.type === "tcp" ? `${check.host}:${check.port}` : check.command;
 }
 
-function scriptsOf(preset: Preset | undefined): Pick<Fields, "build" | "deploy" | "start"> {
-  const { build = "", deploy = "", start = "" } = preset ?? {};
-  return { build, deploy, start };
+function scriptsOf(preset: Preset | undefined): Record<StageName, string> {
+  const scripts = stageNames.map((name) => [name, preset?.[name] ?? ""]);
+  return Object.fromEntries(scripts) as Record<StageName, string>;
 }
 
 function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fields> {
@@ -304,21 +292,22 @@ function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fiel
 }
 
 async function addProject(
-  { url, name, ref, groupId, build, deploy, start, isChecked }: Fields,
+  { url, name, ref, groupId, isChecked, ...fields }: Fields,
   preset: Preset | undefined,
   credential: ReturnType<typeof credentialOf>,
 ) {
   const started = preset && { previous: preset.previous, healthCheck: isChecked ? preset.healthCheck : null };
+  const steps = (stage: StageName) => (fields[stage] === "" ? [] : [{ script: fields[stage] }]);
   const project = await answerOf(
     api.projects.$post({
       json: {
         name,
         groupId,
         git: { url: url.trim(), ref },
-        stages: {
-          build: { script: build },
-          deploy: { script: deploy },
-          start: { script: start, ...started },
+        pipeline: {
+          build: steps("build"),
+          deploy: steps("deploy"),
+          start: steps("start").map((step) => ({ ...step, ...started })),
         },
         ...(preset ? { env: preset.env, cache: preset.cache } : {}),
       },

@@ -1,44 +1,19 @@
-import { Checkbox, Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
-const stageNames = ["build", "deploy", "start"] as const;
-type StageName = (typeof stageNames)[number];
-
 /** One flat object, so that each field can change and conflict separately. */
-type Fields = Pick<Project, "image" | "isolation" | "cache"> &
-  Project["limits"] &
-  Record<`${StageName}Image`, string> &
-  Record<`${StageName}IsOffline`, boolean>;
+type Fields = Pick<Project, "image" | "isolation" | "cache"> & Project["limits"];
 
-function fieldsOf({ image, isolation, cache, limits, stages }: Project): Fields {
-  const { build, deploy, start } = stages as NonNullable<Project["stages"]>;
-  return {
-    ...{ image, isolation, cache, ...limits },
-    buildImage: build.image ?? "",
-    buildIsOffline: build.network === "none",
-    deployImage: deploy.image ?? "",
-    deployIsOffline: deploy.network === "none",
-    startImage: start.image ?? "",
-    startIsOffline: start.network === "none",
-  };
+function fieldsOf({ image, isolation, cache, limits }: Project): Fields {
+  return { image, isolation, cache, ...limits };
 }
 
-function changeOf(changes: Partial<Fields>): ProjectChange {
-  const { image, isolation, cache, memoryMb, cpus, processes, nice } = changes;
-  const stage = (name: StageName) => {
-    const isOffline = changes[`${name}IsOffline`];
-    const network = isOffline === undefined ? undefined : isOffline ? ("none" as const) : ("bridge" as const);
-    return { image: changes[`${name}Image`], network };
-  };
-  return {
-    ...{ image, isolation, cache },
-    limits: { memoryMb, cpus, processes, nice },
-    stages: { build: stage("build"), deploy: stage("deploy"), start: stage("start") },
-  };
+function changeOf({ image, isolation, cache, ...limits }: Partial<Fields>): ProjectChange {
+  return { image, isolation, cache, limits };
 }
 
 const imageExample = "node:22";
@@ -51,8 +26,6 @@ const bounds = [
 
 /** Names of the fields. */
 function labelsOf(): Record<keyof Fields, string> {
-  const image = (stage: string) => t("execution.imageOf", { stage });
-  const offline = (stage: string) => t("execution.offlineOf", { stage });
   return {
     image: t("execution.image"),
     isolation: t("execution.isolation"),
@@ -61,12 +34,6 @@ function labelsOf(): Record<keyof Fields, string> {
     cpus: t("execution.cpus"),
     processes: t("execution.processes"),
     nice: t("execution.nice"),
-    buildImage: image(t("stages.build")),
-    deployImage: image(t("stages.deploy")),
-    startImage: image(t("stages.start")),
-    buildIsOffline: offline(t("stages.build")),
-    deployIsOffline: offline(t("stages.deploy")),
-    startIsOffline: offline(t("stages.start")),
   };
 }
 
@@ -84,24 +51,6 @@ export function ExecutionSettings({ project }: { project: Project }) {
           placeholder={imageExample}
           {...text("image")}
         />
-        {stageNames.map((name) => (
-          <Group key={name} gap={12} align="end">
-            <TextInput
-              size="xs"
-              style={{ flex: "1 1 220px" }}
-              label={labels[`${name}Image`]}
-              placeholder={t("execution.imageOfProject")}
-              {...text(`${name}Image`, `stages.${name}.image`)}
-            />
-            <Checkbox
-              size="xs"
-              mb={6}
-              label={t("execution.offline")}
-              aria-label={labels[`${name}IsOffline`]}
-              {...draft.flag(`${name}IsOffline`)}
-            />
-          </Group>
-        ))}
         <Select
           label={labels.isolation}
           description={t("execution.isolationHint")}

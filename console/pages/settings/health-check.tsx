@@ -1,11 +1,11 @@
 import { NumberInput, Select, TextInput } from "@mantine/core";
-import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
+import type { StartStep } from "./steps.tsx";
 
-export type HealthCheck = Project["pipeline"]["start"][number]["healthCheck"];
+export type HealthCheck = NonNullable<StartStep["healthCheck"]>;
 
 /** A check of another kind: with the host, port and time limit of the one before. */
-function changedTo(kind: string | null, before: HealthCheck): HealthCheck {
+function changedTo(kind: string | null, before: HealthCheck | null): HealthCheck | null {
   const { host, port } = placeOf(before);
   const timeoutSeconds = before?.timeoutSeconds ?? 60;
   if (kind === "http") return { type: "http", url: `http://${host}:${port}/`, timeoutSeconds };
@@ -15,7 +15,7 @@ function changedTo(kind: string | null, before: HealthCheck): HealthCheck {
 }
 
 /** Where a check connects to. */
-function placeOf(check: HealthCheck): { host: string; port: string } {
+function placeOf(check: HealthCheck | null): { host: string; port: string } {
   if (check?.type === "tcp") return { host: check.host, port: String(check.port) };
   const [, host, port] =
     check?.type === "http" ? (/^https?:\/\/([^/:]+):(\d+|\$PORT)/.exec(check.url) ?? []) : [];
@@ -23,7 +23,7 @@ function placeOf(check: HealthCheck): { host: string; port: string } {
 }
 
 /** The fixed port of a check; null: none, or that of the variable. */
-export function portOf(check: HealthCheck): string | null {
+export function portOf(check: HealthCheck | null): string | null {
   const isConnecting = check?.type === "tcp" || check?.type === "http";
   const { port } = placeOf(check);
   return isConnecting && port !== "$PORT" ? port : null;
@@ -35,8 +35,8 @@ export function HealthCheckFields({
   onChange,
   errorOf,
 }: {
-  value: HealthCheck;
-  onChange: (check: HealthCheck) => void;
+  value: HealthCheck | null;
+  onChange: (check: HealthCheck | null) => void;
   errorOf: (field: string) => string | undefined;
 }) {
   return (

@@ -11,6 +11,7 @@ import { useUnsaved } from "../../unsaved.ts";
 
 type Secret = Project["secrets"][number];
 type Scope = Secret["scope"];
+type Form = Secret["as"];
 
 const exampleName = "DEPLOY_TOKEN";
 
@@ -18,21 +19,27 @@ function isScope(value: string | null): value is Scope {
   return value === "all" || value === "deploy";
 }
 
+function isForm(value: string | null): value is Form {
+  return value === "variable" || value === "file";
+}
+
 /** Secrets are written, never read: a list of names, each to replace or delete. */
 export function SecretSettings({ project }: { project: Project }) {
   const [name, setName] = useState("");
   const [value, setValue] = useState("");
   const [chosen, setChosen] = useState<Scope | null>(null);
+  const [chosenForm, setChosenForm] = useState<Form | null>(null);
   useUnsaved(name !== "" || value !== "");
   const known = project.secrets.find((secret) => secret.name === name);
   const usual = project.deploy.approval === "required" ? "deploy" : "all";
   const scope = chosen ?? known?.scope ?? usual;
+  const form = chosenForm ?? known?.as ?? "variable";
   const set = useAct(
     () =>
       answerOf(
         api.projects[":id"].secrets[":name"].$put({
           param: { id: project.id, name },
-          json: { value, scope },
+          json: { value, scope, as: form },
         }),
       ),
     { done: t("variables.secretStored", { name }), refresh: ["project"] },
@@ -44,6 +51,7 @@ export function SecretSettings({ project }: { project: Project }) {
         setName("");
         setValue("");
         setChosen(null);
+        setChosenForm(null);
       },
     });
   };
@@ -88,6 +96,14 @@ export function SecretSettings({ project }: { project: Project }) {
               value={scope}
               onChange={(each) => isScope(each) && setChosen(each)}
             />
+            <Select
+              label={t("variables.form")}
+              w={160}
+              allowDeselect={false}
+              data={formChoices()}
+              value={form}
+              onChange={(each) => isForm(each) && setChosenForm(each)}
+            />
             <Button type="submit" loading={set.isPending}>
               {known ? t("variables.replaceSecret") : t("variables.storeSecret")}
             </Button>
@@ -108,14 +124,21 @@ function scopeChoices(): { value: Scope; label: string }[] {
   ];
 }
 
+function formChoices(): { value: Form; label: string }[] {
+  return [
+    { value: "variable", label: t("variables.asVariable") },
+    { value: "file", label: t("variables.asFile") },
+  ];
+}
+
 function SecretRow({ projectId, secret }: { projectId: number; secret: Secret }) {
-  const { name, scope, isScopeChosen } = secret;
+  const { name, scope, isScopeChosen, as } = secret;
   const choose = useAct(
-    (chosen: Scope) =>
+    (use: { scope: Scope } | { as: Form }) =>
       answerOf(
         api.projects[":id"].secrets[":name"].$patch({
           param: { id: projectId, name },
-          json: { scope: chosen },
+          json: use,
         }),
       ),
     { done: t("variables.stagesSaved", { name }), refresh: ["project"] },
@@ -137,7 +160,16 @@ function SecretRow({ projectId, secret }: { projectId: number; secret: Secret })
               disabled: choice.value === "all" && scope === "deploy",
             }))}
             value={isScopeChosen ? scope : null}
-            onChange={(chosen) => isScope(chosen) && choose.mutate(chosen)}
+            onChange={(chosen) => isScope(chosen) && choose.mutate({ scope: chosen })}
+          />
+          <Select
+            aria-label={t("variables.formOf", { name })}
+            size="xs"
+            w={120}
+            allowDeselect={false}
+            data={formChoices()}
+            value={as}
+            onChange={(chosen) => isForm(chosen) && choose.mutate({ as: chosen })}
           />
         </Group>
       </Table.Td>

@@ -1,138 +1,103 @@
-import { NumberInput, Group as Row, Select, TextInput } from "@mantine/core";
+import { Checkbox, Select, TagsInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { type StageName, stageNames } from "../../../src/model/stage/stage-name.ts";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
-import { ScriptEditor } from "../../components/script-editor.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
+import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { ApprovalFields } from "./approval.tsx";
-import { type HealthCheck, HealthCheckFields } from "./health-check.tsx";
-import { type StartFields, StartSettings } from "./start.tsx";
+import { HealthCheckFields } from "./health-check.tsx";
+import { StartSettings } from "./start.tsx";
+import { filledSteps, StageSteps, type StartStep, type Step, shownSteps } from "./steps.tsx";
 
-const names = ["build", "deploy", "start"] as const;
+type Pipeline = Project["pipeline"];
 
-const examples = {
-  build: "npm ci\nnpm run build",
-  deploy: 'rsync -a --delete dist/ "$DEPLOY_HOST":/srv/shop/',
-  start: 'ssh "$DEPLOY_HOST" systemctl restart shop',
-} as const;
+/** Each list can change and conflict separately. `rule`: approvals. */
+interface Fields extends Pipeline {
+  rollback: Project["rollback"];
+  rule: Project["deploy"];
+}
 
-type StageName = (typeof names)[number];
-export type Stages = NonNullable<Project["stages"]>;
+function fieldsOf({ rollback, deploy: rule, pipeline }: Project): Fields {
+  const steps = {
+    build: shownSteps("build", pipeline.build),
+    deploy: shownSteps("deploy", pipeline.deploy),
+    start: shownSteps("start", pipeline.start),
+  };
+  return { ...pipeline, ...steps, rollback, rule };
+}
 
-/** The fields of all stages as one flat object, so that each can change and conflict separately. */
-type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
-  Record<`${StageName}TimeLimit`, number | null> & {
-    healthCheck: HealthCheck;
-    rollback: Project["rollback"];
-    deploy: Project["deploy"];
-  } & StartFields;
-
-function stagesOf({ rollback, deploy: rule, stages }: Project): StageFields {
-  const { build, deploy, start } = stages as Stages;
+function changeOf({ rollback, rule, build, deploy, start, ...rest }: Partial<Fields>): ProjectChange {
+  const pipeline = {
+    ...rest,
+    ...(build ? { build: filledSteps("build", build) } : {}),
+    ...(deploy ? { deploy: filledSteps("deploy", deploy) } : {}),
+    ...(start ? { start: filledSteps("start", start) } : {}),
+  };
   return {
-    buildScript: build.script,
-    buildFolder: build.directory ?? "",
-    buildTimeLimit: build.timeout,
-    deployScript: deploy.script,
-    deployFolder: deploy.directory ?? "",
-    deployTimeLimit: deploy.timeout,
-    startScript: start.script,
-    startFolder: start.directory ?? "",
-    startTimeLimit: start.timeout,
     rollback,
     deploy: rule,
-    healthCheck: start.healthCheck,
-    previous: start.previous,
-    settleSeconds: start.settleSeconds,
-    log: start.log,
-    switch: start.switch,
+    ...(Object.keys(pipeline).length === 0 ? {} : { pipeline }),
   };
 }
 
-function changeOf(changes: Partial<StageFields>): ProjectChange {
-  const stage = (name: StageName) => ({
-    script: changes[`${name}Script`],
-    directory: changes[`${name}Folder`],
-    timeout: changes[`${name}TimeLimit`],
-  });
-  const { healthCheck, previous, settleSeconds, log } = changes;
-  const start = {
-    ...stage("start"),
-    ...{ healthCheck, previous, settleSeconds, log },
-    switch: changes.switch,
-  };
-  return {
-    rollback: changes.rollback,
-    deploy: changes.deploy,
-    stages: { build: stage("build"), deploy: stage("deploy"), start },
-  };
-}
+const hasScript = (steps: Step[]) => steps.some(({ script }) => script.trim() !== "");
 
 export function StageSettings({ project }: { project: Project }) {
-  const draft = useProjectDraft(project, stagesOf, changeOf);
-  const { value, set, text, refused } = draft;
+  const draft = useProjectDraft(project, fieldsOf, changeOf);
+  const { value, set, refused } = draft;
+  const { data: me } = useQuery(meQuery);
+  const [start] = value.start;
+  const setStart = (change: Partial<StartStep>) =>
+    set({ start: value.start.map((step) => ({ ...step, ...change })) });
   // What follows a stage applies only if the stage has a script, or a value was stored when it had one.
-  const starts = value.startScript.trim() !== "" || value.healthCheck !== null;
-  const deploys = starts || value.deployScript.trim() !== "";
-  const titles = { build: t("stages.build"), deploy: t("stages.deploy"), start: t("stages.start") };
-  const about = {
-    build: t("stages.buildHint"),
-    deploy: t("stages.deployHint"),
-    start: t("stages.startHint"),
-  };
+  const starts = hasScript(value.start) || Boolean(start?.healthCheck);
+  const deploys = starts || hasScript(value.deploy);
+  const steps = (stage: StageName) => ({
+    stage,
+    isAdmin: me?.role === "admin",
+    errorOf: (path: string) => refused?.about(path),
+  });
   return (
     <Panel id="stages" title={t("settings.stages")} about={t("stages.about")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         <Group title={t("stages.groupScripts")}>
-          {names.map((name) => (
-            <div key={name} className="script">
-              <ScriptEditor
-                label={titles[name]}
-                description={about[name]}
-                placeholder={examples[name]}
-                {...text(`${name}Script`, `stages.${name}.script`)}
-              />
-              <Row gap={8} mt={8}>
-                <TextInput
-                  size="xs"
-                  style={{ flex: "1 1 220px" }}
-                  label={t("stages.folder")}
-                  aria-label={t("stages.folderOf", { stage: titles[name] })}
-                  placeholder={t("stages.folderRoot")}
-                  {...text(`${name}Folder`, `stages.${name}.directory`)}
-                />
-                <NumberInput
-                  size="xs"
-                  style={{ flex: "1 1 220px" }}
-                  label={t("stages.timeLimit")}
-                  aria-label={t("stages.timeLimitOf", { stage: titles[name] })}
-                  placeholder={t("stages.timeLimitTask")}
-                  suffix=" s"
-                  min={1}
-                  value={value[`${name}TimeLimit`] ?? ""}
-                  error={refused?.about(`stages.${name}.timeout`)}
-                  onChange={(timeout) =>
-                    set({ [`${name}TimeLimit`]: timeout === "" ? null : Number(timeout) })
-                  }
-                />
-              </Row>
-            </div>
-          ))}
+          <StageSteps {...steps("build")} isList steps={value.build} onChange={(build) => set({ build })} />
+          <StageSteps
+            {...steps("deploy")}
+            isList
+            steps={value.deploy}
+            onChange={(deploy) => set({ deploy })}
+          />
+          <StageSteps
+            {...steps("start")}
+            isList={false}
+            steps={value.start}
+            onChange={(changed) => set({ start: changed })}
+          />
         </Group>
-        {starts && (
+        {starts && start && (
           <Group title={t("stages.groupHealth")}>
             <HealthCheckFields
-              value={value.healthCheck}
-              onChange={(healthCheck) => set({ healthCheck })}
-              errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
+              value={start.healthCheck}
+              onChange={(healthCheck) => setStart({ healthCheck })}
+              errorOf={(field) => refused?.about(`pipeline.start.0.healthCheck.${field}`)}
             />
           </Group>
         )}
         {deploys && (
           <Group title={t("stages.groupRelease")}>
-            {starts && <StartSettings draft={draft} isChecked={value.healthCheck !== null} />}
+            {starts && start && (
+              <StartSettings
+                value={start}
+                set={setStart}
+                errorOf={(field) => refused?.about(`pipeline.start.0.${field}`)}
+                isChecked={start.healthCheck !== null}
+              />
+            )}
             <Select
               label={t("stages.rollback")}
               data={[
@@ -143,14 +108,29 @@ export function StageSettings({ project }: { project: Project }) {
               value={value.rollback}
               onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
             />
+            {(["data", "scratch"] as const).map((list) => (
+              <TagsInput
+                key={list}
+                label={t(`stages.${list}`)}
+                description={t(`stages.${list}Hint`)}
+                value={value[list]}
+                error={refused?.about(`pipeline.${list}`)}
+                onChange={(folders) => set({ [list]: folders })}
+              />
+            ))}
+            <Checkbox
+              label={t("stages.sealed")}
+              description={t("stages.sealedHint")}
+              {...draft.flag("sealed")}
+            />
           </Group>
         )}
-        {(deploys || value.deploy.approval === "required") && (
+        {(deploys || value.rule.approval === "required") && (
           <Group title={t("stages.groupApproval")}>
-            <ApprovalFields value={value.deploy} onChange={(deploy) => set({ deploy })} />
+            <ApprovalFields value={value.rule} onChange={(rule) => set({ rule })} />
           </Group>
         )}
-        <FormFoot draft={draft} failure={t("stages.notSaved")} labels={labelsOf(titles)} />
+        <FormFoot draft={draft} failure={t("stages.notSaved")} labels={labelsOf()} />
       </form>
     </Panel>
   );
@@ -166,24 +146,16 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Names of the fields, for conflicts. */
-function labelsOf(titles: Record<StageName, string>): Record<keyof StageFields, string> {
-  const { build, deploy, start } = titles;
+function labelsOf(): Record<keyof Fields, string> {
+  const steps = Object.fromEntries(
+    stageNames.map((stage) => [stage, t("stages.stepsOf", { stage: t(`stages.${stage}`) })]),
+  ) as Record<StageName, string>;
   return {
-    buildScript: t("stages.scriptOf", { stage: build }),
-    buildFolder: t("stages.folderOf", { stage: build }),
-    buildTimeLimit: t("stages.timeLimitOf", { stage: build }),
-    deployScript: t("stages.scriptOf", { stage: deploy }),
-    deployFolder: t("stages.folderOf", { stage: deploy }),
-    deployTimeLimit: t("stages.timeLimitOf", { stage: deploy }),
-    startScript: t("stages.scriptOf", { stage: start }),
-    startFolder: t("stages.folderOf", { stage: start }),
-    startTimeLimit: t("stages.timeLimitOf", { stage: start }),
-    healthCheck: t("stages.health"),
+    ...steps,
+    data: t("stages.data"),
+    scratch: t("stages.scratch"),
+    sealed: t("stages.sealed"),
     rollback: t("stages.rollback"),
-    deploy: t("stages.approval"),
-    previous: t("stages.previous"),
-    settleSeconds: t("stages.settle"),
-    log: t("stages.log"),
-    switch: t("stages.switch"),
+    rule: t("stages.approval"),
   };
 }

@@ -1,17 +1,13 @@
 import { NumberInput, Select, TextInput } from "@mantine/core";
-import type { ApiProblem } from "../../api.ts";
 import { ScriptEditor } from "../../components/script-editor.tsx";
-import type { TextName, TextProps } from "../../draft.ts";
-import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
+import type { StartStep, Step } from "./steps.tsx";
 
-/** The fields of the start stage that the other stages do not have. */
-export type StartFields = Pick<
-  NonNullable<Project["stages"]>["start"],
-  "previous" | "settleSeconds" | "log" | "switch"
->;
+/** The fields of a step of start that other steps do not have. */
+type StartFields = Omit<StartStep, keyof Step | "healthCheck">;
+type Previous = StartFields["previous"];
 
-function choices(): { value: StartFields["previous"]; label: string; about: string }[] {
+function choices(): { value: Previous; label: string; about: string }[] {
   return [
     { value: "stop-first", label: t("stages.stopFirst"), about: t("stages.stopFirstHint") },
     {
@@ -28,44 +24,44 @@ const examples = {
   log: "log/production.log",
 };
 
-interface StartDraft {
-  value: StartFields;
-  set: (changes: Partial<StartFields>) => void;
-  text: (name: TextName<StartFields>, path: string) => TextProps;
-  refused: ApiProblem | null;
-}
-
 export function StartSettings({
-  draft: { value, set, text, refused },
+  value,
+  set,
+  errorOf,
   isChecked,
 }: {
-  draft: StartDraft;
+  value: StartFields;
+  set: (change: Partial<StartFields>) => void;
+  errorOf: (field: keyof StartFields) => string | undefined;
   /** With a health check, nothing waits for a time. */
   isChecked: boolean;
 }) {
+  const { previous } = value;
   return (
     <>
       <Select
         label={t("stages.previous")}
-        description={choices().find((choice) => choice.value === value.previous)?.about}
+        description={choices().find((choice) => choice.value === previous)?.about}
         data={choices()}
         allowDeselect={false}
-        value={value.previous}
-        error={refused?.about("stages.start.previous")}
-        onChange={(previous) =>
+        value={previous}
+        error={errorOf("previous")}
+        onChange={(chosen) =>
           set({
-            previous: (previous ?? "keep") as StartFields["previous"],
-            ...(previous === "stop-after-healthy" ? {} : { switch: "" }),
+            previous: (chosen ?? "keep") as Previous,
+            ...(chosen === "stop-after-healthy" ? {} : { switch: "" }),
           })
         }
       />
-      {value.previous === "stop-after-healthy" && (
+      {previous === "stop-after-healthy" && (
         <ScriptEditor
           label={t("stages.switch")}
           description={t("stages.switchHint")}
           placeholder={examples.switch}
           minLines={2}
-          {...text("switch", "stages.start.switch")}
+          value={value.switch}
+          error={errorOf("switch")}
+          onChange={(event) => set({ switch: event.currentTarget.value })}
         />
       )}
       {!isChecked && (
@@ -76,7 +72,7 @@ export function StartSettings({
           max={600}
           maw={260}
           value={value.settleSeconds}
-          error={refused?.about("stages.start.settleSeconds")}
+          error={errorOf("settleSeconds")}
           onChange={(seconds) => set({ settleSeconds: Number(seconds) })}
         />
       )}
@@ -85,7 +81,9 @@ export function StartSettings({
         description={t("stages.logHint")}
         placeholder={examples.log}
         maw={420}
-        {...text("log", "stages.start.log")}
+        value={value.log}
+        error={errorOf("log")}
+        onChange={(event) => set({ log: event.currentTarget.value })}
       />
     </>
   );

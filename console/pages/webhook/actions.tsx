@@ -1,14 +1,16 @@
+import { type StageName, stageNames } from "../../../src/model/stage/stage-name.ts";
 import { KeptTicks } from "../../components/kept-ticks.tsx";
 import type { Webhook } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
 type Actions = Webhook["actions"];
 
-export const buildOnly = { build: true, deploy: false, start: false };
-export const everyStage = { build: true, deploy: true, start: true };
+function actionsWhere(isAsked: (stage: StageName) => boolean) {
+  return Object.fromEntries(stageNames.map((stage) => [stage, isAsked(stage)])) as Record<StageName, boolean>;
+}
 
-const stages = ["build", "deploy", "start"] as const;
-type Stage = (typeof stages)[number];
+export const buildOnly = actionsWhere((stage) => stage === "build");
+export const everyStage = actionsWhere(() => true);
 
 /** Which stages a delivery runs; all of them is written as "unset". */
 export function ActionFields({
@@ -20,19 +22,16 @@ export function ActionFields({
   onChange: (actions: Actions) => void;
   label?: string;
 }) {
-  const first = stages.indexOf(value?.fromStage ?? "build");
-  const chosen = stages.filter((stage, index) => index >= first && value?.[stage] !== false);
-  const set = (next: Stage[]) => {
-    const isChosen = (stage: Stage) => next.includes(stage);
-    const isAll = next.length === stages.length;
-    onChange(
-      isAll ? null : { build: isChosen("build"), deploy: isChosen("deploy"), start: isChosen("start") },
-    );
+  const first = stageNames.indexOf(value?.fromStage ?? stageNames[0]);
+  const chosen = stageNames.filter((stage, index) => index >= first && value?.[stage] !== false);
+  const set = (next: StageName[]) => {
+    const isAll = next.length === stageNames.length;
+    onChange(isAll ? null : actionsWhere((stage) => next.includes(stage)));
   };
   return (
     <KeptTicks
       label={label}
-      choices={stages.map((stage) => ({ value: stage, label: t(`stages.${stage}`) }))}
+      choices={stageNames.map((stage) => ({ value: stage, label: t(`stages.${stage}`) }))}
       value={chosen}
       onChange={set}
       why={t("webhook.actionsKept")}

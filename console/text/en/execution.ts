@@ -4,7 +4,7 @@ export const execution = {
     "With an image, scripts run in a container on a runner that has podman or docker. The workspace and the cache folders are mounted. The container ends with its script.",
   notSaved: "Couldn't save the execution settings",
   image: "Container image",
-  imageHint: "For all stages. Empty: no container, unless a stage has an image.",
+  imageHint: "For all steps. Empty: no container, unless a step has an image.",
   imageOf: "Image of {stage}",
   imageOfProject: "image of the project",
   offline: "without network",
@@ -16,7 +16,7 @@ export const execution = {
   isolationContainer: "a runner that runs every script in a container",
   cache: "Cache folders",
   cacheHint:
-    "Folders of the workspace that are kept for the next task, such as .npm. Press Enter after each.",
+    "Folders of the workspace or of the home folder that are kept for the next task, such as ~/.npm. Press Enter after each.",
   memory: "Memory",
   cpus: "Processors (containers only)",
   processes: "Processes",

@@ -19,6 +19,7 @@ export const project = {
   nothingServes: "nothing",
   viewOnly:
     "You may view this project. To deploy or change it, ask a manager of the project for the permission “manage”.",
+  hostSteps: "These steps run outside of the sandbox, as the runner's user: {names}.",
   noScripts: "No stage has a script yet, so a deploy only checks out the code. {link}",
   noScriptsLink: "Write the scripts of its stages",
   toSettings: "Open the settings",

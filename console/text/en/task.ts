@@ -21,6 +21,7 @@ export const task = {
   compare: "compare with what is serving",
   nothingRan: "Nothing ran: no stage of the project has a script.",
   stages: "Stages",
+  stepsOf: "Steps of {stage}",
   toFirstLine: "Go to the first line of {stage}",
   exitCode: "exit code {code}",
   serviceOutput: "Output of the service in its first minute",

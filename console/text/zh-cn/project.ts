@@ -20,6 +20,7 @@ export const project: Translated<typeof english> = {
   noTask: "尚无",
   nothingServes: "无",
   viewOnly: "您可以查看此项目。如需部署或更改，请向项目管理者申请“管理”权限。",
+  hostSteps: "以下步骤在沙箱之外以运行器的用户身份运行：{names}。",
   noScripts: "所有阶段都没有脚本，部署只会检出代码。{link}",
   noScriptsLink: "编写各阶段的脚本",
   toSettings: "打开设置",

@@ -23,6 +23,7 @@ export const task: Translated<typeof english> = {
   compare: "与正在服务的版本比较",
   nothingRan: "未执行任何脚本：项目的所有阶段都没有脚本。",
   stages: "阶段",
+  stepsOf: "{stage} 的步骤",
   toFirstLine: "转到 {stage} 的第一行",
   exitCode: "退出码 {code}",
   serviceOutput: "服务第一分钟的输出",

@@ -44,7 +44,10 @@ const rowShape = z.object({
     .object({
       ...briefTask,
       state: taskState,
-      stage: z.string().nullable().openapi({ description: "The stage that runs." }),
+      stage: z
+        .string()
+        .nullable()
+        .openapi({ description: "The stage that runs, with its step: `build/test`." }),
       since: time.openapi({ description: "The start of the stage, of the task, or its creation." }),
       ...waitingFields,
     })

@@ -11,6 +11,7 @@ import type { Permission } from "../../model/permission.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
+import { runningTitle } from "../../task/queue/stages.ts";
 import { waitJson } from "../../task/queue/task-json.ts";
 import { waitsOf } from "../../task/queue/task-waits.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
@@ -183,7 +184,7 @@ function currentJson(task: Task | undefined, waitOf: (task: Task) => TaskWait | 
   return {
     ...briefJson(task),
     state: task.state,
-    stage: stage?.name ?? null,
+    stage: runningTitle(task.stages),
     since: since.toISOString(),
     ...waitJson(waitOf(task)),
   };

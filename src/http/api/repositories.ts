@@ -2,6 +2,7 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
 import { startRulesSchema } from "../../model/pipeline.ts";
+import { type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { presetNames } from "../../set-up/presets.ts";
@@ -16,13 +17,13 @@ import { json, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
 
+const script = z.string();
+
 const presetShape = z
   .object({
     name: z.enum(presetNames),
     because: z.string().openapi({ description: "The file that suggests the preset.", example: "Dockerfile" }),
-    build: z.string(),
-    deploy: z.string(),
-    start: z.string(),
+    ...(Object.fromEntries(stageNames.map((name) => [name, script])) as Record<StageName, typeof script>),
     env: z.record(z.string(), z.string()),
     cache: z.array(z.string()),
     ...startRulesSchema.pick({ previous: true, healthCheck: true }).shape,

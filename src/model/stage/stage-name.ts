@@ -11,6 +11,11 @@ export function isSideEffect(stage: string): stage is Exclude<StageName, "build"
   return stage !== "build" && (stageNames as readonly string[]).includes(stage);
 }
 
+/** Whether the steps of a stage are shown below it: a single one with the name of the stage says no more than the stage. */
+export function hasOwnSteps(stage: { name: string; steps: readonly { name: string }[] }): boolean {
+  return stage.steps.some(({ name }) => name !== stage.name);
+}
+
 /** How people read which step it is: `build`, or `build/test` if the step has a name of its own. */
 export function stepTitle(stage: string, step: string | null): string {
   return step === null || step === stage ? stage : `${stage}/${step}`;

@@ -33,6 +33,13 @@ export function buildTaskMetrics(
     buckets: seconds,
     registers,
   });
+  const step = new Histogram({
+    name: "slipway_task_step_seconds",
+    help: "From the start of a step to its end, by stage and result.",
+    labelNames: ["stage", "result"],
+    buckets: seconds,
+    registers,
+  });
   // From 0 on, because a counter that appears with 1 has not increased for Prometheus.
   for (const result of taskStates.filter(isFinished)) duration.zero({ result });
   const lost = new Counter({
@@ -69,6 +76,10 @@ export function buildTaskMetrics(
     finished(task: Task): void {
       const ms = workedMs(task);
       if (ms !== null) duration.observe({ result: task.state }, ms / 1000);
+      for (const stage of task.stages)
+        for (const { state: result, startedAt, finishedAt } of stage.steps)
+          if (startedAt !== null && finishedAt !== null)
+            step.observe({ stage: stage.name, result }, (finishedAt.getTime() - startedAt.getTime()) / 1000);
     },
     leaseLost: () => lost.inc(),
     /** Tasks that retention deleted. */

@@ -3,7 +3,7 @@ import type { Lease, Task } from "../../model/task.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
-import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
+import { endStages, hasSideEffects, resetStages, runningTitle } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteLost } from "../release/record-release.ts";
 
@@ -86,7 +86,7 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
             approval: task.approval && { ...task.approval, earlierWaitMs: 0 },
           }),
     };
-  const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
+  const during = runningTitle(task.stages) ?? "the task";
   return {
     state: "lost",
     reason: isTouched

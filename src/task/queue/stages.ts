@@ -1,4 +1,4 @@
-import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
+import { isSideEffect, type StageName, stageNames, stepTitle } from "../../model/stage/stage-name.ts";
 import type { StageState, TaskStage, TaskStep } from "../../model/task.ts";
 
 export function hasSideEffects(stages: TaskStage[]): boolean {
@@ -72,6 +72,13 @@ export function resetStages(stages: TaskStage[]): TaskStage[] {
             stage.steps.map(({ name }) => name),
           ),
     );
+}
+
+/** The step that runs, as people read it; null: none does. */
+export function runningTitle(stages: TaskStage[]): string | null {
+  const isRunning = ({ state }: TaskStep) => state === "running";
+  const stage = stages.find(isRunning);
+  return stage ? stepTitle(stage.name, stage.steps.find(isRunning)?.name ?? null) : null;
 }
 
 /** A stage before it is run. */

@@ -1,4 +1,5 @@
-import type { Task, TaskStage } from "../../model/task.ts";
+import { hasOwnSteps } from "../../model/stage/stage-name.ts";
+import type { Task, TaskStage, TaskStep } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { EndedSpan, SpanAttributes } from "../../telemetry/telemetry.ts";
 import {
@@ -45,16 +46,16 @@ export function spansOfTask(task: Task): EndedSpan[] {
     attributes: attributesOf(task),
     ...faultOf(task),
   };
-  const below = (part: Part): EndedSpan => ({
-    kind: "internal",
-    context: derivedContext(context, part.name),
-    parentSpanId: context.spanId,
-    ...part,
-  });
-  return [own, ...partsOf(task, startMs, endMs).map(below)];
+  return [own, ...partsOf(task, startMs, endMs).flatMap((part) => spansBelow(context, part))];
 }
 
-type Part = Pick<EndedSpan, "name" | "startMs" | "endMs" | "attributes" | "fault">;
+type Part = Pick<EndedSpan, "name" | "startMs" | "endMs" | "attributes" | "fault"> & { parts?: Part[] };
+
+function spansBelow(parent: TraceContext, { parts = [], ...part }: Part): EndedSpan[] {
+  const context = derivedContext(parent, part.name);
+  const span: EndedSpan = { kind: "internal", context, parentSpanId: parent.spanId, ...part };
+  return [span, ...parts.flatMap((inner) => spansBelow(context, inner))];
+}
 
 function partsOf(task: Task, createdMs: number, endMs: number): Part[] {
   const { startedAt, notBefore, approval, stages } = task;
@@ -87,9 +88,15 @@ function partsOf(task: Task, createdMs: number, endMs: number): Part[] {
   return [...parts, ...ran.map((stage) => stagePart(stage, endMs))];
 }
 
-function stagePart({ name, state, startedAt, finishedAt, exitCode }: TaskStage, endMs: number): Part {
+function stagePart(stage: TaskStage, endMs: number): Part {
+  const ran = hasOwnSteps(stage) ? stage.steps.filter(({ startedAt }) => startedAt !== null) : [];
+  const parts = ran.map((step) => stepPart(`step ${step.name}`, step, endMs));
+  return { ...stepPart(`stage ${stage.name}`, stage, endMs), parts };
+}
+
+function stepPart(name: string, { state, startedAt, finishedAt, exitCode }: TaskStep, endMs: number): Part {
   return {
-    name: `stage ${name}`,
+    name,
     startMs: startedAt?.getTime() ?? endMs,
     endMs: finishedAt?.getTime() ?? endMs,
     attributes: {

@@ -1,0 +1,43 @@
+import { afterAll, expect, test } from "bun:test";
+import { openConsole, saveForms } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
+
+const { browser, server } = await setUpConsole();
+const view = await openConsole(browser, server.url);
+afterAll(() => {
+  expect(view.faults).toEqual([]);
+});
+
+interface Project {
+  stages: unknown;
+  pipeline: { build: { name: string; script: string }[]; deploy: { host: boolean }[] };
+}
+
+test("a stage gets further steps, which are named, moved and removed", async () => {
+  const { page, go } = view;
+  const git = { url: "https://git.example.com/steps.git" };
+  const body = { name: "steps", git, stages: { build: { script: "make" }, deploy: { script: "ship" } } };
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body);
+  const project = () => server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
+  const stepsOf = async () =>
+    (await project()).pipeline.build.map(({ name, script }) => `${name}: ${script}`);
+  await go(`/projects/${id}/settings/stages`);
+  await page.getByRole("button", { name: "Add a step to build" }).click();
+  await page.getByRole("textbox", { name: "build/build-2", exact: true }).fill("make test");
+  await page.getByLabel("Name of build/build-2").fill("test");
+  await page.getByLabel("deploy outside of the sandbox").check();
+  await saveForms(page);
+  await eventually("the steps are saved", async () => (await stepsOf()).length === 2);
+  expect(await stepsOf()).toEqual(["build: make", "test: make test"]);
+  const saved = await project();
+  expect([saved.stages, saved.pipeline.deploy[0]?.host]).toEqual([null, true]);
+  await page.getByRole("button", { name: "Move build/test up" }).click();
+  await saveForms(page);
+  await eventually("the order is saved", async () => (await stepsOf())[0] === "test: make test");
+  await page.getByRole("button", { name: "Remove build", exact: true }).click();
+  await saveForms(page);
+  await eventually("the step is gone", async () => (await stepsOf()).length === 1);
+  await go(`/projects/${id}`);
+  await page.getByText("These steps run outside of the sandbox, as the runner's user: deploy.").waitFor();
+});
