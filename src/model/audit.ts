@@ -48,7 +48,18 @@ export interface AuditFilter {
   to?: Date;
 }
 
+/** A change of a project by a user. */
+export type UserChange = Pick<AuditEntry, "id" | "username" | "action" | "detail"> & { userId: number };
+
 export interface AuditKeeper {
   add(entry: NewAuditEntry): Promise<void>;
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>;
+  /** The id of the newest entry; 0: there is none. */
+  lastId(): Promise<number>;
+  /** What users changed after an entry or since a time. Of equal changes of a user, the first one. */
+  changesOf(
+    projectId: number,
+    actions: readonly string[],
+    since: { afterId: number } | { from: Date },
+  ): Promise<UserChange[]>;
 }

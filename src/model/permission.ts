@@ -15,6 +15,13 @@ export interface Member {
   permission: Permission;
 }
 
+/** A user who may manage a project. */
+export interface Manager {
+  id: number;
+  username: string;
+  isAdmin: boolean;
+}
+
 export interface PermissionKeeper {
   /** The stronger of the project's own row and its group's. */
   ofProject(userId: number, projectId: number): Promise<Permission | null>;
@@ -29,8 +36,8 @@ export interface PermissionKeeper {
   hasOtherManagers(): Promise<boolean>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;
-  /** Ids of all enabled users who may manage the project, administrators included. */
-  managersOfProject(projectId: number): Promise<number[]>;
+  /** All enabled users who may manage the project, administrators included, by name. */
+  managersOfProject(projectId: number): Promise<Manager[]>;
   members(owner: MemberOwner): Promise<Member[]>;
   setMember(owner: MemberOwner, userId: number, permission: Permission): Promise<void>;
   removeMember(owner: MemberOwner, userId: number): Promise<boolean>;

@@ -97,10 +97,14 @@ export const answerTexts = {
   task_over: "Task {id} is over: {state}.",
   not_waiting: "Task {id} does not wait for an approval: it is {state}.",
   answered: "Task {id} was answered by somebody else.",
-  own_push:
-    "The person who pushed or started a task may not approve it (“Nobody may approve their own push”); ask another manager.",
-  pusher_unknown:
-    "It is not known who pushed this commit, so only an administrator may approve it (“Nobody may approve their own push”).",
+  four_eyes: "{because} Nobody may approve their own push or change. These people may: {names}.",
+  four_eyes_admin:
+    "Everybody who may manage the project has a part in this deploy: only an administrator may approve it, with a written reason.",
+  four_eyes_reason:
+    "Everybody who may manage the project has a part in this deploy. An administrator may approve it nevertheless: the comment {fault}.",
+  excluded_pusher: "{user} pushed, started or sent this task.",
+  excluded_unknown: "It is not known who pushed this commit, and {user} is not an administrator.",
+  excluded_change: "{user} changed what it deploys: {what}.",
   request_expired: "The request of task {id} has expired; run the task again.",
   newer_deployed: "Task {newer} has deployed a newer commit; run task {id} again.",
   no_earlier_release: "{project} has no earlier release to return to.",

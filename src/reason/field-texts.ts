@@ -79,6 +79,7 @@ export const fieldTexts = {
     "must not have {labels}: the group {group} may use {allowed}; an administrator can allow more under Groups",
   labels_none_of_group:
     "must not have {labels}: the group {group} may use no labels; an administrator can allow more under Groups",
+  reason_needed: "must say why, in at least {min} characters; the audit log keeps it",
   rule_weaker: "may be made weaker by an administrator only: it guards what managers deploy",
   sample_address: "cannot be changed in a sample project; add a project for another repository",
   url_characters: "must not have spaces, backslashes or control characters",

@@ -153,6 +153,7 @@ export const reasonTexts = {
   superseded_by: "superseded by task {task}",
   approved_by: "approved by {user}",
   approved_by_with: "approved by {user}: {comment}",
+  approved_by_override: "approved by {user}, because nobody else may: {comment}",
   rejected_by: "rejected by {user}",
   rejected_by_with: "rejected by {user}: {comment}",
   approval_expired: "nobody approved it in time",

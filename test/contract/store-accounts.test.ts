@@ -267,6 +267,29 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect((await store.audit.list({ userId: 4_000, to: later }, firstPage)).total).toBe(1);
   });
 
+  test("changes of users in a project are found after an entry and since a time, equal ones once", async () => {
+    const entry = { ...sampleAuditEntry, userId: 5_000, username: "hal", action: "project.update" };
+    const change = { ...entry, projectId: 5_001, detail: { fields: ["env"] } };
+    await store.audit.add(change);
+    const before = await store.audit.lastId();
+    await store.audit.add(change);
+    await store.audit.add({ ...change, at: later });
+    await store.audit.add({ ...change, at: later, detail: { fields: ["git"] } });
+    // By the system, by another action, and in another project.
+    await store.audit.add({ ...change, userId: null });
+    await store.audit.add({ ...change, action: "task.run" });
+    await store.audit.add({ ...change, projectId: 5_002 });
+    expect(await store.audit.lastId()).toBe(before + 6);
+    const found = (since: Parameters<typeof store.audit.changesOf>[2]) =>
+      store.audit.changesOf(5_001, ["project.update", "project.create"], since);
+    const by = { userId: 5_000, username: "hal", action: "project.update" };
+    expect(await found({ afterId: before })).toEqual([
+      { ...by, id: before + 1, detail: { fields: ["env"] } },
+      { ...by, id: before + 3, detail: { fields: ["git"] } },
+    ]);
+    expect((await found({ from: later })).map(({ id }) => id)).toEqual([before + 2, before + 3]);
+  });
+
   test("named values of the installation are set and read", async () => {
     expect(await store.meta.get("colour")).toBeNull();
     await store.meta.set("colour", "red");

@@ -92,6 +92,36 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     });
   });
 
+  test("one is claimed by a runner that is fit for what was pinned; without it, for what the project says", async () => {
+    const claimed = async (runner: object, project: object, pinned: object) => {
+      const name = crypto.randomUUID();
+      const { id: runnerId } = await store.runners.create(sampleRunner(name));
+      await store.runners.update(runnerId, { lastSeenAt: store.now(), ...runner });
+      const label = { labels: [name] };
+      await store.runners.update(runnerId, label);
+      const created = await store.projects.create({ ...sampleProject({ name }), ...label, ...project });
+      const id = await waitingTask(created, later, runnerId);
+      await approve(id);
+      const approval = (await store.tasks.byId(id))?.approval;
+      if (!approval) throw new Error("The task has an approval.");
+      const set = { approval: { ...approval, pinned: { ...approval.pinned, ...pinned } } };
+      await store.tasks.change(id, { whileIn: ["queued"], set });
+      const lease = { leaseHash: name, leaseUntil: later, now: store.now() };
+      const isClaimed = (await store.tasks.claim({ runnerId, ...lease }))?.id === id;
+      await store.tasks.change(id, { whileIn: ["queued", "dispatched"], set: { state: "canceled" } });
+      return isClaimed;
+    };
+    const weak = { isolation: "user", containers: false } as const;
+    expect(await claimed(weak, {}, {})).toBe(true);
+    expect(await claimed(weak, { isolation: "container" }, {})).toBe(false);
+    expect(await claimed(weak, { isolation: "container" }, { isolation: "none" })).toBe(true);
+    expect(await claimed(weak, {}, { isolation: "container" })).toBe(false);
+    expect(await claimed(weak, { needsContainer: true }, {})).toBe(false);
+    expect(await claimed(weak, { needsContainer: true }, { needsContainer: false })).toBe(true);
+    expect(await claimed(weak, {}, { needsContainer: true })).toBe(false);
+    expect(await claimed({ ...weak, containers: true }, {}, { needsContainer: true })).toBe(true);
+  });
+
   /** Hands the task out, as its next attempt. */
   async function handOut(id: number) {
     const attempt = ((await store.tasks.byId(id))?.attempt ?? 0) + 1;

@@ -64,6 +64,7 @@ export function answer(
   id: number,
   act: "approve" | "reject",
   status = 200,
+  comment = "checked",
 ): Promise<Record<string, unknown>> {
-  return as.expect(status, "POST", `/api/tasks/${id}/${act}`, { comment: "checked" });
+  return as.expect(status, "POST", `/api/tasks/${id}/${act}`, { comment });
 }

@@ -80,6 +80,7 @@ export const field: Translated<typeof fieldTexts> = {
     "不能添加 {labels}：只有管理员（或具有 admin 权限范围的管理员令牌）可以为不属于群组的项目添加标签",
   labels_of_group: "不能包含 {labels}：群组 {group} 只能使用 {allowed}；管理员可以在“群组”中允许更多标签",
   labels_none_of_group: "不能包含 {labels}：群组 {group} 不能使用任何标签；管理员可以在“群组”中允许标签",
+  reason_needed: "必须写明原因，至少 {min} 个字符；原因会保存在审计日志中",
   rule_weaker: "只能由管理员放宽：它约束管理者的部署",
   sample_address: "在示例项目中不能更改；请为其他仓库添加新项目",
   url_characters: "不能含有空格、反斜杠或控制字符",

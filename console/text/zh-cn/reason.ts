@@ -138,6 +138,7 @@ export const reason: Translated<typeof reasonTexts> = {
   superseded_by: "已被任务 {task} 取代",
   approved_by: "已由 {user} 批准",
   approved_by_with: "已由 {user} 批准：{comment}",
+  approved_by_override: "已由 {user} 批准，因为没有其他人可以批准：{comment}",
   rejected_by: "已被 {user} 拒绝",
   rejected_by_with: "已被 {user} 拒绝：{comment}",
   approval_expired: "没有人在期限内批准",

@@ -227,7 +227,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         const forget = boundSecretsOf(before, { ...before, ...change });
         const sealed = targets && changedSecrets(secrets, id, before.notify, targets.addresses);
         const detail = {
-          fields: Object.keys(change).filter((field) => field !== "needsContainer"),
+          fields: Object.keys(differencesOf(before, change).to).filter((field) => field !== "needsContainer"),
           ...differencesOf(before, auditable(change)),
           ...(git ? { git: change.git } : {}),
           ...(change.deploy ? { deploy: change.deploy } : {}),

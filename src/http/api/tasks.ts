@@ -5,11 +5,12 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import { isFinished, type Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
+import { approversOf } from "../../task/approval/approvers.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import { waitsOf } from "../../task/queue/task-waits.ts";
 import { changesOf } from "../../task/release/task-changes.ts";
-import { answerBody } from "./approval-shape.ts";
+import { answerBody, approversJson } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { namedProjects } from "./project-names.ts";
@@ -103,7 +104,7 @@ const rerunTask = route("post", "/tasks/{id}/rerun", {
 const approveTask = route("post", "/tasks/{id}/approve", {
   summary: "Approve a deploy",
   description:
-    "A task that is `waiting` is queued. Its deploy and start run in the workspace of its build, with the scripts, environment and image that were pinned for it. If that workspace is lost, it is built again and becomes `waiting` again.",
+    "A task that is `waiting` is queued. Its deploy and start run in the workspace of its build, with what was pinned for it: name, pipeline with host steps, environment, image, isolation and limits. With `notByPusher` the people in `excluded` of its approval may not; if `needsReason`, an administrator may, with a reason in `comment`. If that workspace is lost, it is built again and becomes `waiting` again.",
   access: "signed-in",
   faults: { 409: "It does not wait, has expired, or a newer commit was deployed." },
   body: answerBody,
@@ -202,7 +203,11 @@ export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: A
     .openapi(getTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "view");
       const isServing = project.liveTaskId === task.id;
-      return c.json({ ...(await written(task)), isServing, links: await linksOf(task, project) }, 200);
+      const shown = { ...(await written(task)), isServing, links: await linksOf(task, project) };
+      if (task.state !== "waiting" || task.approval === null || shown.approval === null)
+        return c.json(shown, 200);
+      const approvers = await approversOf(store, { ...task, approval: task.approval }, project);
+      return c.json({ ...shown, approval: { ...shown.approval, ...approversJson(approvers) } }, 200);
     })
     .openapi(getChanges, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "view");

@@ -1,7 +1,11 @@
 import type { Project } from "../project.ts";
 
+/** What version 1.0 did not pin: a request that it stored uses the project's. */
+type PinnedLater = "name" | "isolation" | "needsContainer" | "limits";
+
 /** What an approval is about: these values are used, whatever the project says later. */
-export type Pinned = Pick<Project, "git" | "pipeline" | "env" | "image">;
+export type Pinned = Pick<Project, "git" | "pipeline" | "env" | "image"> &
+  Partial<Pick<Project, PinnedLater>>;
 
 /** Times are ISO 8601. */
 export interface TaskApproval {
@@ -17,7 +21,11 @@ export interface TaskApproval {
   by: string | null;
   at: string | null;
   comment: string;
+  /** Nobody was left who may approve it, and an administrator did, with `comment` as the reason. */
+  override?: boolean;
   pinned: Pinned;
+  /** The newest entry of the audit log when it was pinned. Absent: stored by version 1.0. */
+  auditId?: number;
   /** Names of the secrets that the scripts got when it was requested. */
   secretNames: string[];
   /** The workspace that is deployed, and the runner that has it; null: not built yet. */

@@ -30,5 +30,28 @@ export function buildAuditKeeper(scope: Scope): AuditKeeper {
       if (to !== undefined) found = found.where("at", "<", to.getTime());
       return entries.page(scope, found, request, ["at desc", "id desc"]);
     },
+    async lastId() {
+      const row = await db.selectFrom("audit").select("id").orderBy("id", "desc").limit(1).executeTakeFirst();
+      return row?.id ?? 0;
+    },
+    async changesOf(projectId, actions, since) {
+      const ofUsers = db
+        .selectFrom("audit")
+        .select((eb) => [eb.fn.min<number>("id").as("id"), "user_id", "username", "action", "detail"])
+        .where("project_id", "=", projectId)
+        .where("user_id", "is not", null)
+        .where("action", "in", actions)
+        .groupBy(["user_id", "username", "action", "detail"])
+        .orderBy("id");
+      const found =
+        "afterId" in since
+          ? ofUsers.where("id", ">", since.afterId)
+          : ofUsers.where("at", ">=", since.from.getTime());
+      return (await found.execute()).map(({ user_id, detail, ...change }) => ({
+        ...change,
+        userId: Number(user_id),
+        detail: JSON.parse(detail) as AuditEntry["detail"],
+      }));
+    },
   };
 }

@@ -154,6 +154,8 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
   audit: {
     add: "write",
     list: "list",
+    lastId: "read",
+    changesOf: "list",
   },
   pushCodes: {
     create: "write",

@@ -103,12 +103,12 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
     async managersOfProject(projectId) {
       const rows = await db
         .selectFrom("users")
-        .select("id")
+        .select(["id", "username", "role"])
         .where("disabled", "=", 0)
         .where((eb) => eb.or([eb("role", "=", "admin"), eb("id", "in", usersOf(projectId, ["manage"]))]))
-        .orderBy("id")
+        .orderBy("username")
         .execute();
-      return rows.map((row) => row.id);
+      return rows.map(({ role, ...user }) => ({ ...user, isAdmin: role === "admin" }));
     },
     async members({ noun, id }) {
       const { rows } = await sql<Member>`select users.id as "userId", users.username, members.permission

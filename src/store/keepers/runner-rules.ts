@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type IsolationLevel, isolationLevels } from "../../model/execution.ts";
 import { seenWithinMs } from "../../model/runner.ts";
 import type { TaskWait } from "../../model/task.ts";
@@ -6,6 +6,27 @@ import { newReason, type Sentence } from "../../reason/reason.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import type { Scope } from "../query/scope.ts";
+
+/** What a task needs of its runner. */
+export interface RunnerNeeds {
+  isolation: RawBuilder<unknown>;
+  /** Compared as a text: "1" or "true". */
+  needsContainer: RawBuilder<unknown>;
+}
+
+const ofProject: RunnerNeeds = {
+  isolation: sql.ref("projects.isolation"),
+  needsContainer: sql`cast(projects.needs_container as text)`,
+};
+
+/** Those of a task with an approval were pinned. `approval` is its column. */
+export function needsOfTask({ textIn }: Dialect, approval: string): RunnerNeeds {
+  const pinned = (name: string) => sql`cast(${textIn(approval, "pinned", name)} as text)`;
+  return {
+    isolation: sql`coalesce(${pinned("isolation")}, ${ofProject.isolation})`,
+    needsContainer: sql`coalesce(${pinned("needsContainer")}, ${ofProject.needsContainer})`,
+  };
+}
 
 /** The rules that keep `runner` from the tasks of a project. If several apply, the first is shown. */
 const rules = {
@@ -20,27 +41,36 @@ const rules = {
   wait_unlabelled: () => sql`projects.labels = '[]' and runner.labels <> '[]' and runner.also_unlabelled = 0`,
   wait_bound: ({ isListed }) =>
     sql`runner.group_ids <> '[]' and not ${isListed("projects.group_id", "runner.group_ids")}`,
-  wait_isolation: () => sql`${levelOf("runner.isolation")} < ${levelOf("projects.isolation")}`,
+  wait_isolation: (_, { isolation }) => sql`${levelOf(sql.ref("runner.isolation"))} < ${levelOf(isolation)}`,
   // A runner without containers would ignore an image.
-  wait_container: () => sql`projects.needs_container = 1 and runner.containers = 0`,
+  wait_container: (_, { needsContainer }) =>
+    sql`runner.containers = 0 and ${needsContainer} in ('1', 'true')`,
   // A project stays with the runner that holds its releases.
   wait_home: () => sql`projects.home_runner_id <> runner.id`,
-} satisfies Record<string, (dialect: Dialect) => RawBuilder<unknown>>;
+} satisfies Record<string, (dialect: Dialect, needs: RunnerNeeds) => RawBuilder<unknown>>;
 
 type Rule = keyof typeof rules;
 const order = Object.keys(rules) as Rule[];
 
-function levelOf(column: string): RawBuilder<number> {
+function levelOf(isolation: RawBuilder<unknown>): RawBuilder<number> {
   const levels = isolationLevels.map((level, index) => sql`when ${sql.lit(level)} then ${sql.lit(index)}`);
-  return sql`case ${sql.ref(column)} ${sql.join(levels, sql` `)} end`;
+  return sql`case ${isolation} ${sql.join(levels, sql` `)} end`;
+}
+
+/** No rule keeps `runner` from a task of `projects`, a project with its `groups`. Each rule is checked as early as possible. */
+export function mayTake(dialect: Dialect, needs: RunnerNeeds): RawBuilder<SqlBool> {
+  return sql.join(
+    order.map((rule) => sql`(${rules[rule](dialect, needs)}) is not true`),
+    sql` and `,
+  );
 }
 
 /**
  * The first rule that keeps `runner` from the tasks of `projects`, a project with its `groups`; null: it may take them.
- * A claim takes the first task without a rule; the rule that stopped the last runner is why a task waits.
+ * The rule that stopped the last runner is why a task waits.
  */
 export function ruleAgainst(dialect: Dialect): RawBuilder<Rule | null> {
-  const cases = order.map((rule) => sql`when ${rules[rule](dialect)} then ${sql.lit(rule)}`);
+  const cases = order.map((rule) => sql`when ${rules[rule](dialect, ofProject)} then ${sql.lit(rule)}`);
   return sql`case ${sql.join(cases, sql` `)} end`;
 }
 

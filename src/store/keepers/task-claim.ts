@@ -4,7 +4,7 @@ import { clockSlackMs } from "../query/clock-slack.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
 import { hasRoom, runsKeptRelease } from "./runner-room.ts";
-import { ruleAgainst } from "./runner-rules.ts";
+import { mayTake, needsOfTask } from "./runner-rules.ts";
 import { taskShape } from "./task-shape.ts";
 
 /**
@@ -69,7 +69,8 @@ async function nextClaimable(
     left join groups on groups.id = projects.group_id
     cross join tasks as queued
     where runner.id = ${request.runnerId} and (${hasRoom(nowMs)} or ${runsKeptRelease})
-    and projects.id = waiting.project_id and ${projectIsFree} and ${ruleAgainst(dialect)} is null
+    and projects.id = waiting.project_id and ${projectIsFree}
+    and ${mayTake(dialect, needsOfTask(dialect, "queued.approval"))}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'
       and (first.not_before is null or first.not_before <= ${nowMs}

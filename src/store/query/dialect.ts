@@ -18,8 +18,8 @@ export interface Dialect {
   isSubset(column: string, list: RawBuilder<unknown>): RawBuilder<SqlBool>;
   /** Whether the number in `column` is in the JSON list in `listColumn`; false for null. */
   isListed(column: string, listColumn: string): RawBuilder<SqlBool>;
-  /** A text inside the JSON object in `column`; null where either is missing. */
-  textIn(column: string, name: string): RawBuilder<string | null>;
+  /** A text inside the JSON object in `column`, by its path; null where either is missing. */
+  textIn(column: string, ...path: [string, ...string[]]): RawBuilder<string | null>;
   /** An ISO 8601 time inside the JSON object in `column`, in milliseconds; null where either is missing. */
   timeIn(column: string, name: string): RawBuilder<number | null>;
   /** The ids that `query` finds for each of the values, one value after the other, each by its index. */
@@ -41,6 +41,12 @@ export interface Dialect {
   violationOf(error: unknown): Violation | null;
 }
 
+function textAt(json: RawBuilder<unknown>, path: string[]): RawBuilder<string | null> {
+  const last = path.length - 1;
+  const steps = path.map((name, index) => (index === last ? sql`->> ${name}` : sql`-> ${name}`));
+  return sql`${json} ${sql.join(steps, sql` `)}`;
+}
+
 export const sqliteDialect: Dialect = {
   name: "sqlite",
   idColumn: "integer primary key autoincrement",
@@ -49,7 +55,7 @@ export const sqliteDialect: Dialect = {
     sql`not exists (select 1 from json_each(${sql.ref(column)}) needed where needed.value not in (select value from json_each(${list})))`,
   isListed: (column, listColumn) =>
     sql`exists (select 1 from json_each(${sql.ref(listColumn)}) listed where listed.value = ${sql.ref(column)})`,
-  textIn: (column, name) => sql`${sql.ref(column)} ->> ${name}`,
+  textIn: (column, ...path) => textAt(sql.ref(column), path),
   timeIn: (column, name) =>
     sql`cast(round(unixepoch(${sql.ref(column)} ->> ${name}, 'subsec') * 1000) as integer)`,
   // SQLite has no lateral join, but evaluates `in` by its index once for each outer row.
@@ -75,8 +81,9 @@ export const sqliteDialect: Dialect = {
 const unreadableEscape = String.raw`\\u(?:0000|d[89a-f][0-9a-f]{2})`;
 const readableEscape = String.raw`\\ufffd`;
 
-function postgresTextIn(column: string, name: string): RawBuilder<string | null> {
-  return sql`regexp_replace(${sql.ref(column)}, ${unreadableEscape}, ${readableEscape}, 'gi')::json ->> ${name}`;
+function postgresTextIn(column: string, ...path: [string, ...string[]]): RawBuilder<string | null> {
+  const readable = sql`regexp_replace(${sql.ref(column)}, ${unreadableEscape}, ${readableEscape}, 'gi')`;
+  return textAt(sql`${readable}::json`, path);
 }
 
 export const postgresDialect: Dialect = {

@@ -10,6 +10,7 @@ import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { askedForSecrets } from "./added-secrets.ts";
+import { approversOf } from "./approvers.ts";
 
 export interface Answer {
   id: number;
@@ -35,9 +36,10 @@ export const answerApproval = operation(
     if (task.state !== "waiting" || approval === null)
       throw new Fault("conflict", newReason("not_waiting", { id, state: task.state }));
     const now = keepers.now();
-    const answered = { ...approval, by: username, at: now.toISOString(), comment };
     const said = comment.replaceAll(/\s+/g, " ").trim();
-    if (isApproved) await mayApprove(keepers, task, approval, { username, isAdmin });
+    const asUser = { userId: audited.userId, isAdmin, said };
+    const override: Override = isApproved ? await mayApprove(keepers, { ...task, approval }, asUser) : {};
+    const answered = { ...approval, by: username, at: now.toISOString(), comment, ...override };
     const asked = isApproved ? await askedForSecrets(keepers, task) : null;
     if (asked !== null) {
       const again = await decide(keepers, task, consoleUrl, asked);
@@ -46,7 +48,9 @@ export const answerApproval = operation(
     const decided = isApproved
       ? await decide(keepers, task, consoleUrl, {
           state: "queued",
-          reason: answerText("approved", username, said),
+          reason: override.override
+            ? newReason("approved_by_override", { user: username, comment: said })
+            : answerText("approved", username, said),
           approval: { ...answered, state: "approved" },
           notBefore: null,
         })
@@ -55,7 +59,7 @@ export const answerApproval = operation(
           approval: { ...answered, state: "rejected" },
         });
     if (!decided) throw new Fault("conflict", newReason("answered", { id }));
-    const detail = { ref: task.ref, commit: task.commit, comment };
+    const detail = { ref: task.ref, commit: task.commit, comment, ...override };
     await keepers.audit.add({ ...entryOfTask(audited, task), detail });
     return decided;
   },
@@ -67,22 +71,42 @@ function answerText(answer: "approved" | "rejected", user: string, comment: stri
     : newReason(`${answer}_by_with`, { user, comment });
 }
 
+/** Of a reason for an approval that the rule would leave to nobody. */
+const minReason = 5;
+const maxNames = 10;
+
+type Override = Pick<TaskApproval, "override">;
+
+/** Throws if the user may not approve the task. Returns whether it is an override. */
 async function mayApprove(
   keepers: OperationKeepers,
-  task: Task,
-  approval: TaskApproval,
-  { username, isAdmin }: { username: string; isAdmin: boolean },
-): Promise<void> {
+  task: Task & { approval: TaskApproval },
+  { userId, isAdmin, said }: { userId: number | null; isAdmin: boolean; said: string },
+): Promise<Override> {
   const project = await keepers.projects.byId(task.projectId);
   if (!project) throw new Fault("not_found", newReason("project_gone"));
-  const mayNot = approval.notByPusher || project.deploy.notByPusher;
-  if (mayNot && pushersOf(task).includes(username.toLowerCase()))
-    throw new Fault("forbidden", newReason("own_push"));
-  if (mayNot && !isAdmin && isPusherUnknown(task)) throw new Fault("forbidden", newReason("pusher_unknown"));
-  if (isExpired(approval, keepers.now()))
+  const { may, excluded, needsReason } = await approversOf(keepers, task, project, { userId, isAdmin });
+  if (needsReason) {
+    if (!isAdmin) throw new Fault("forbidden", newReason("four_eyes_admin"));
+    if (said.length < minReason) throw reasonMissing();
+  } else {
+    const own = excluded.find(({ id }) => id === userId);
+    const names = may.slice(0, maxNames).map(({ username }) => username);
+    const listed = [...names, ...(may.length > maxNames ? ["…"] : [])].join(", ");
+    if (own) throw new Fault("forbidden", newReason("four_eyes", { because: own.because, names: listed }));
+  }
+  if (isExpired(task.approval, keepers.now()))
     throw new Fault("conflict", newReason("request_expired", { id: task.id }));
   const newer = await newerDeploy(keepers, task);
   if (newer !== null) throw new Fault("conflict", newReason("newer_deployed", { newer, id: task.id }));
+  return needsReason ? { override: true } : {};
+}
+
+function reasonMissing(): Fault {
+  const message = newReason("reason_needed", { min: minReason });
+  return new Fault("invalid", newReason("four_eyes_reason", { fault: message }), {
+    fields: [{ field: "comment", message }],
+  });
 }
 
 /** Cancels requests that nobody answered in time, and those that a newer deploy has overtaken. */
@@ -173,16 +197,4 @@ function hasDeployed({ stages }: Task): boolean {
 
 function isExpired({ expiresAt }: TaskApproval, now: Date): boolean {
   return expiresAt !== null && new Date(expiresAt).getTime() <= now.getTime();
-}
-
-/** Everybody whose work the task is: a repeat by another person does not hide the account that pushed. */
-function pushersOf({ triggeredBy, author, source }: Task): string[] {
-  return [triggeredBy, author, source?.pusher ?? "", ...(source?.sentBy ?? [])].map((name) =>
-    name.toLowerCase(),
-  );
-}
-
-/** A push that a poll found, or whose sender named no account. */
-function isPusherUnknown({ source }: Task): boolean {
-  return source !== null && source.pusher === "" && source.sentBy === undefined;
 }

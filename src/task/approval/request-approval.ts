@@ -1,5 +1,6 @@
 import { requiresApproval } from "../../model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
+import { needsContainer } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
@@ -47,7 +48,12 @@ export const prepareApproval = operation(
     if (asked !== null) return decided(keepers, task, consoleUrl, asked);
     if (!needsApproval(task, project)) return { task, line: null, calls: [] };
     const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
-    const approval = requestFor(project, back, await secretNamesOf(keepers, project.id));
+    // A change of the project is stored with its entry, so no entry up to the newest one is of a later change.
+    const held = (await keepers.projects.hold(project.id)) ?? project;
+    const approval = {
+      ...requestFor(held, back, await secretNamesOf(keepers, project.id)),
+      auditId: await keepers.audit.lastId(),
+    };
     const isKept = back?.state === "kept" && back.runnerId === task.runnerId;
     if (!isKept) return decided(keepers, task, consoleUrl, { approval });
     // A kept release needs no build: its approval is requested at once.
@@ -81,10 +87,11 @@ async function decided(
 
 /** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */
 function requestFor(
-  { git, pipeline, env, image, deploy }: Project,
+  { name, git, image, isolation, limits, deploy, ...project }: Project,
   back: Release | null,
   secretNames: string[],
 ): TaskApproval {
+  const { pipeline, env } = back ?? project;
   return {
     state: "building",
     notByPusher: deploy.notByPusher,
@@ -94,7 +101,10 @@ function requestFor(
     by: null,
     at: null,
     comment: "",
-    pinned: { git, pipeline: back?.pipeline ?? pipeline, env: back?.env ?? env, image },
+    pinned: {
+      ...{ name, git, pipeline, env, image, isolation, limits },
+      needsContainer: needsContainer(image, pipeline),
+    },
     secretNames,
     built: null,
   };

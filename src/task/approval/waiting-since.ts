@@ -9,7 +9,8 @@ export function withoutAnswer(
   now: Date,
 ): TaskApproval {
   const earlierWaitMs = waitedMs({ startedAt, approval, finishedAt: now });
-  return { ...approval, earlierWaitMs, requestedAt: null, expiresAt: null, by: null, at: null, comment: "" };
+  const { override: _override, ...request } = approval;
+  return { ...request, earlierWaitMs, requestedAt: null, expiresAt: null, by: null, at: null, comment: "" };
 }
 
 /** What changes when the workspace of a task that needs an approval is ready. */

@@ -67,7 +67,12 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   async function tellManagers(task: Task): Promise<void> {
     const project = await keepers.projects.byId(task.projectId);
     if (!project) return;
-    live.approval(task, project.name, await keepers.permissions.managersOfProject(project.id));
+    const managers = await keepers.permissions.managersOfProject(project.id);
+    live.approval(
+      task,
+      project.name,
+      managers.map(({ id }) => id),
+    );
   }
 
   async function noteWaiting(task: Task, known: AnnouncedTask["project"] | null): Promise<void> {

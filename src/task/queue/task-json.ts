@@ -52,7 +52,7 @@ export function waitJson(wait: TaskWait | undefined): { waiting?: string; waitin
 function approvalJson({ approval }: Task) {
   if (approval === null) return null;
   const { pinned: _pinned, secretNames: _names, ...rest } = approval;
-  const { expiresAfterMinutes: _minutes, earlierAttempts: _attempts, ...shown } = rest;
+  const { expiresAfterMinutes: _minutes, earlierAttempts: _attempts, auditId: _audit, ...shown } = rest;
   return shown;
 }
 
