@@ -152,10 +152,6 @@ export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
-  /** Whether a runner with labels also takes projects without labels. */
-  alsoUnlabelled: z.boolean().default(false),
-  /** Whether scripts run as a different user than the runner. */
-  isolated: z.boolean().default(false),
   isolation: z.enum(isolations).default("none"),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),

@@ -1,5 +1,6 @@
+import { strongestIsolation, weakestIsolation } from "../model/execution.ts";
 import type { Project } from "../model/project.ts";
-import type { Runner } from "../model/runner.ts";
+import { effectiveIsolation, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { projectUsersFeature } from "../runner/protocol.ts";
@@ -18,13 +19,25 @@ export async function isolationOf({
   permissions,
 }: Pick<Keepers, "runners" | "permissions">): Promise<Isolation> {
   const { items } = await runners.list({ page: 1, pageSize: maxRunners });
-  const notIsolated = items.filter((runner) => !runner.disabled && !runner.isolated).map(({ name }) => name);
+  const notIsolated = items
+    .filter((runner) => !runner.disabled && !isIsolated(runner))
+    .map(({ name }) => name);
   return { notIsolated, isExposed: notIsolated.length > 0 && (await permissions.hasOtherManagers()) };
 }
 
+/** Whether scripts cannot read what the runner can read. */
+export function isIsolated(runner: Runner): boolean {
+  return effectiveIsolation(runner) !== weakestIsolation;
+}
+
+/** Whether each project has users of its own. */
+export function hasProjectUsers(runner: Runner): boolean {
+  return isIsolated(runner) && runner.features.includes(projectUsersFeature);
+}
+
 /** Whether scripts of one project cannot change the workspaces of another. */
-export function separatesProjects({ isolation, features }: Runner): boolean {
-  return isolation === "container" || features.includes(projectUsersFeature);
+export function separatesProjects(runner: Runner): boolean {
+  return effectiveIsolation(runner) === strongestIsolation || hasProjectUsers(runner);
 }
 
 /** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */

@@ -36,7 +36,6 @@ export interface RunnerOptions {
   address(): ServerAddress;
   labels: string[];
   /** Whether it also takes projects without labels although it has labels. */
-  alsoUnlabelled: boolean;
   concurrency: number;
   folders: WorkspaceFolders;
   execution: ExecutionOptions;
@@ -96,8 +95,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     labels: options.labels,
     concurrency: options.concurrency,
     version: options.version,
-    alsoUnlabelled: options.alsoUnlabelled,
-    isolated: execution.isolation !== "none",
     isolation: execution.isolation,
     containers: execution.hasContainers,
     features: execution.hasProjectUsers ? [...runnerFeatures, projectUsersFeature] : runnerFeatures,

@@ -20,7 +20,10 @@ const rules = {
   wait_unlabelled: () => sql`projects.labels = '[]' and runner.labels <> '[]' and runner.also_unlabelled = 0`,
   wait_bound: ({ isListed }) =>
     sql`runner.group_ids <> '[]' and not ${isListed("projects.group_id", "runner.group_ids")}`,
-  wait_isolation: () => sql`${levelOf("runner.isolation")} < ${levelOf("projects.isolation")}`,
+  wait_isolation: () => sql`${levelOf("runner.reported_isolation")} < ${levelOf("projects.isolation")}`,
+  // What a runner reports cannot be verified, so that an administrator must believe it.
+  wait_isolation_unconfirmed: () =>
+    sql`${levelOf("runner.trusted_isolation")} < ${levelOf("projects.isolation")}`,
   // A runner without containers would ignore an image.
   wait_container: () => sql`projects.needs_container = 1 and runner.containers = 0`,
   // A project stays with the runner that holds its releases.
@@ -131,6 +134,8 @@ function ruleText(rule: Rule, { isolation, ...row }: KeptAway, home: KeptAway | 
       return labels === "" ? newReason(rule) : newReason("wait_bound_labels", { labels });
     case "wait_isolation":
       return newReason(rule, { isolation, setting: isolation === "user" ? "scriptUser" : "image" });
+    case "wait_isolation_unconfirmed":
+      return newReason(rule, { isolation, runners });
     case "wait_disabled":
       return home?.rule === rule
         ? newReason("wait_home_disabled", { runner: home.home ?? "" })
