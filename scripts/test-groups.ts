@@ -63,20 +63,21 @@ function rank(name: string): number {
 
 /** Long enough for a test that starts several servers on a busy machine; a longer test states its own limit. */
 const testTimeoutMs = 120_000;
-const shortGroupLimitMs = 20 * 60_000;
-const fullGroupLimitMs = 60 * 60_000;
 const lastWordsMs = 2_000;
+const lookEveryMs = 500;
 
-/** Runs a group as a separate process, so that a crash or hang is one failure and the other groups still run. */
+/**
+ * Runs a group as a separate process, so that a crash or hang is one failure and the other groups still run. A process in
+ * which no test ends for `stallLimitMs` hangs: a limit of the whole time would fail a slow machine instead.
+ */
 export async function runGroup(
   group: Group,
   environment: Record<string, string>,
-  isFull: boolean,
+  stallLimitMs = 5 * 60_000,
 ): Promise<GroupResult> {
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "slipway-test-"));
   const reportFile = join(folder, "junit.xml");
-  const limitMs = isFull ? fullGroupLimitMs : shortGroupLimitMs;
   const child = Bun.spawn(
     [process.execPath, "test", `--timeout=${testTimeoutMs}`, "--reporter=junit"].concat(
       [`--reporter-outfile=${reportFile}`],
@@ -93,12 +94,18 @@ export async function runGroup(
     },
   );
   const endNow = () => endProcessGroup(child.pid);
-  const limit = setTimeout(endNow, limitMs);
   process.on("exit", endNow);
   const seen = new GroupOutput(group.name);
+  let endedAfterMs: number | null = null;
+  const watch = setInterval(() => {
+    const limitMs = Math.max(stallLimitMs, seen.announcedLimitMs + lookEveryMs);
+    if (seen.stalledMs() < limitMs) return;
+    endedAfterMs = limitMs;
+    endNow();
+  }, lookEveryMs);
   const reading = Promise.all([seen.read(child.stdout), seen.read(child.stderr)]);
   const code = await child.exited;
-  clearTimeout(limit);
+  clearInterval(watch);
   endNow();
   process.off("exit", endNow);
   // A process that survived may still hold the pipes, so this does not wait for their end.
@@ -115,8 +122,8 @@ export async function runGroup(
   const result = { ...(counted ?? seen.counts()), failed, name: group.name, failures, ms };
   if (code === 0 || (counted && failed > 0)) return result;
   const reason =
-    ms >= limitMs
-      ? `took longer than ${limitMs / 60_000} minutes and was ended`
+    endedAfterMs !== null
+      ? `was ended because no test ended within ${Math.round(endedAfterMs / 1000)} s`
       : `the test process ended with ${child.signalCode ?? `code ${code}`}${counted ? "" : " before its report"}`;
   return { ...result, failed: failed + 1, failures: [...failures, reason] };
 }

@@ -22,6 +22,9 @@ export class GroupOutput {
   private passed = 0;
   private skipped = 0;
   private held: string[] = [];
+  private progressAt = performance.now();
+  /** The longest limit that a test of the process has announced (test/support/long-test.ts). */
+  announcedLimitMs = 0;
   private readonly startedAt = performance.now();
   private readonly timer: ReturnType<typeof setInterval>;
 
@@ -46,9 +49,15 @@ export class GroupOutput {
   }
 
   private take(line: string): void {
+    const announced = /^\(limit\) (\d+)$/.exec(line)?.[1];
+    if (announced !== undefined) {
+      this.announcedLimitMs = Math.max(this.announcedLimitMs, Number(announced));
+      return;
+    }
     this.held.push(line);
     const [, outcome, test = ""] = /^\((pass|skip|todo|fail)\) (.*)/.exec(line) ?? [];
     if (!outcome) return;
+    this.progressAt = performance.now();
     if (outcome !== "fail") this.takeErrorOutside();
     // Bun repeats its failures at the end.
     else if (!this.failedTests.has(test)) this.fail(test);
@@ -74,6 +83,11 @@ export class GroupOutput {
     const known = this.failures.length;
     this.takeErrorOutside();
     if (isFailed && known === this.failures.length && this.held.length > 0) this.print(this.held.join("\n"));
+  }
+
+  /** The time since a test has ended. */
+  stalledMs(): number {
+    return performance.now() - this.progressAt;
   }
 
   counts(): Counts {

@@ -80,12 +80,12 @@ async function runChecks(): Promise<void> {
 
 async function runUnit(): Promise<void> {
   for (const group of groups.filter(({ name }) => name === "unit"))
-    results.push(report(await runGroup(group, environment, values.full)));
+    results.push(report(await runGroup(group, environment)));
 }
 
 /** Four processes at a time, because most of them wait for brokers and timers; some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
-  const run = async (group: Group) => results.push(report(await runGroup(group, variables, values.full)));
+  const run = async (group: Group) => results.push(report(await runGroup(group, variables)));
   const shared = waiting.filter((group) => !runsAlone(group)).flatMap(processesOf);
   const lane = async () => {
     for (let group = shared.shift(); group; group = shared.shift()) await run(group);

@@ -1,4 +1,14 @@
-import { Button, Code, Group, MultiSelect, NumberInput, TagsInput, TextInput } from "@mantine/core";
+import {
+  Button,
+  Checkbox,
+  Code,
+  Group,
+  MultiSelect,
+  NumberInput,
+  Select,
+  TagsInput,
+  TextInput,
+} from "@mantine/core";
 import { useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api, ifMatch } from "../api.ts";
@@ -92,18 +102,65 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
   return <span className="foreign">{visible(text)}</span>;
 }
 
-function Isolation({ runner: { isolation, containers } }: { runner: Runner }) {
+function Isolation({ runner }: { runner: Runner }) {
+  const { isolation, reportedIsolation, containers } = runner;
   const how = {
     none: "runners.notIsolated",
     sandbox: "runners.isolatedSandbox",
     container: "runners.isolatedContainer",
   } as const;
-  const text = t(how[isolation]);
+  const counted = t(how[isolation]);
+  const text =
+    isolation === reportedIsolation
+      ? counted
+      : t("runners.unconfirmed", { isolation: counted, reported: trustText(reportedIsolation) });
   return (
     <span className="state" data-tone={isolation === "none" ? "warning" : "success"}>
       <span className="state-dot" aria-hidden="true" />
       {containers && isolation !== "container" ? t("runners.hasContainers", { isolation: text }) : text}
     </span>
+  );
+}
+
+/** In the order of strength. */
+const trustLevels: Runner["trustedIsolation"][] = ["none", "sandbox", "container"];
+
+function trustText(level: Runner["trustedIsolation"]): string {
+  const texts = {
+    none: "runners.trustNone",
+    sandbox: "runners.trustSandbox",
+    container: "runners.trustContainer",
+  } as const;
+  return t(texts[level]);
+}
+
+type Trust = Pick<Runner, "alsoUnlabelled" | "trustedIsolation">;
+
+function registrationOf({ labels, groupIds, alsoUnlabelled, trustedIsolation, revision }: Runner) {
+  return { labels, groupIds, alsoUnlabelled, trustedIsolation, revision };
+}
+
+/** What an administrator decides about a runner, because the runner's own word cannot be verified. */
+function TrustInputs({ value, set }: { value: Trust; set: (change: Partial<Trust>) => void }) {
+  return (
+    <>
+      <Checkbox
+        label={t("runners.allowUnlabelled")}
+        description={t("runners.allowUnlabelledHint")}
+        checked={value.alsoUnlabelled}
+        onChange={(event) => set({ alsoUnlabelled: event.currentTarget.checked })}
+      />
+      <Select
+        label={t("runners.trustedIsolation")}
+        description={t("runners.trustedIsolationHint")}
+        data={trustLevels.map((level) => ({ value: level, label: trustText(level) }))}
+        allowDeselect={false}
+        value={value.trustedIsolation}
+        onChange={(level) =>
+          set({ trustedIsolation: trustLevels.find((known) => known === level) ?? "none" })
+        }
+      />
+    </>
   );
 }
 
@@ -115,7 +172,7 @@ function EditRunner({ runner }: { runner: Runner }) {
       submit={t("runners.save")}
       label={t("runners.edit")}
       button={{ size: "compact-sm", variant: "default" }}
-      initial={{ labels: runner.labels, groupIds: runner.groupIds, revision: runner.revision }}
+      initial={registrationOf(runner)}
       onSubmit={({ revision, ...json }, isOverwriting) => {
         const header = ifMatch(isOverwriting ? null : revision);
         return answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header, json }));
@@ -139,6 +196,7 @@ function EditRunner({ runner }: { runner: Runner }) {
             onChange={(ids) => set({ groupIds: ids.map(Number) })}
             error={errorOf("groupIds")}
           />
+          <TrustInputs value={value} set={set} />
         </>
       )}
     </FormButton>
@@ -230,7 +288,13 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
   );
 }
 
-const newRunner = { name: "", labels: [] as string[], concurrency: 2 };
+const newRunner = {
+  name: "",
+  labels: [] as string[],
+  concurrency: 2,
+  alsoUnlabelled: false,
+  trustedIsolation: "none" as Runner["trustedIsolation"],
+};
 
 function AddRunner({ onToken }: { onToken: (token: string) => void }) {
   return (
@@ -260,6 +324,7 @@ function AddRunner({ onToken }: { onToken: (token: string) => void }) {
             onChange={(concurrency) => set({ concurrency: Number(concurrency) || 1 })}
             error={errorOf("concurrency")}
           />
+          <TrustInputs value={value} set={set} />
         </>
       )}
     </FormButton>

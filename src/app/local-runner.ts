@@ -16,6 +16,7 @@ import { buildBackoff } from "../clock.ts";
 import { startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
+import { strongestIsolation } from "../model/execution.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
 import { requireProcessGroups } from "../runner/process/process-groups.ts";
@@ -95,8 +96,13 @@ export function buildLocalRunner(
     if (known === null) {
       const token = newToken("runner");
       const shape = { labels, concurrency, local: true, disabled: false, tokenHash: hashToken(token) };
-      const name = `local on ${hostname()} ${randomToken(3, "hex")}`;
-      const { id } = await runners.create({ ...shape, name, createdAt: new Date(clock.now()) });
+      const { id } = await runners.create({
+        ...shape,
+        name: `local on ${hostname()} ${randomToken(3, "hex")}`,
+        // It runs with the settings of the server, so that its report is the server's own.
+        trustedIsolation: strongestIsolation,
+        createdAt: new Date(clock.now()),
+      });
       return { runnerId: id, token };
     }
     const runnerId = known.id;
@@ -258,7 +264,6 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--runner-cache-max-bytes", String(config["runner.cacheMaxBytes"])],
     ["--runner-workspaces", config["runner.workspaces"]],
     ["--runner-releases", String(config["runner.releases"])],
-    ["--runner-also-unlabelled", String(config["runner.alsoUnlabelled"])],
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],
   ].flat();

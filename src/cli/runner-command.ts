@@ -28,7 +28,7 @@ export function addRunnerCommand(program: Command): void {
     .option("--token-file <file>", "file with the token of this runner (runner.tokenFile)")
     .option("--token <token>", "the token itself (runner.token; SLIPWAY_RUNNER_TOKEN or a file is safer)")
     .option("--labels <labels>", "labels to offer, comma-separated (runner.labels)")
-    .option("--also-unlabelled", "with labels, take projects without labels too (runner.alsoUnlabelled)")
+    .addOption(new Option("--also-unlabelled").hideHelp())
     .addOption(new Option("--local <file>").hideHelp())
     .addOption(new Option("--secret-path <path...>").hideHelp())
     .action(async (options: Record<string, unknown>) => {
@@ -38,6 +38,7 @@ export function addRunnerCommand(program: Command): void {
         ...aliased(options, "token", "runnerToken"),
         ...aliased(options, "tokenFile", "runnerTokenFile"),
         ...aliased(options, "labels", "runnerLabels"),
+        // A flag of 1.0, refused as the setting is.
         ...(options.alsoUnlabelled === true ? { runnerAlsoUnlabelled: "true" } : {}),
       });
       const local = typeof options.local === "string" ? options.local : null;
@@ -85,7 +86,6 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
   await runRunner({
     address: local === null ? remoteAddress(config, log) : localAddress(local),
     labels: config["runner.labels"],
-    alsoUnlabelled: config["runner.alsoUnlabelled"],
     concurrency: config["tasks.concurrency"],
     folders: runnerFolders(config),
     execution: {

@@ -23,7 +23,7 @@ export function addSettings(command: Command): Command {
   }
   // Accepted, so that loading the settings says what to write instead.
   for (const key of Object.keys(removedSettings))
-    command.addOption(new Option(`--${flagName(key)} <value>`).hideHelp());
+    command.addOption(new Option(`--${flagName(key)} [value]`).preset("true").hideHelp());
   return command.addHelpText(
     "after",
     `\nEvery setting of docs/configuration.md is a flag (--${flagName("push.max-connections")}), a variable\n` +

@@ -135,9 +135,4 @@ export const runnerSettings = {
     [],
     "For `slipway runner`: the registered labels that this runner offers. For `start`: the labels of the local runner.",
   ),
-  "runner.alsoUnlabelled": setting(
-    boolean,
-    false,
-    "Whether a runner with labels also takes projects without labels.",
-  ),
 } satisfies Record<string, Setting<unknown>>;

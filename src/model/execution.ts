@@ -1,6 +1,8 @@
 /** What keeps scripts from what the runner can read, from weak to strong. */
 export const isolationLevels = ["none", "sandbox", "container"] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
+export const weakestIsolation = isolationLevels[0];
+export const strongestIsolation = isolationLevels[2];
 
 /** Bounds for each step of a project; null: none. */
 export interface ResourceLimits {

@@ -1,5 +1,5 @@
 import { revisionOf } from "../revision.ts";
-import type { IsolationLevel } from "./execution.ts";
+import { type IsolationLevel, isolationLevels } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 /** A registered runner: a process that executes tasks. */
@@ -19,9 +19,10 @@ export interface Runner {
   offeredLabels: string[] | null;
   /** Whether it takes projects without labels although it has labels. */
   alsoUnlabelled: boolean;
-  /** Whether scripts run as a different user than the runner. */
-  isolated: boolean;
-  isolation: IsolationLevel;
+  /** The highest isolation that an administrator believes it to have. */
+  trustedIsolation: IsolationLevel;
+  /** The isolation that it reports, which the server cannot verify. See `effectiveIsolation`. */
+  reportedIsolation: IsolationLevel;
   /** Whether it can run stages in containers. */
   containers: boolean;
   /** What it can do beyond runners of the first versions. */
@@ -42,25 +43,38 @@ export function labelsOf({ labels, offeredLabels }: Pick<Runner, "labels" | "off
   return offeredLabels === null ? labels : labels.filter((label) => offeredLabels.includes(label));
 }
 
-export function runnerRevision({ name, labels, groupIds, disabled }: Runner): string {
-  return revisionOf({ name, labels, groupIds, disabled });
+/** The isolation that counts: the weaker of what the runner reports and what an administrator believes. */
+export function effectiveIsolation({
+  trustedIsolation,
+  reportedIsolation,
+}: Pick<Runner, "trustedIsolation" | "reportedIsolation">): IsolationLevel {
+  const isBelieved = isolationLevels.indexOf(reportedIsolation) <= isolationLevels.indexOf(trustedIsolation);
+  return isBelieved ? reportedIsolation : trustedIsolation;
 }
 
+export function runnerRevision({
+  name,
+  labels,
+  groupIds,
+  alsoUnlabelled,
+  trustedIsolation,
+  disabled,
+}: Runner): string {
+  return revisionOf({ name, labels, groupIds, alsoUnlabelled, trustedIsolation, disabled });
+}
+
+/** Properties that an administrator sets. */
+type Registered = "name" | "labels" | "groupIds" | "alsoUnlabelled" | "trustedIsolation" | "disabled";
+export type Registration = Pick<Runner, Registered>;
+
 /** Properties that a runner reports, with the values before its first report. */
-type Reported =
-  | "offeredLabels"
-  | "alsoUnlabelled"
-  | "isolated"
-  | "isolation"
-  | "containers"
-  | "features"
-  | "lastSeenAt"
-  | "version";
+type Reported = "offeredLabels" | "reportedIsolation" | "containers" | "features" | "lastSeenAt" | "version";
+
+/** Properties of a registration that have defaults. */
+type Optional = "groupIds" | "alsoUnlabelled" | "trustedIsolation";
 
 export interface RunnerKeeper {
-  create(
-    runner: Omit<Runner, "id" | "groupIds" | Reported> & Partial<Pick<Runner, "groupIds">>,
-  ): Promise<Runner>;
+  create(runner: Omit<Runner, "id" | Reported | Optional> & Partial<Pick<Runner, Optional>>): Promise<Runner>;
   byId(id: number): Promise<Runner | null>;
   /** Reads the current row and locks it until the transaction ends. */
   hold(id: number): Promise<Runner | null>;
@@ -71,9 +85,7 @@ export interface RunnerKeeper {
   ofProject(projectId: number): Promise<Runner[]>;
   update(
     id: number,
-    change: Partial<
-      Pick<Runner, "name" | "labels" | "groupIds" | "disabled" | "concurrency" | "tokenHash" | Reported>
-    >,
+    change: Partial<Pick<Runner, Registered | "concurrency" | "tokenHash" | Reported>>,
   ): Promise<Runner | null>;
   /** Marks a runner as gone since its last call; false when it is marked already or has called again. */
   markGone(id: number, lastSeenAt: Date): Promise<boolean>;

@@ -259,12 +259,14 @@ export const reasonTexts = {
   wait_group_labels: "the group {group} may not use {labels}; an administrator can allow it under Groups",
   wait_no_labels: "no runner has the labels {labels}",
   wait_unlabelled:
-    "every runner has labels and takes no project without labels; give the project labels, or start a runner with --also-unlabelled",
+    "every runner has labels and takes no project without labels; give the project labels, or let an administrator allow it for a runner under Runners",
   wait_bound: "every runner is bound to other groups; an administrator can change that under Runners",
   wait_bound_labels:
     "every runner with the labels {labels} is bound to other groups; an administrator can change that under Runners",
   wait_isolation:
     "the project requires a runner with isolation {isolation}, and no runner it may use has it; set runner.{setting} on a runner",
+  wait_isolation_unconfirmed:
+    "the project requires a runner with isolation {isolation}, which {runners} reports, but an administrator has not confirmed it; confirm it under Runners",
   wait_container:
     "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
   wait_disabled:

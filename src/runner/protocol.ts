@@ -152,10 +152,6 @@ export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
-  /** Whether a runner with labels also takes projects without labels. */
-  alsoUnlabelled: z.boolean().default(false),
-  /** Whether scripts are kept from what the runner can read. */
-  isolated: z.boolean().default(false),
   /** Runners before 2.0 say `user`. */
   isolation: z.preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolations)).default("none"),
   /** Whether it can run stages in containers. */

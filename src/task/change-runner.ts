@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import { differencesOf, type NewAuditEntry } from "../model/audit.ts";
-import { type Runner, runnerRevision } from "../model/runner.ts";
+import { type Registration, type Runner, runnerRevision } from "../model/runner.ts";
 import { operation } from "../model/store.ts";
 import { newReason } from "../reason/reason.ts";
 import { existing, refuseIfChanged } from "../revision.ts";
@@ -8,7 +8,7 @@ import { existing, refuseIfChanged } from "../revision.ts";
 interface RunnerChange {
   id: number;
   ifMatch?: string | undefined;
-  change: Partial<Pick<Runner, "name" | "labels" | "groupIds" | "disabled">>;
+  change: Partial<Registration>;
   /** Whether the labels of the local runner are a setting. */
   hasLocalLabels: boolean;
   /** The entry that is stored with the change; subject and detail follow from the runner. */

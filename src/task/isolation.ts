@@ -1,6 +1,7 @@
+import { strongestIsolation, weakestIsolation } from "../model/execution.ts";
 import { stepsToRun } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
-import type { Runner } from "../model/runner.ts";
+import { effectiveIsolation, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { separatingFeatures } from "../runner/protocol.ts";
@@ -19,13 +20,21 @@ export async function isolationOf({
   permissions,
 }: Pick<Keepers, "runners" | "permissions">): Promise<Isolation> {
   const { items } = await runners.list({ page: 1, pageSize: maxRunners });
-  const notIsolated = items.filter((runner) => !runner.disabled && !runner.isolated).map(({ name }) => name);
+  const notIsolated = items
+    .filter((runner) => !runner.disabled && !isIsolated(runner))
+    .map(({ name }) => name);
   return { notIsolated, isExposed: notIsolated.length > 0 && (await permissions.hasOtherManagers()) };
 }
 
+/** Whether scripts cannot read what the runner can read. */
+export function isIsolated(runner: Runner): boolean {
+  return effectiveIsolation(runner) !== weakestIsolation;
+}
+
 /** Whether scripts of one project cannot change the workspaces of another. */
-export function separatesProjects({ isolation, features }: Runner): boolean {
-  return isolation === "container" || features.some((feature) => separatingFeatures.includes(feature));
+export function separatesProjects(runner: Runner): boolean {
+  if (effectiveIsolation(runner) === strongestIsolation) return true;
+  return isIsolated(runner) && runner.features.some((feature) => separatingFeatures.includes(feature));
 }
 
 /** What does not keep the scripts of a project from changing what is deployed. */

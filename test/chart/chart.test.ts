@@ -67,6 +67,27 @@ describe.skipIf(!helm)("the chart", () => {
     expect(text).toBe(await golden.text());
   });
 
+  test("closes broker, database and runners by default", async () => {
+    const { output } = await template({
+      baseUrl: "https://deploy.example.com",
+      ...{
+        rabbitmq: { enabled: true },
+        postgresql: { enabled: true },
+        runner: { enabled: true, token: "t" },
+      },
+    });
+    const policies = readManifests(output).filter(({ kind }) => kind === "NetworkPolicy");
+    const callersOf = (part: string) =>
+      JSON.stringify(policies.find(({ metadata }) => metadata.name === `demo-slipway-${part}`)?.spec).match(
+        /"values":\[[^\]]*\]/g,
+      );
+    expect(policies).toHaveLength(5);
+    expect(callersOf("rabbitmq")).toEqual(['"values":["gateway"]']);
+    expect(callersOf("postgresql")).toEqual(['"values":["deploy"]']);
+    expect(callersOf("gateway")).toEqual(['"values":["deploy"]']);
+    expect(callersOf("runner")).toBeNull();
+  });
+
   test("has the version of the program, which is also that of the image", async () => {
     const chart = Bun.YAML.parse(await Bun.file(join(chartFolder, "Chart.yaml")).text());
     expect(chart).toMatchObject({ version: manifest.version, appVersion: manifest.version });
@@ -223,6 +244,21 @@ const refusals: [string, object, string][] = [
   ],
   ["no public address", { baseUrl: "" }, "baseUrl is empty: set the public address"],
   ["an ingress without a host", { ingress: { enabled: true } }, "ingress.host is empty"],
+  [
+    "an ingress controller that no policy lets in",
+    { ingress: { enabled: true, host: "deploy.example.com" } },
+    "networkPolicy.from is empty, so that the ingress controller cannot reach the pods",
+  ],
+  [
+    "a Prometheus that no policy lets in",
+    { serviceMonitor: { enabled: true } },
+    "networkPolicy.from is empty, so that Prometheus cannot reach the pods",
+  ],
+  [
+    "a load balancer that no policy lets in",
+    { gateway: { service: { type: "LoadBalancer" } } },
+    "networkPolicy.from is empty, so that callers of gateway.service cannot reach the pods",
+  ],
   [
     "nobody who verifies codes",
     { deploy: { enabled: false } },

@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import { longTest } from "../support/long-test.ts";
 import { run } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const maven = await serviceUrl("maven");
 /** The first run fetches the compiler plugin. */
-const buildLimitMs = 10 * 60_000;
+const buildLimitMs = longTest(10 * 60_000);
 
 test.skipIf(maven === undefined)(
   "Maven compiles the Java client and its adapter",

@@ -4,13 +4,14 @@ import { dirname, join } from "node:path";
 import { SlipwayPush } from "../../client/slipway-push.ts";
 import { eventually } from "../support/eventually.ts";
 import { type ExampleScene, examplesFolder, startExample } from "../support/examples.ts";
+import { longTest } from "../support/long-test.ts";
 import { run } from "../support/service-install.ts";
 import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const [maven, javac] = [await serviceUrl("maven"), await serviceUrl("javac")];
 /** The first run fetches Spring Boot. */
-const buildLimitMs = 10 * 60_000;
+const buildLimitMs = longTest(10 * 60_000);
 
 describe.skipIf(maven === undefined || javac === undefined)("the example for Spring Boot", () => {
   const folder = temporaryFolder("example-spring-boot");

@@ -11,11 +11,14 @@ import { freshPrefix, kafkaUnderTest, keptLog } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
 import { isTaken, readyBus } from "../support/log-reader.ts";
+import { longTest } from "../support/long-test.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startRabbitmqCluster } from "../support/rabbitmq.ts";
 import { progress } from "../support/service-install.ts";
 import type { RunningService } from "../support/service-process.ts";
+
+longTest(600_000);
 
 /** A broker of three nodes. */
 interface Nodes {

@@ -4,6 +4,7 @@ import { userPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
 
 const { browser, server } = await setUpConsole();
 const repository = await makeRepository();
@@ -52,6 +53,34 @@ test("runners show whether their scripts are isolated, on wide and narrow screen
     expect(isWiderThanScreen).toBe(false);
     await close();
   }
+});
+
+test("an admin confirms the isolation that a runner reports, and lets it take projects without labels", async () => {
+  const { page, go } = view;
+  const runner = await registerRunner(server.url, server.admin, {
+    name: "build-1",
+    labels: ["linux"],
+    reports: { isolation: "container" },
+  });
+  await runner.claim(AbortSignal.timeout(500)).catch(() => null);
+  await go("/runners");
+  const row = page.getByRole("row").filter({ hasText: "build-1" });
+  await row.getByText("not isolated (reports: every script runs in a container; not confirmed)").waitFor();
+  await row.getByRole("button", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox", { name: "Isolation that you confirm" }).click();
+  await page.getByRole("option", { name: "every script runs in a container" }).click();
+  await dialog.getByRole("checkbox", { name: "Also projects without labels" }).check();
+  await dialog.getByRole("button", { name: "Save the runner" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await row.getByText("isolated: containers").waitFor();
+  await row.getByText("linux, and projects without labels").waitFor();
+  expect(await server.admin.expect(200, "GET", `/api/runners/${runner.id}`)).toMatchObject({
+    alsoUnlabelled: true,
+    trustedIsolation: "container",
+    isolation: "container",
+  });
+  await server.admin.expect(204, "DELETE", `/api/runners/${runner.id}`);
 });
 
 test("as soon as a user who is not an admin may manage a project, every page warns admins", async () => {

@@ -5,6 +5,7 @@ import type { Task } from "../../src/model/task.ts";
 import { totalCap } from "../../src/store/query/page.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { pick } from "../support/length.ts";
+import { longTest } from "../support/long-test.ts";
 import { notedQueries, openPlanner, type Planner } from "../support/query-plans.ts";
 import { sampleTask, sampleTime } from "../support/samples.ts";
 
@@ -181,7 +182,7 @@ describe.each(await availableDatabases())(`query plans at ${rowCount} rows on $n
     await planner.run(bulkTasks(planner.series(taskCount)));
     await planner.run(bulkAudit(planner.series(rowCount / 10)));
     if (planner.dialect.name === "postgres") await planner.run("analyze");
-  }, 600_000);
+  }, longTest(600_000));
   afterAll(async () => {
     await planner.close();
     await database.remove();

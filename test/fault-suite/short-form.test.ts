@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pick } from "../support/length.ts";
+import { longTest } from "../support/long-test.ts";
 import { serviceUrl } from "../support/services.ts";
 import type { SetupName } from "./setups/world.ts";
 
 const duration = pick("100s", "20m");
 /** The load, plus at most as long for the last round to settle; doubled for a slow machine. */
-const limitMs = pick(480_000, 40 * 60_000);
+const limitMs = longTest(pick(480_000, 40 * 60_000));
 /** Consecutive runs take consecutive rounds of one seed, which contain every kind of fault; then the next seed begins. */
 const runsPerSeed = 5;
 

@@ -2,6 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileGlob } from "../../src/model/glob.ts";
 import { fuzz } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
+
+longTest(600_000);
 
 const budget = 100_000;
 /** The last step may exceed the budget: it processes one character of one pattern of any length. */

@@ -2,6 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { setUpApi } from "../support/api-setup.ts";
 import { fuzz, mutated, sendBytes } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
+
+longTest(1_200_000);
 
 const server = await setUpApi({}, undefined, "start");
 

@@ -7,6 +7,9 @@ import { lineMaxLength } from "../../src/runner/log/line-splitter.ts";
 import { buildLogStream } from "../../src/runner/log/log-stream.ts";
 import { buildMasker } from "../../src/runner/log/masker.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
+
+longTest(600_000);
 
 const secret = "s3cr3t-value";
 const logMaxBytes = 20_000;

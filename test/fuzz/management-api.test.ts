@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { type ApiClient, startApiServer } from "../support/api-server.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { pick } from "../support/length.ts";
+import { longTest } from "../support/long-test.ts";
 import { nastyText, type Shapes, type ValueSchema, valuesOf } from "../support/schema-values.ts";
+
+longTest(600_000);
 
 interface Operation {
   parameters?: { name: string; in: string; schema: ValueSchema }[];

@@ -3,10 +3,13 @@ import fc from "fast-check";
 import { type BrokerUnderTest, freshPrefix, kafkaUnderTest, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { nastyText } from "../support/schema-values.ts";
 import { serviceUrl } from "../support/services.ts";
+
+longTest(1_200_000);
 
 const amqpUrl = await serviceUrl("amqp");
 const kafkaUrl = await serviceUrl("kafka");

@@ -11,7 +11,10 @@ import {
 } from "../../src/runner/protocol.ts";
 import { setUpProtocol } from "../support/api-setup.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
 import { type ValueSchema, valuesOf } from "../support/schema-values.ts";
+
+longTest(1_200_000);
 
 const scene = await setUpProtocol();
 const held = await scene.claimed();

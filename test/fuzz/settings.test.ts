@@ -5,8 +5,11 @@ import fc from "fast-check";
 import { settingKeys } from "../../src/config/config.ts";
 import { ConfigError, configOf, loadConfig, printConfig } from "../../src/config/config-load.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
 import { nastyText } from "../support/schema-values.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+
+longTest(600_000);
 
 const folder = temporaryFolder("fuzz");
 

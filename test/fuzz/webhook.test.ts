@@ -5,6 +5,9 @@ import { setUpApi } from "../support/api-setup.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
 import { hmac, makeHook } from "../support/hook.ts";
 import { payloadSamples as samples } from "../support/host-fixtures.ts";
+import { longTest } from "../support/long-test.ts";
+
+longTest(1_800_000);
 
 const secret = "the secret of the fuzzed hooks";
 const storedBodyMaxBytes = 8192;

@@ -3,9 +3,12 @@ import fc from "fast-check";
 import { setUpPush } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { fuzz, mutated, sendBytes } from "../support/fuzz.ts";
+import { longTest } from "../support/long-test.ts";
 import { PushClient } from "../support/push-client.ts";
 import { maskedFrame, upgradeHeaders } from "../support/raw-socket.ts";
 import { nastyText } from "../support/schema-values.ts";
+
+longTest(1_200_000);
 
 const push = await setUpPush({ "push.accept-client-message": true });
 const friend = await PushClient.open(`${push.wsUrl}?code=friend`);

@@ -10,6 +10,7 @@ import { freePort } from "../support/free-port.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { buildImages, images, restrictedAs, sizeOf } from "../support/images.ts";
+import { longTest } from "../support/long-test.ts";
 import { walkAsNewcomer } from "../support/newcomer-walk.ts";
 import { PushClient } from "../support/push-client.ts";
 import { outputOf, releaseFolder } from "../support/release-folder.ts";
@@ -22,7 +23,7 @@ const podman = await serviceUrl("podman");
 const queueUrl = await serviceUrl("amqp");
 const engineArguments = (podman ?? "").split(",");
 /** Packages are downloaded, and images of some hundred megabytes written. */
-const builtWithinMs = 900_000;
+const builtWithinMs = longTest(900_000);
 const data = "/var/lib/slipway";
 
 /** Runs podman; what fails is part of the answer. */

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { banner } from "../../src/cli/banner.ts";
+import { type IsolationLevel, isolationLevels } from "../../src/model/execution.ts";
 import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
@@ -21,17 +22,21 @@ async function started(work: (server: ApiServer) => Promise<unknown> = async () 
 const asked = { labels: [], concurrency: 1, version: "test", features: runnerFeatures };
 const warning = /! scripts are not isolated on north: /;
 
-const hello = async (server: ApiServer, token: string, isolated: boolean) =>
+const strongest = isolationLevels.at(-1) as IsolationLevel;
+
+const hello = async (server: ApiServer, token: string, isIsolated: boolean) => {
+  const isolation = isIsolated ? strongest : "none";
   expect(
-    await server.as(token).expect(200, "POST", "/api/runner/hello", { ...asked, isolated }),
+    await server.as(token).expect(200, "POST", "/api/runner/hello", { ...asked, isolation }),
   ).toBeDefined();
+};
 
 test("the start warns while scripts of users who are not admins run as the runner's user", async () => {
   let [runnerId, runnerToken, userId, projectId, groupId] = [0, "", 0, 0, 0];
   const member = (admin: ApiClient, permission: string) =>
     admin.expect(200, "PUT", `/api/projects/${projectId}/members/${userId}`, { permission });
   await started(async ({ admin, url, newUser }) => {
-    const runner = await registerRunner(url, admin, { name: "north" });
+    const runner = await registerRunner(url, admin, { name: "north", trustedIsolation: strongest });
     [runnerId, runnerToken] = [runner.id, runner.token];
     userId = (await newUser("ann")).id;
     const git = { url: "https://git.example.com/shop.git" };

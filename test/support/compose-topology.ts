@@ -37,6 +37,17 @@ export class ComposeTopology {
 
   /** Starts a service of Slipway and waits until it is ready. */
   async start(service: string, more: Record<string, string>): Promise<void> {
+    this.#launch(service, more);
+    await this.#answers(service, "readyz");
+  }
+
+  /** Starts a service of Slipway that cannot become ready, and waits until it serves. */
+  async startUnready(service: string, more: Record<string, string>): Promise<void> {
+    this.#launch(service, more);
+    await this.#answers(service, "livez");
+  }
+
+  #launch(service: string, more: Record<string, string>): void {
     const { command = [] } = this.#compose.services[service] ?? {};
     this.#spawn(service, [process.execPath, main, ...command], {
       HOME: this.#folder,
@@ -45,8 +56,11 @@ export class ComposeTopology {
       SLIPWAY_DATA_DIR: join(this.#folder, service),
       ...more,
     });
-    const isReady = async () => (await fetch(`${this.urlOf(service)}/readyz`)).status === 200;
-    await eventually(`${service} is ready`, () => isReady().catch(() => false));
+  }
+
+  async #answers(service: string, check: string): Promise<void> {
+    const isOk = async () => (await fetch(`${this.urlOf(service)}/${check}`)).status === 200;
+    await eventually(`${service} answers at ${check}`, () => isOk().catch(() => false));
   }
 
   startBalancer(haproxy: string): void {

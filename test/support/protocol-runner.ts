@@ -20,8 +20,11 @@ export interface RegisterOptions {
   concurrency?: number;
   alsoUnlabelled?: boolean;
   groupIds?: number[];
+  trustedIsolation?: string;
   /** Those of every runner unless given. */
   features?: string[];
+  /** Further fields of its claims. */
+  reports?: Record<string, unknown>;
 }
 
 export async function registerRunner(
@@ -29,12 +32,10 @@ export async function registerRunner(
   admin: ApiClient,
   options: RegisterOptions,
 ): Promise<ProtocolRunner> {
-  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [] } = options;
-  const { features = runnerFeatures } = options;
+  const { labels = [], concurrency = 1, features = runnerFeatures, reports = {}, ...registration } = options;
   const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
-    name,
     labels,
-    ...(groupIds.length > 0 ? { groupIds } : {}),
+    ...registration,
   });
   const post = (path: string, body: unknown, signal?: AbortSignal) =>
     fetch(`${url}/api/runner/${path}`, {
@@ -49,10 +50,7 @@ export async function registerRunner(
     async claim(signal) {
       const response = await post(
         "claim",
-        {
-          ...{ labels, concurrency, version: "test", features },
-          ...(alsoUnlabelled ? { alsoUnlabelled } : {}),
-        },
+        { labels, concurrency, version: "test", features, ...reports },
         signal,
       );
       if (response.status === 204) return null;

@@ -17,7 +17,6 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
   const done = runRunner({
     address: () => ({ server, token: "token" }),
     labels: [],
-    alsoUnlabelled: false,
     concurrency: 2,
     folders: { root, former: null, knownHosts: join(root, "known_hosts") },
     execution: {

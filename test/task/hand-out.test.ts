@@ -24,8 +24,6 @@ const request = {
   labels: [],
   concurrency: 20,
   version: "test",
-  alsoUnlabelled: false,
-  isolated: false,
   isolation: "none" as const,
   containers: false,
   features: runnerFeatures,

@@ -6,13 +6,17 @@ import { eventually } from "../support/eventually.ts";
 
 const { server, repository } = await setUpDeploy({ "runner.enabled": false });
 
-/** A runner by hand: `says` is what it reports with each claim. */
-async function runner(name: string, says: Record<string, unknown>, labels: string[] = []) {
+/** A runner by hand: `says` is what it reports with each claim, which its registration believes unless it is given. */
+async function runner(
+  name: string,
+  says: Record<string, unknown>,
+  registration: Record<string, unknown> = {},
+) {
   const { id, token } = await server.admin.expect<{ id: number; token: string }>(
     201,
     "POST",
     "/api/runners",
-    { name, labels },
+    { name, trustedIsolation: says.isolation, ...registration },
   );
   const ask = (path: string, signal?: AbortSignal) =>
     fetch(`${server.url}/api/runner/${path}`, {
@@ -56,7 +60,7 @@ describe("a project that requires isolation", () => {
       textOf(await server.log(id)).includes("requires a runner with isolation sandbox"),
     );
     expect(await plain.claim(1500)).toBeNull();
-    const isolated = await runner("isolated", { isolated: true, isolation: "user" });
+    const isolated = await runner("isolated", { isolation: "user" });
     expect((await isolated.claim())?.taskId).toBe(id);
     const shown = await server.admin.expect<Record<string, unknown>>(
       200,
@@ -69,9 +73,66 @@ describe("a project that requires isolation", () => {
   });
 });
 
+describe("a runner that reports more isolation than its registration believes", () => {
+  const reported = { isolation: "container", features: [...runnerFeatures, "project-users"] };
+  const shownOf = (id: number) =>
+    server.admin.expect<Record<string, unknown>>(200, "GET", `/api/runners/${id}`);
+
+  test("gets no task that requires it, and the task says so, until an admin believes it", async () => {
+    const boastful = await runner("boastful", reported, { trustedIsolation: "none" });
+    expect(await shownOf(boastful.id)).toMatchObject({
+      isolation: "none",
+      isolated: false,
+      projectUsers: false,
+      reportedIsolation: "container",
+      trustedIsolation: "none",
+    });
+    const projectId = await server.project(repository.url, { build: "true" }, { isolation: "container" });
+    const { id } = await server.run(projectId);
+    expect(await boastful.claim(1500)).toBeNull();
+    expect(await waitingOf(id)).toBe(
+      "waiting: the project requires a runner with isolation container, which boastful reports, but an administrator has not confirmed it; confirm it under Runners",
+    );
+    const path = `/api/runners/${boastful.id}`;
+    expect(await server.admin.expect(200, "PATCH", path, { trustedIsolation: "container" })).toMatchObject({
+      isolation: "container",
+      isolated: true,
+    });
+    expect((await boastful.claim())?.taskId).toBe(id);
+    await boastful.disable();
+  });
+
+  test("is named by warnings about approvals and by the list of runners that are not isolated", async () => {
+    const believed = await runner("believed", reported, { trustedIsolation: "container" });
+    const doubted = await runner("doubted", reported);
+    await server.admin.expect(200, "PATCH", `/api/runners/${doubted.id}`, { trustedIsolation: "none" });
+    const isolation = await server.admin.expect<object>(200, "GET", "/api/runners/isolation");
+    expect(isolation).toMatchObject({ notIsolated: ["doubted"] });
+    const projectId = await server.project(
+      repository.url,
+      { build: "true" },
+      { deploy: { approval: "required" } },
+    );
+    expect(await server.admin.expect(200, "GET", `/api/projects/${projectId}`)).toMatchObject({
+      warnings: [expect.stringContaining(": on doubted, ")],
+    });
+    await believed.disable();
+    await doubted.disable();
+  });
+
+  test("is believed nothing if its registration does not say so, and a weaker report counts", async () => {
+    const unsaid = await runner("unsaid", reported, { trustedIsolation: undefined });
+    expect(await shownOf(unsaid.id)).toMatchObject({ isolation: "none", trustedIsolation: "none" });
+    const modest = await runner("modest", {}, { trustedIsolation: "container" });
+    expect(await shownOf(modest.id)).toMatchObject({ isolation: "none", trustedIsolation: "container" });
+    await unsaid.disable();
+    await modest.disable();
+  });
+});
+
 describe("a project with an image", () => {
   test("is never given to a runner without containers", async () => {
-    const older = await runner("older", { isolated: false });
+    const older = await runner("older", {});
     const projectId = await server.project(repository.url, { build: "true" }, { image: "node:22" });
     const { id } = await server.run(projectId);
     await eventually("it waits with the reason", async () =>
@@ -118,14 +179,16 @@ describe("a project with approvals", () => {
     const expected = (name: string) =>
       expect.stringContaining(`Approvals do not protect this project from other scripts: on ${name}, `);
     const safe = await runner("a user each", {
-      ...{ isolated: true, isolation: "user", features: [...runnerFeatures, "project-users"] },
+      isolation: "user",
+      features: [...runnerFeatures, "project-users"],
     });
     const sandboxed = await runner("sandboxed", {
-      ...{ isolated: true, isolation: "sandbox", features: [...runnerFeatures, "sandbox"] },
+      isolation: "sandbox",
+      features: [...runnerFeatures, "sandbox"],
     });
-    const contained = await runner("contained", { isolated: true, isolation: "container" });
+    const contained = await runner("contained", { isolation: "container" });
     expect(await warnings()).toEqual([]);
-    const shared = await runner("one user", { isolated: true, isolation: "user" });
+    const shared = await runner("one user", { isolation: "user" });
     expect(await warnings()).toEqual([expected("one user")]);
     const open = await runner("open", {});
     expect(await warnings()).toEqual([expected("one user, open")]);
@@ -140,7 +203,7 @@ describe("a project with approvals", () => {
   });
 
   test("does not warn of runners that never take it", async () => {
-    const gpu = await runner("gpu only", { labels: ["gpu"] }, ["gpu"]);
+    const gpu = await runner("gpu only", { labels: ["gpu"] }, { labels: ["gpu"] });
     const engineless = await runner("engineless", {});
     const projectId = await server.project(
       repository.url,

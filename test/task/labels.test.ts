@@ -38,13 +38,37 @@ const newGroup = (name: string, labels: string[] | null = null) =>
 describe("a runner with labels", () => {
   test("takes no project without labels, and the task shows why it waits", async () => {
     const { id } = await queued();
-    const labelled = await registerRunner(scene.server.url, admin, { name: "prod", labels: ["prod"] });
+    // A runner of 1.0 may claim it. Only its registration counts.
+    const labelled = await registerRunner(scene.server.url, admin, {
+      name: "prod",
+      labels: ["prod"],
+      reports: { alsoUnlabelled: true },
+    });
     expect(await labelled.claim(AbortSignal.timeout(nothingWithinMs)).catch(() => null)).toBeNull();
     expect(await waitingOf(id)).toBe(
-      "waiting: every runner has labels and takes no project without labels; give the project labels, or start a runner with --also-unlabelled",
+      "waiting: every runner has labels and takes no project without labels; give the project labels, or let an administrator allow it for a runner under Runners",
     );
     await admin.expect(200, "PATCH", `/api/runners/${labelled.id}`, { disabled: true });
     expect(await claimedBy({ name: "both", labels: ["prod"], alsoUnlabelled: true })).toBe(id);
+  });
+
+  test("takes projects without labels after an admin has allowed it, until it is forbidden again", async () => {
+    const runner = await registerRunner(scene.server.url, admin, { name: "allowed", labels: ["prod"] });
+    const path = `/api/runners/${runner.id}`;
+    expect(await admin.expect(200, "PATCH", path, { alsoUnlabelled: true })).toMatchObject({
+      alsoUnlabelled: true,
+    });
+    const first = await queued();
+    const held = await runner.claim(AbortSignal.timeout(taskWithinMs));
+    expect(held?.taskId).toBe(first.id);
+    if (held) await runner.call("finish", held, { state: "success", reason: "" });
+    // Its claims do not change it.
+    expect(await admin.expect(200, "GET", path)).toMatchObject({ alsoUnlabelled: true });
+    await admin.expect(200, "PATCH", path, { alsoUnlabelled: false });
+    const second = await queued();
+    expect(await runner.claim(AbortSignal.timeout(nothingWithinMs)).catch(() => null)).toBeNull();
+    await admin.expect(200, "PATCH", path, { disabled: true });
+    await admin.expect(200, "POST", `/api/tasks/${second.id}/cancel`);
   });
 
   test("that loses a label while its claim waits does not get a task for it", async () => {

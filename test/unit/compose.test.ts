@@ -106,7 +106,8 @@ const composeSchema = {
 } as const;
 
 const variables: Record<string, string> = {
-  QUEUE_URL: "amqp://slipway:slipway@rabbitmq:5672",
+  QUEUE_URL: "amqp://slipway:password@rabbitmq:5672",
+  QUEUE_PASSWORD: "password of the queue",
   VERIFY_URI: "http://accounts.internal/verify",
   ALLOWED_ORIGINS: "https://www.example.com",
   PUSH_API_KEY: "key",
@@ -213,7 +214,7 @@ describe.each([single, ...shipped])("deploy/$file", ({ file, example, serving, l
 
 describe.each(shipped)(
   "deploy/$file, with several instances",
-  ({ file, serving, listeningNowhere, published }) => {
+  ({ file, example, serving, listeningNowhere, published }) => {
     let compose: Compose;
     beforeAll(async () => {
       compose = await readCompose(file);
@@ -236,6 +237,35 @@ describe.each(shipped)(
       expect(ids).toEqual(new Set(["push-1", "push-2"]));
     });
 
+    test("the brokers have a password, which has to be given", async () => {
+      const { rabbitmq, kafka } = compose.services;
+      for (const broker of [rabbitmq, kafka])
+        expect(() => environmentOf(broker, { ...variables, QUEUE_PASSWORD: "" })).toThrow("QUEUE_PASSWORD");
+      expect(environmentOf(rabbitmq, variables).RABBITMQ_DEFAULT_PASS).toBe("password of the queue");
+      const settings = environmentOf(kafka, variables);
+      expect(settings.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP).toBe(
+        "BROKER:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+      );
+      // The controller has no password, so that only the container itself reaches it.
+      expect(settings.KAFKA_LISTENERS).toBe("BROKER://:9092,CONTROLLER://localhost:9093");
+      expect(settings.KAFKA_LISTENER_NAME_BROKER_PLAIN_SASL_JAAS_CONFIG).toContain(
+        'user_slipway="password of the queue"',
+      );
+      const gateway = environmentOf(compose.services["push-1"], {
+        ...variables,
+        QUEUE_URL: "kafka://slipway:password@kafka:9092",
+        QUEUE_SASL: "plain",
+      });
+      expect((await loadConfig({ env: gateway, flags: {} }))["push.queue.sasl"]).toBe("plain");
+    });
+
+    test("its example has no password or key of its own", async () => {
+      const lines = (await Bun.file(join(deployFolder, example)).text()).split("\n");
+      const secrets = lines.filter((line) => /^#? ?\w*(PASSWORD|_KEY|QUEUE_URL)=/.test(line));
+      expect(secrets.length).toBeGreaterThan(3);
+      for (const line of secrets) expect(line).toMatch(/<[^>]+>/);
+    });
+
     test("nothing is open that was not asked for: keys and origins have to be given", async () => {
       const gateway = compose.services["push-1"];
       for (const name of ["PUSH_API_KEY", "DEPLOY_KEY", "ALLOWED_ORIGINS"])
@@ -247,6 +277,32 @@ describe.each(shipped)(
     });
   },
 );
+
+test("scripts on the runner of a cluster reach the deploy service alone, and nobody believes their headers", async () => {
+  const { services, networks } = await readCompose("compose-cluster.yaml");
+  const own = services.runner?.networks ?? [];
+  const reached = Object.entries(services).filter(([, { networks = [] }]) =>
+    networks.some((network) => own.includes(network)),
+  );
+  expect(reached.map(([name]) => name).sort()).toEqual(["deploy", "runner"]);
+  const subnets = new Map(
+    Object.entries(networks as Record<string, { ipam?: { config: { subnet: string }[] } }>).map(
+      ([name, { ipam }]) => [name, ipam?.config[0]?.subnet],
+    ),
+  );
+  for (const name of ["push-1", "push-2", "deploy"]) {
+    const config = await loadConfig({
+      env: { ...environmentOf(services[name], variables), SLIPWAY_ADMIN_PASSWORD: undefined },
+      flags: {},
+    });
+    const believed = [...subnets].filter(([, subnet]) =>
+      config["server.trustedProxies"].includes(subnet ?? ""),
+    );
+    expect([name, believed.map(([network]) => network)]).toEqual([name, ["slipway"]]);
+  }
+  expect(own).not.toContain("slipway");
+  expect(subnets.get("runners")).toBe("172.29.9.0/24");
+});
 
 test("the unit gives a server longer to stop than its connections to be drained", async () => {
   const unit = await Bun.file(join(deployFolder, "slipway.service")).text();

@@ -51,6 +51,9 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
       const { name, stages } = row as { name: string; stages: string };
       return { name, stages: JSON.parse(stages) };
     });
+    await installation.query(
+      "update runners set also_unlabelled = 1, isolated = 1, isolation = 'container' where name = 'linux'",
+    );
     server = await startOn(installation);
     admin = callerWith(server.url, installation.facts.sessions.admin);
     // Nothing listened at the recorded address, so that calls waited.
@@ -150,6 +153,16 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
     }
     const audit = await admin<{ total: number }>("GET", "/api/audit");
     expect(audit.total).toBeGreaterThan(50);
+  });
+
+  test("registers runners with what they have reported, and believes the local runner", async () => {
+    const { items } = await admin<{ items: { name: string }[] }>("GET", "/api/runners?pageSize=200");
+    const named = (name: string) => items.find((runner) => runner.name === name);
+    const trusted = { alsoUnlabelled: true, trustedIsolation: "container", isolated: true };
+    expect(named("linux")).toMatchObject({ ...trusted, isolation: "container" });
+    const doubted = { alsoUnlabelled: false, trustedIsolation: "none", isolated: false };
+    expect(named("free")).toMatchObject({ ...doubted, isolation: "none" });
+    expect(named("local")).toMatchObject({ isolation: "none", trustedIsolation: "container" });
   });
 
   test("ends or requeues tasks whose runner is gone, as documented", async () => {

@@ -233,11 +233,13 @@ export const reason: Translated<typeof reasonTexts> = {
   wait_group_labels: "群组 {group} 不能使用 {labels}；管理员可以在“群组”中允许",
   wait_no_labels: "没有运行器具有标签 {labels}",
   wait_unlabelled:
-    "所有运行器都有标签，不接受没有标签的项目；请为项目设置标签，或使用 --also-unlabelled 启动运行器",
+    "所有运行器都有标签，不接受没有标签的项目；请为项目设置标签，或由管理员在“运行器”中允许某个运行器接受",
   wait_bound: "所有运行器都绑定到其他群组；管理员可以在“运行器”中更改",
   wait_bound_labels: "具有标签 {labels} 的所有运行器都绑定到其他群组；管理员可以在“运行器”中更改",
   wait_isolation:
     "项目需要隔离方式为 {isolation} 的运行器，但没有可用的运行器满足；请在某个运行器上设置 runner.{setting}",
+  wait_isolation_unconfirmed:
+    "项目需要隔离方式为 {isolation} 的运行器；{runners} 报告了这种隔离，但管理员尚未确认；请在“运行器”中确认",
   wait_container:
     "项目的某个阶段在容器中运行，但没有可用的运行器能运行容器；请在此版本的运行器上安装 podman 或 docker",
   wait_disabled: "可以接受它的运行器均已停用：{runners}；管理员可以在“运行器”中启用",

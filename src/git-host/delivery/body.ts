@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../json.ts";
+import { isNestedTooDeep, isObject, type JsonObject, maxNesting } from "../../json.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 
 /** A decoded body: its JSON object, or why there is none. */
@@ -40,6 +40,8 @@ export function formPayloadOf(body: Uint8Array, contentType: string): string | n
 export function decodeBody(body: Uint8Array, contentType: string, contentEncoding: string): DecodedBody {
   const text = formPayloadOf(body, contentType) ?? utf8.decode(body);
   if (text.trim() === "") return { text, payload: null, problem: newReason("body_empty") };
+  if (isNestedTooDeep(text))
+    return { text, payload: null, problem: newReason("body_deep", { levels: maxNesting }) };
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return { text, payload: parsed, problem: "" };

@@ -1,13 +1,13 @@
 import { newToken } from "../../account/credential.ts";
 import { Fault } from "../../errors.ts";
-import { isolationLevels } from "../../model/execution.ts";
-import { type Runner, runnerRevision } from "../../model/runner.ts";
+import { isolationLevels, weakestIsolation } from "../../model/execution.ts";
+import { effectiveIsolation, type Runner, runnerRevision } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
-import { isolationOf, separatesProjects } from "../../task/isolation.ts";
+import { isIsolated, isolationOf, separatesProjects } from "../../task/isolation.ts";
 import { auditEntry, audited } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { revision, tagged, withTag } from "./revision.ts";
@@ -23,6 +23,15 @@ const onlineForMs = 45_000;
 export const label = z.string().regex(labelPattern, labelRule).openapi({ example: "linux" });
 
 const labels = z.array(label).max(32);
+
+const alsoUnlabelled = z
+  .boolean()
+  .openapi({ description: "Whether it takes projects without labels although it has labels." });
+
+const trustedIsolation = z.enum(isolationLevels).openapi({
+  description:
+    "The highest isolation that an administrator believes it to have. A runner that reports more gets no tasks that require more.",
+});
 
 const runnerShape = z
   .object({
@@ -40,17 +49,19 @@ const runnerShape = z
       .array(z.string())
       .nullable()
       .openapi({ description: "Labels that it was started with; null: all of its registered labels." }),
-    alsoUnlabelled: z
-      .boolean()
-      .openapi({ description: "Whether it takes projects without labels although it has labels." }),
+    alsoUnlabelled,
     isolated: z.boolean().openapi({
       description:
         "Whether scripts run in sandboxes or in containers. If not, they can read everything that their user can read.",
     }),
     isolation: z.enum(isolationLevels).openapi({
       description:
-        "`sandbox`: each step of build and deploy runs in a sandbox; `container`: all scripts run in containers.",
+        "The isolation that counts: the weaker of `reportedIsolation` and `trustedIsolation`. `sandbox`: each step of build and deploy runs in a sandbox; `container`: all scripts run in containers.",
     }),
+    reportedIsolation: z
+      .enum(isolationLevels)
+      .openapi({ description: "What the runner reports, which the server cannot verify." }),
+    trustedIsolation,
     projectUsers: z.boolean().openapi({
       description: "Whether scripts of one project cannot change the workspaces of others.",
     }),
@@ -93,6 +104,8 @@ const createRunner = route("post", "/runners", {
     name,
     labels: labels.default([]),
     groupIds: groupIds.default([]),
+    alsoUnlabelled: alsoUnlabelled.default(false),
+    trustedIsolation: trustedIsolation.default(weakestIsolation),
     concurrency: z.number().int().min(1).max(256).default(2),
   }),
   created: json("The runner with its token.", withToken),
@@ -120,6 +133,8 @@ const updateRunner = route("patch", "/runners/{id}", {
     name: name.optional(),
     labels: labels.optional(),
     groupIds: groupIds.optional(),
+    alsoUnlabelled: alsoUnlabelled.optional(),
+    trustedIsolation: trustedIsolation.optional(),
     disabled: z.boolean().optional(),
   }),
   ok: tagged("The runner as it is now.", runnerShape),
@@ -166,15 +181,14 @@ export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
     .openapi(getIsolation, async (c) => c.json(await isolationOf(store), 200))
     .openapi(listRunners, async (c) => c.json(listJson(await runners.list(c.req.valid("query")), write), 200))
     .openapi(createRunner, async (c) => {
-      const { name, labels, groupIds, concurrency } = c.req.valid("json");
+      const registration = c.req.valid("json");
+      const { name, labels, groupIds, alsoUnlabelled, trustedIsolation } = registration;
       await mustExist(groupIds);
       const token = newToken("runner");
-      const entry = { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } };
+      const detail = { labels, groupIds, alsoUnlabelled, trustedIsolation };
+      const entry = { action: "runner.create", subject: `runner ${name}`, detail };
       const runner = await audited(c, entry).runners.create({
-        name,
-        labels,
-        groupIds,
-        concurrency,
+        ...registration,
         tokenHash: hashToken(token),
         local: false,
         disabled: false,
@@ -213,6 +227,12 @@ export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
 function runnerJson(runner: Runner, now: number) {
   const { disabled, lastSeenAt } = runner;
   const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
-  const projectUsers = separatesProjects(runner);
-  return jsonOf(runnerShape, { ...runner, projectUsers, online, revision: runnerRevision(runner) });
+  return jsonOf(runnerShape, {
+    ...runner,
+    isolation: effectiveIsolation(runner),
+    isolated: isIsolated(runner),
+    projectUsers: separatesProjects(runner),
+    online,
+    revision: runnerRevision(runner),
+  });
 }

@@ -35,7 +35,6 @@ export interface RunnerOptions {
   address(): ServerAddress;
   labels: string[];
   /** Whether it also takes projects without labels although it has labels. */
-  alsoUnlabelled: boolean;
   concurrency: number;
   folders: WorkspaceFolders;
   execution: ExecutionOptions;
@@ -95,8 +94,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     labels: options.labels,
     concurrency: options.concurrency,
     version: options.version,
-    alsoUnlabelled: options.alsoUnlabelled,
-    isolated: execution.isolation !== "none",
     isolation: execution.isolation,
     containers: execution.hasContainers,
     features: execution.isolation === "sandbox" ? [...runnerFeatures, "sandbox"] : runnerFeatures,

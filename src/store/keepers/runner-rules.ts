@@ -41,7 +41,11 @@ const rules = {
   wait_unlabelled: () => sql`projects.labels = '[]' and runner.labels <> '[]' and runner.also_unlabelled = 0`,
   wait_bound: ({ isListed }) =>
     sql`runner.group_ids <> '[]' and not ${isListed("projects.group_id", "runner.group_ids")}`,
-  wait_isolation: (_, { isolation }) => sql`${levelOf(sql.ref("runner.isolation"))} < ${levelOf(isolation)}`,
+  wait_isolation: (_, { isolation }) =>
+    sql`${levelOf(sql.ref("runner.reported_isolation"))} < ${levelOf(isolation)}`,
+  // What a runner reports cannot be verified, so that an administrator must believe it.
+  wait_isolation_unconfirmed: (_, { isolation }) =>
+    sql`${levelOf(sql.ref("runner.trusted_isolation"))} < ${levelOf(isolation)}`,
   // A runner without containers would ignore an image.
   wait_container: (_, { needsContainer }) =>
     sql`runner.containers = 0 and ${needsContainer} in ('1', 'true')`,
@@ -161,6 +165,8 @@ function ruleText(rule: Rule, { isolation, ...row }: KeptAway, home: KeptAway | 
       return labels === "" ? newReason(rule) : newReason("wait_bound_labels", { labels });
     case "wait_isolation":
       return newReason(rule, { isolation, setting: isolation === "sandbox" ? "isolation" : "image" });
+    case "wait_isolation_unconfirmed":
+      return newReason(rule, { isolation, runners });
     case "wait_disabled":
       return home?.rule === rule
         ? newReason("wait_home_disabled", { runner: home.home ?? "" })

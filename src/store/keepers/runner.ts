@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from "kysely";
+import { weakestIsolation } from "../../model/execution.ts";
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
@@ -18,19 +19,23 @@ const runners = table<Runner, "runners">("runners", {
   groupIds: json(),
   offeredLabels: optional(json()),
   alsoUnlabelled: flag,
-  isolated: flag,
-  isolation: plain(),
+  trustedIsolation: plain(),
+  reportedIsolation: plain(),
   containers: flag,
   features: json(),
   lastSeenAt: optional(time),
   createdAt: time,
 });
 
+const plainRegistration = {
+  groupIds: [],
+  alsoUnlabelled: false,
+  trustedIsolation: weakestIsolation,
+} satisfies Partial<Runner>;
+
 const nothingTold = {
   offeredLabels: null,
-  alsoUnlabelled: false,
-  isolated: false,
-  isolation: "none",
+  reportedIsolation: weakestIsolation,
   containers: false,
   features: [],
   version: "",
@@ -43,7 +48,7 @@ export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
 
   return {
     create: (runner) =>
-      runners.create(scope, { groupIds: [], ...runner, ...nothingTold }, taken(runner.name)),
+      runners.create(scope, { ...plainRegistration, ...runner, ...nothingTold }, taken(runner.name)),
     byId: (id) => runners.one(scope, { id }),
     byTokenHash: (tokenHash) => runners.one(scope, { tokenHash }),
     async localOne() {

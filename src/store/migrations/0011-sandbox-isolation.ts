@@ -4,8 +4,13 @@ import { type Kysely, type Migration, sql } from "kysely";
 export function sandboxIsolation(): Migration {
   return {
     async up(db: Kysely<unknown>) {
-      for (const table of ["projects", "runners"])
-        await sql`update ${sql.table(table)} set isolation = 'sandbox' where isolation = 'user'`.execute(db);
+      for (const [table, column] of [
+        ["projects", "isolation"],
+        ["runners", "reported_isolation"],
+        ["runners", "trusted_isolation"],
+      ] as const)
+        await sql`update ${sql.table(table)} set ${sql.ref(column)} = 'sandbox'
+          where ${sql.ref(column)} = 'user'`.execute(db);
     },
   };
 }

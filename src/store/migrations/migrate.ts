@@ -17,6 +17,7 @@ import { traceparent } from "./0006-traceparent.ts";
 import { pipeline } from "./0007-pipeline.ts";
 import { releaseOrder } from "./0008-release-order.ts";
 import { fetchingSince } from "./0009-fetching-since.ts";
+import { runnerRegistration } from "./0010-runner-registration.ts";
 import { sandboxIsolation } from "./0011-sandbox-isolation.ts";
 
 const migrations = {
@@ -29,6 +30,7 @@ const migrations = {
   "0007-pipeline": pipeline,
   "0008-release-order": releaseOrder,
   "0009-fetching-since": fetchingSince,
+  "0010-runner-registration": runnerRegistration,
   "0011-sandbox-isolation": sandboxIsolation,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 

@@ -167,13 +167,14 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
-    const { concurrency, version, alsoUnlabelled, isolated, isolation, containers, features } = request;
+    const { concurrency, version, isolation, containers, features } = request;
     if (!runnerFeatures.every((feature) => features.includes(feature)))
       throw new Fault("invalid", newReason("runner_old", { version }));
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),
-      ...{ concurrency, version, alsoUnlabelled, isolated, isolation, containers, features },
+      reportedIsolation: isolation,
+      ...{ concurrency, version, containers, features },
     });
   }
 

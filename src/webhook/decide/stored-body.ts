@@ -51,9 +51,6 @@ function mayHold(text: string, secret: string): boolean {
   return alwaysEscaped.test(secret) && text.includes("\\");
 }
 
-/** No Git host nests deeper. Deeper values are left out, because the recursion could exhaust the stack. */
-const maxDepth = 100;
-
 /** In characters. Masks are shorter than the values they hide, so this exceeds the stored length. */
 const maxWalked = 4 * maxStoredBytes;
 
@@ -62,16 +59,16 @@ interface Room {
   left: number;
 }
 
-function maskedValue(value: unknown, secrets: readonly string[], room: Room, depth = 0): unknown {
+/** The nesting of a payload is limited where its body is decoded, so that the recursion is too. */
+function maskedValue(value: unknown, secrets: readonly string[], room: Room): unknown {
   room.left -= typeof value === "string" ? value.length : 1;
   if (typeof value === "string") return secrets.includes(value) ? mask : withoutSecrets(value, secrets);
   if (typeof value !== "object" || value === null) return value;
-  if (depth === maxDepth) return mask;
   if (Array.isArray(value)) {
     const entries: unknown[] = [];
     for (const entry of value) {
       if (room.left <= 0) break;
-      entries.push(maskedValue(entry, secrets, room, depth + 1));
+      entries.push(maskedValue(entry, secrets, room));
     }
     return entries;
   }
@@ -80,10 +77,7 @@ function maskedValue(value: unknown, secrets: readonly string[], room: Room, dep
     if (room.left <= 0) break;
     room.left -= key.length;
     const isSecret = secretKey.test(key) && isSecretValue(entry);
-    members.push([
-      withoutSecrets(key, secrets),
-      isSecret ? mask : maskedValue(entry, secrets, room, depth + 1),
-    ]);
+    members.push([withoutSecrets(key, secrets), isSecret ? mask : maskedValue(entry, secrets, room)]);
   }
   return Object.fromEntries(members);
 }
