@@ -140,8 +140,6 @@ type StartRules = z.infer<typeof startRulesSchema>;
 
 export const startStepSchema = z.object({ ...stepFields, ...startFields });
 export type StartStep = z.infer<typeof startStepSchema>;
-/** What a start does to the service of the previous release. */
-export type Previous = StartStep["previous"];
 
 export const pipelineSchema = z
   .object({

@@ -190,8 +190,14 @@ describe("docs/task-reference.md", () => {
   }, 120_000);
 
   test("its settings are settings of a project", async () => {
-    const settings = JSON.parse(example("docs/task-reference.md", "json 1"));
-    await server.admin.expect(200, "PATCH", "/api/projects/5", settings);
+    // The first one has steps that `stages` of the second cannot describe.
+    for (const id of ["json 2", "json 1"])
+      await server.admin.expect(
+        200,
+        "PATCH",
+        "/api/projects/5",
+        JSON.parse(example("docs/task-reference.md", id)),
+      );
   });
 
   test("its runner connects", async () => {

@@ -65,6 +65,7 @@ export const claims: Record<string, Record<string, string>> = {
   "docs/recipes/systemd-service.md": { named: "test/releases/recipes.test.ts" },
   "docs/task-reference.md": {
     "json 1": "test/cli/page-commands.test.ts",
+    "json 2": "test/cli/page-commands.test.ts",
     "sh 1": "test/cli/page-commands.test.ts",
     "sh 2": "test/cli/page-commands.test.ts",
   },

@@ -51,7 +51,12 @@ describe("the spans of a task", () => {
   test("have one for each step with a name of its own, below its stage", () => {
     const build = stage("build", 5, 20);
     const [step] = stage("build", 5, 9).steps;
-    const steps = step ? [{ ...step, name: "test" }, { ...step, name: "lint", state: "failed" as const }] : [];
+    const steps = step
+      ? [
+          { ...step, name: "test" },
+          { ...step, name: "lint", state: "failed" as const },
+        ]
+      : [];
     const task = ended({ startedAt: second(3), stages: [{ ...build, steps }] });
     expect(shown(task).slice(3)).toEqual(["stage build 5-20", "step test 5-9", "step lint 5-9: failed"]);
     const [parent, ...below] = spansOfTask(task).slice(3);
