@@ -8,6 +8,8 @@ import { httpCheck, setUpReleases } from "../support/releases-setup.ts";
 
 const { server, git, notifications, newPort, serviceProject, read, rollback, deploy } = await setUpReleases();
 
+/** A step that may change what only the runner may change. */
+const host = true;
 /** Makes the state of the workspace unwritable, as a full disk does: a folder is in the way, and nothing fits in its place. */
 const blockState = 'mkdir "$CI_WORKSPACE/../state.json.new"; : >"$CI_WORKSPACE/../state.json"';
 
@@ -17,7 +19,8 @@ test("a runner that cannot write down a started service ends it, and the previou
   const pidFile = join(server.scratch, "started.pid");
   const first = await deploy(projectId, "success");
   const script = `if [ -z "\${CI_ROLLBACK:-}" ]; then ${blockState}; fi; node built.js & echo $! >${pidFile}`;
-  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  const pipeline = { start: [{ script, host, healthCheck: httpCheck(port) }] };
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { pipeline });
   const { task } = await deploy(projectId, "failed");
   expect(task.reason).toContain(`${first.commit.slice(0, 7)} is serving again`);
   expect(isAlive(Number(await Bun.file(pidFile).text()))).toBeFalse();
@@ -26,10 +29,11 @@ test("a runner that cannot write down a started service ends it, and the previou
 
 test("a rollback that cannot be recorded is still a success, because its release was put back", async () => {
   const script = `[ -z "\${CI_ROLLBACK:-}" ] || { ${blockState}; }`;
-  const projectId = await server.project(`${git.url}/shop.git`, { deploy: script });
+  const pipeline = { deploy: [{ script, host }] };
+  const projectId = await server.project(`${git.url}/shop.git`, {}, { pipeline });
   const first = await deploy(projectId, "success");
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-    stages: { deploy: { script: "exit 3" } },
+    pipeline: { deploy: [{ script: "exit 3" }] },
   });
   const second = await deploy(projectId, "failed");
   expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });
@@ -44,7 +48,7 @@ test("a runner that cannot read its record of services still restores the previo
   // A folder in the place of the file cannot be read, as when too many files are open.
   const unreadable = 'mkdir -p "$CI_WORKSPACE/../../other/state.json"';
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-    stages: { deploy: { script: `${script}; ${unreadable}; exit 1` } },
+    pipeline: { deploy: [{ script: `${script}; ${unreadable}; exit 1`, host }] },
   });
   const second = await deploy(projectId, "failed");
   expect(second.task.rollback).toMatchObject({ state: "success", taskId: first.task.id });

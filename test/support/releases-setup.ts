@@ -11,7 +11,7 @@ export async function setUpReleases() {
   const repository = await makeRepository();
   await repository.push({ "server.js": service });
   const git = serveGit(repository.url.replace(/\/[^/]+$/, ""), null);
-  const server = await startDeployServer();
+  const server = await startDeployServer({ "runner.hostSteps": true });
   const notifications = receiveNotifications();
   afterAll(async () => {
     await server.stop();

@@ -91,16 +91,19 @@ export function describeUnits(root: string): void {
       const tokenFile = join(folder, "runner.token");
       writeFileSync(tokenFile, token, { mode: 0o600 });
       const stdin = openSync(tokenFile, "r");
-      const address = { "http://127.0.0.1:8080": url };
+      const address = {
+        "http://127.0.0.1:8080": url,
+        "Restart=on-failure": "Environment=SLIPWAY_RUNNER_HOST_STEPS=true",
+      };
       running.push(
         await startUnit(root, "slipway-runner.service", runnerUser, { ...places, ...address }, { stdin }),
       );
       closeSync(stdin);
 
-      const projectId = await client.project(repository.url, {
-        build: `id -un; ls ${data} 2>&1 || true; cat ${tokenFile} ${data}/slipway.db >/dev/null 2>&1 && echo LEAK || echo closed`,
-        deploy: `mkdir -p ${folder}/srv/shop; cp app.txt ${folder}/srv/shop/; touch ${folder}/elsewhere 2>/dev/null && echo LEAK || echo refused`,
-      });
+      const build = `id -un; ls ${data} 2>&1 || true; cat ${tokenFile} ${data}/slipway.db >/dev/null 2>&1 && echo LEAK || echo closed`;
+      const deploy = `mkdir -p ${folder}/srv/shop; cp app.txt ${folder}/srv/shop/; touch ${folder}/elsewhere 2>/dev/null && echo LEAK || echo refused`;
+      const pipeline = { build: [{ script: build }], deploy: [{ script: deploy, host: true }] };
+      const projectId = await client.project(repository.url, {}, { pipeline });
       const { id } = await client.run(projectId);
       await client.reach(id, "success");
       const text = textOf(await client.log(id));
