@@ -111,6 +111,9 @@ describe.each(await recordedDatabases())("a recorded API client on %s", (name) =
     expect(found).toEqual([]);
   });
 
+  // A later version has more reasons. A client shows the text of a code that it does not know.
+  const newReason = "#/components/schemas/ReasonPart/properties/code/enum ";
+
   test("reads every answer with the recorded schemas", () => {
     let checked = 0;
     for (const [index, { step, status, body }] of answers.entries()) {
@@ -124,7 +127,7 @@ describe.each(await recordedDatabases())("a recorded API client on %s", (name) =
           : (validate.errors ?? []).map(({ schemaPath, message }) => `${schemaPath} ${message}`);
       // The recorded schemas do not match every recorded response; those are excluded.
       const known = faultsOf(recordedAnswers[index]?.body);
-      const faults = faultsOf(body).filter((fault) => !known.includes(fault));
+      const faults = faultsOf(body).filter((fault) => !known.includes(fault) && !fault.startsWith(newReason));
       expect({ call: `${step.method} ${step.path}`, faults }).toEqual({
         call: `${step.method} ${step.path}`,
         faults: [],

@@ -7,6 +7,7 @@ import { type RunTask, runnerFeatures } from "../../src/runner/protocol.ts";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { reasonsOf } from "./recorded-scene.ts";
 import {
   type Caller,
@@ -17,6 +18,7 @@ import {
   recordedDatabases,
   settingsFile,
   startOn,
+  upgradedSettings,
 } from "./recording.ts";
 
 interface Project {
@@ -277,7 +279,13 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
   });
 });
 
-test("the recorded settings file is accepted", async () => {
-  const checked = await buildCli({})(["config", "check", "--config", settingsFile]);
-  expect(checked).toMatchObject({ exitCode: 0 });
+test("of the recorded settings file only removed settings are refused, with what to write instead", async () => {
+  const check = (file: string) => buildCli({})(["config", "check", "--config", file]);
+  const { exitCode, stderr } = await check(settingsFile);
+  expect([exitCode, stderr.match(/was removed in version 2\.0/g)]).toEqual([
+    2,
+    ["was removed in version 2.0"],
+  ]);
+  expect(stderr).toContain("push.resume.messages");
+  expect(await check(upgradedSettings(temporaryFolder("settings")))).toMatchObject({ exitCode: 0 });
 });

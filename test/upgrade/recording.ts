@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -26,6 +26,13 @@ export function factsOf(name: DatabaseName): Facts {
 
 export function backupOf(name: DatabaseName): string {
   return join(recorded, `${files[name]}.backup`);
+}
+
+/** The recorded settings without those that were removed since, as docs/upgrading.md says. Returns the file. */
+export function upgradedSettings(folder: string): string {
+  const file = join(folder, "upgraded.yaml");
+  writeFileSync(file, readFileSync(settingsFile, "utf8").replace("messages: 1000, ", ""));
+  return file;
 }
 
 /** A copy of the recorded installation, as if its program had just been stopped. */
@@ -133,7 +140,7 @@ export async function startOn(
   // One file handle for both streams: with two, they would overwrite each other.
   const log = openSync(file, "a");
   const child = Bun.spawn(
-    [process.execPath, main, "start", "--config", settingsFile, "--data-dir", dataDir],
+    [process.execPath, main, "start", "--config", upgradedSettings(dataDir), "--data-dir", dataDir],
     {
       // Never this repository: a program that deletes its working folder must not delete it.
       cwd: dataDir,

@@ -5,7 +5,8 @@ import { sentenceShape } from "../../reason/sentence-shape.ts";
 import { z } from "./shape.ts";
 
 const partShape: z.ZodType<Sentence> = sentenceShape(() => partShape).openapi("ReasonPart", {
-  description: "A sentence: its stable code, and the values inside it, which may be sentences themselves.",
+  description:
+    "A sentence: its stable code, and the values inside it, which may be sentences themselves. Later versions have more codes: show the text of one that you do not know.",
 });
 
 /** The sentences of a reason by code and values, for translation. */
