@@ -18,7 +18,7 @@ export function watchSilence(pid: number, onSilent: () => void): () => void {
   let silentLooks = 0;
   const timer = setInterval(() => {
     const now = activityOf(pid);
-    const isWorking = now.isBusy || now.bytes !== seen.bytes || now.ticks - seen.ticks > workingTicks;
+    const isWorking = now.waitsForDisk || now.bytes !== seen.bytes || now.ticks - seen.ticks > workingTicks;
     silentLooks = isWorking ? 0 : silentLooks + 1;
     if (isWorking) seen = now;
     if (silentLooks < silenceLimitMs / lookEveryMs) return;
@@ -31,17 +31,17 @@ export function watchSilence(pid: number, onSilent: () => void): () => void {
 interface Activity {
   bytes: number;
   ticks: number;
-  /** A process runs, or waits for a disk. */
-  isBusy: boolean;
+  /** A process waits for a disk. */
+  waitsForDisk: boolean;
 }
 
 /** Of a process and its descendants. One that has ended meanwhile is left out: that is a change too. */
 function activityOf(pid: number): Activity {
-  const sum: Activity = { bytes: 0, ticks: 0, isBusy: false };
+  const sum: Activity = { bytes: 0, ticks: 0, waitsForDisk: false };
   for (const each of withDescendants(pid)) {
     // After the name of the program, which may contain spaces.
     const [state, ...fields] = (textOf(`/proc/${each}/stat`).split(") ")[1] ?? "").split(" ");
-    if (state === "R" || state === "D") sum.isBusy = true;
+    if (state === "D") sum.waitsForDisk = true;
     sum.ticks += Number(fields[10] ?? 0) + Number(fields[11] ?? 0);
     for (const [, bytes] of textOf(`/proc/${each}/io`).matchAll(/^[rw]char: (\d+)/gm))
       sum.bytes += Number(bytes);

@@ -40,7 +40,7 @@ const bulkAudit = (series: string) => `insert into audit (
   select ${sampleTime.getTime()} + i * 1000, i % 50, 'ann', 'webhook.save', i % ${projectCount}, 'project shop', '{}', ''
   from ${series}`;
 const projects = (series: string) => `insert into projects (
-    name, group_id, git, stages, env, notify, labels, supersede, sample, created_at)
+    name, group_id, git, pipeline, env, notify, labels, supersede, sample, created_at)
   select 'project ' || i, case when i <= 5 then 1 end, '{}', '{}', '{}', '[]', '[]', 'none', 0, 0 from ${series}`;
 
 const waitingTask: Task = {
