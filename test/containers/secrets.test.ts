@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type ContainerScene, leftContainers, startContainerScene } from "../support/container-scene.ts";
-import { eventually, eventually } from "../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -71,7 +71,8 @@ describe.skipIf(!podman)("a secret of a stage in a container", () => {
     ].join("\n");
     const attempts = [`${testImage} --privileged`, "--privileged", `--volume=/:/host ${testImage}`];
     const refusals = async () =>
-      (await scene.runner.log()).split("refused an instruction that is not a well-formed run_task").length - 1;
+      (await scene.runner.log()).split("refused an instruction that is not a well-formed run_task").length -
+      1;
     for (const [index, image] of attempts.entries()) {
       scene.give({ build: "ls /host" }, { image });
       await eventually("it is refused", async () => (await refusals()) === index + 1);
