@@ -6,6 +6,9 @@ import { eventually } from "../support/eventually.ts";
 
 const { server, repository } = await setUpDeploy({ "runner.enabled": false });
 
+/** What a person registers for a runner of an earlier version, which reports `user`. */
+const levelOf = (reported: unknown) => (reported === "user" ? "sandbox" : reported);
+
 /** A runner by hand: `says` is what it reports with each claim, which its registration believes unless it is given. */
 async function runner(
   name: string,
@@ -16,7 +19,7 @@ async function runner(
     201,
     "POST",
     "/api/runners",
-    { name, trustedIsolation: says.isolation, ...registration },
+    { name, trustedIsolation: levelOf(says.isolation), ...registration },
   );
   const ask = (path: string, signal?: AbortSignal) =>
     fetch(`${server.url}/api/runner/${path}`, {
