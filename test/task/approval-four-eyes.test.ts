@@ -166,6 +166,19 @@ describe("notByPusher", () => {
     await server.reach(back.id, "success");
   });
 
+  test("after a rollback, changes since the release that serves count again", async () => {
+    const { path, bo, cy, first, startedBy } = await scene();
+    await cy.expect(200, "PATCH", path, { env: { COLOR: "bad" } });
+    const second = await startedBy(bo);
+    await answer(admin, second, "approve");
+    await server.reach(second, "success");
+    const back = await bo.expect<{ id: number }>(201, "POST", `${path}/rollback`, { taskId: first });
+    await server.reach(back.id, "waiting");
+    await answer(cy, back.id, "approve");
+    await server.reach(back.id, "success");
+    expect(await refusedWith(cy, await startedBy(bo))).toContain("changed what it deploys: env.");
+  });
+
   test("a person who stored the secret of the webhook could have named another pusher", async () => {
     const { path, bo, cy, startedBy } = await scene();
     await cy.expect(200, "PUT", `${path}/webhook`, { enabled: true, secret: "a-secret-of-some-length" });
