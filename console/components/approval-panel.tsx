@@ -38,8 +38,33 @@ export function ApprovalPanel({ task, mayAnswer }: { task: Task; mayAnswer: bool
           <p>{t("approval.managersOnly")}</p>
         )}
       </div>
+      {task.approval && <Approvers approval={task.approval} />}
       <Loaded query={changes}>{(loaded) => <ChangesView changes={loaded} />}</Loaded>
     </section>
+  );
+}
+
+/** Who may approve it, and why others may not. */
+function Approvers({ approval }: { approval: NonNullable<Task["approval"]> }) {
+  const { mayApprove = [], excluded = [], needsReason } = approval;
+  const people = mayApprove.map(({ username }) => visible(username)).join(t("words.listSeparator"));
+  return (
+    <>
+      {needsReason && <p>{t("approval.needsReason")}</p>}
+      {people !== "" && <p className="foreign">{t("approval.mayApprove", { people })}</p>}
+      {excluded.length > 0 && (
+        <details className="approval-excluded">
+          <summary>{t("approval.excluded", { count: excluded.length })}</summary>
+          <ul>
+            {excluded.map(({ username, because, becauseParts }) => (
+              <li key={username} className="foreign">
+                {reasonIn(because, becauseParts)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
   );
 }
 

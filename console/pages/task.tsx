@@ -80,6 +80,7 @@ function TaskView({ task }: { task: Task }) {
         ) : (
           <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
         )}
+        <OverrideNote task={task} />
         {isFinished && project.data?.sample && <SampleSteps project={project.data} task={task} />}
         {task.rollbackTo !== null && <UsedSettings projectId={task.projectId} taskId={task.rollbackTo} />}
         {task.waiting !== undefined && (
@@ -103,6 +104,17 @@ function Reason({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
   return (
     <Alert variant="light" color={reasonColor(task)} role="note" className="foreign task-reason">
       {isSuccess ? t("task.nothingRan") : reasonOf(task, liveTaskId)}
+    </Alert>
+  );
+}
+
+/** An approval that the rule would have left to nobody. */
+function OverrideNote({ task: { approval } }: { task: Task }) {
+  if (!approval?.override) return null;
+  const said = { user: visible(approval.by ?? ""), reason: visible(approval.comment) };
+  return (
+    <Alert variant="light" color="lamp" role="note" className="foreign">
+      {t("approval.overridden", said)}
     </Alert>
   );
 }

@@ -101,6 +101,7 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
       table(stageRows(task), ["name", "state", "startedAt", "finishedAt", "exitCode"]),
       task.reason ? `${task.state}: ${visibleLines(task.reason)}` : task.state,
       ...(task.waiting ? [visibleLines(task.waiting)] : []),
+      ...approvalLines(task),
     ].join("\n"),
   );
 }
@@ -111,6 +112,23 @@ function stageRows({ stages }: TaskAnswer) {
     stage,
     ...(hasOwnSteps(stage) ? stage.steps.map((step) => ({ ...step, name: `  ${step.name}` })) : []),
   ]);
+}
+
+/** Who may approve a task that waits, and why others may not; or that an approval was an override. */
+function approvalLines({ approval }: TaskAnswer): string[] {
+  if (approval === null) return [];
+  const { mayApprove = [], excluded = [], needsReason, override, by, comment } = approval;
+  const people = mayApprove.map(({ username }) => visible(username)).join(", ");
+  return [
+    ...(people === "" ? [] : [`May approve it: ${people}`]),
+    ...(needsReason
+      ? ["Nobody is left who may approve it; an administrator may, with a reason in --comment."]
+      : []),
+    ...excluded.map(({ because }) => `May not: ${visibleLines(because)}`),
+    ...(override
+      ? [`Approved by ${visible(by)}, because nobody else was left who may: ${visibleLines(comment)}`]
+      : []),
+  ];
 }
 
 function actOn(options: RemoteOptions, taskId: string, act: "cancel" | "rerun"): Promise<TaskAnswer> {

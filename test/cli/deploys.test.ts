@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { guardedProject } from "../support/approval-scene.ts";
+import { guardedProject, memberOf } from "../support/approval-scene.ts";
 import { buildCli } from "../support/cli.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -25,6 +25,36 @@ test("task approve and task reject answer a deploy that waits", async () => {
   expect(approved.json()).toMatchObject({ id: second.id, approval: { state: "approved", by: "admin" } });
   await server.reach(second.id, "success");
   expect(deployed()).toEqual([`${commit} red 2`]);
+});
+
+test("task show says who may approve a deploy, and task approve takes the reason of an administrator", async () => {
+  const place = { url: repository.url, dataDir: server.dataDir };
+  const { id } = await guardedProject(server, place, { notByPusher: true });
+  const { id: taskId } = await server.reach((await server.run(id)).id, "waiting");
+  const shown = await slipway(["task", "show", String(taskId)]);
+  expect(shown.stdout).toContain("an administrator may, with a reason in --comment.");
+  expect(shown.stdout).toContain(
+    "May not: admin pushed, started or sent this task. admin changed what it deploys:",
+  );
+  await memberOf(server, id, "cli-ann");
+  expect((await slipway(["task", "show", String(taskId)])).stdout).toContain("May approve it: cli-ann\n");
+  const refused = await slipway(["task", "approve", String(taskId)]);
+  expect(refused.exitCode).not.toBe(0);
+  expect(refused.stderr).toContain("These people may: cli-ann.");
+  const alone = await guardedProject(server, place, { notByPusher: true });
+  const own = await server.reach((await server.run(alone.id)).id, "waiting");
+  const { token: full } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "full",
+    scopes: ["admin"],
+  });
+  const asAdmin = buildCli({ SLIPWAY_URL: server.url, SLIPWAY_TOKEN: full });
+  expect((await asAdmin(["task", "approve", String(own.id)])).stderr).toContain("must say why");
+  const given = await asAdmin(["task", "approve", String(own.id), "--comment", "nobody else works here"]);
+  expect(given).toMatchObject({ exitCode: 0, stdout: `Task ${own.id} is queued.\n` });
+  await server.reach(own.id, "success");
+  expect((await slipway(["task", "show", String(own.id)])).stdout).toContain(
+    "Approved by admin, because nobody else was left who may: nobody else works here",
+  );
 });
 
 test("project rollback returns to the previous release, or to the release that --to names, and follows it to its end", async () => {

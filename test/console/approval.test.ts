@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { guardedProject } from "../support/approval-scene.ts";
+import { guardedProject, memberOf } from "../support/approval-scene.ts";
 import { violations } from "../support/axe.ts";
 import { becomesLive, openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
@@ -57,6 +57,36 @@ test("a request appears on an open page by itself; it is approved, and another o
   expect(deployed().length).toBe(1);
   await page.getByRole("button", { name: "Run again" }).click();
   await page.getByRole("dialog").getByText("The deploy waits for an approval").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test("the page says who may approve and why others may not; an administrator who is left alone gives a reason", async () => {
+  const place = { url: repository.url, dataDir: server.dataDir };
+  const { id, deployed } = await guardedProject(server, place, { notByPusher: true });
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  const task = await server.reach((await server.run(id)).id, "waiting");
+  await memberOf(server, id, "eyes-ann");
+  await go(`/tasks/${task.id}`);
+  const request = page.getByRole("region", { name: "This deploy waits for an approval" });
+  await request.getByText("May approve it: eyes-ann").waitFor();
+  await request.getByText("1 manager has a part in it and may not approve it").click();
+  await request.getByText("admin changed what it deploys: env, git, name, pipeline.").waitFor();
+  expect(await page.getByRole("button", { name: "Approve", exact: true }).count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  const other = await guardedProject(server, place, { notByPusher: true });
+  const alone = await server.reach((await server.run(other.id)).id, "waiting");
+  await go(`/tasks/${alone.id}`);
+  await request.getByText("An administrator may approve it with a written reason").waitFor();
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.getByLabel("Reason (kept in the audit log").fill("no");
+  await page.getByRole("button", { name: "Approve the deploy" }).click();
+  expect((await server.task(alone.id)).state).toBe("waiting");
+  await page.getByLabel("Reason (kept in the audit log").fill("I work alone");
+  await page.getByRole("button", { name: "Approve the deploy" }).click();
+  await page.getByText("Approved by admin, because nobody else was left who may: I work alone").waitFor();
+  await server.reach(alone.id, "success");
+  expect([deployed().length, other.deployed().length]).toEqual([0, 1]);
   expect(faults).toEqual([]);
   await close();
 });

@@ -164,10 +164,6 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "the audit log by action and time": ({ audit }) =>
     audit.list({ action: "webhook.save", from: hour(1) }, firstPage),
   "the newest entry of the audit log": ({ audit }) => audit.lastId(),
-  "what users changed in a project after an entry": ({ audit }) =>
-    audit.changesOf(7, ["webhook.save", "project.update"], { afterId: 900 }),
-  "what users changed in a project since a time": ({ audit }) =>
-    audit.changesOf(7, ["webhook.save", "project.update"], { from: hour(1) }),
 };
 
 describe.each(await availableDatabases())(`query plans at ${rowCount} rows on $name`, ({ make }) => {

@@ -75,6 +75,20 @@ describe("what is approved is what is deployed", () => {
   });
 });
 
+test("the changes of a task with an approval name what else was pinned", async () => {
+  const { path, bo, startedBy } = await scene();
+  const { name } = await admin.expect<{ name: string }>(200, "GET", path);
+  const renamed = `${name}-later`;
+  await admin.expect(200, "PATCH", path, { name: renamed, limits: { nice: 4 }, git: { lfs: true } });
+  const task = await startedBy(bo);
+  const changes = await bo.expect<{ settings: object[] }>(200, "GET", `/api/tasks/${task}/changes`);
+  expect(changes.settings).toEqual([
+    { setting: "name", serving: name, task: renamed },
+    { setting: "git.lfs", serving: null, task: "true" },
+    { setting: "limits.nice", serving: "0", task: "4" },
+  ]);
+});
+
 describe("notByPusher", () => {
   test("a manager who changed the pipeline or a variable may not approve it, until another person has", async () => {
     const { id, path, bo, cy, mark, startedBy } = await scene();
@@ -150,6 +164,19 @@ describe("notByPusher", () => {
     await server.reach(back.id, "waiting");
     await answer(cy, back.id, "approve");
     await server.reach(back.id, "success");
+  });
+
+  test("after a rollback, changes since the release that serves count again", async () => {
+    const { path, bo, cy, first, startedBy } = await scene();
+    await cy.expect(200, "PATCH", path, { env: { COLOR: "bad" } });
+    const second = await startedBy(bo);
+    await answer(admin, second, "approve");
+    await server.reach(second, "success");
+    const back = await bo.expect<{ id: number }>(201, "POST", `${path}/rollback`, { taskId: first });
+    await server.reach(back.id, "waiting");
+    await answer(cy, back.id, "approve");
+    await server.reach(back.id, "success");
+    expect(await refusedWith(cy, await startedBy(bo))).toContain("changed what it deploys: env.");
   });
 
   test("a person who stored the secret of the webhook could have named another pusher", async () => {

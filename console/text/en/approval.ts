@@ -17,10 +17,18 @@ export const approval = {
   approveTitle: "Deploy {commit}?",
   approveConfirm: "Approve the deploy",
   approveText:
-    "The built files are deployed with the scripts, the environment and the image that the project had when they were built. Later changes of the project do not apply.",
+    "The built files are deployed with the pipeline, the environment, the image and the isolation that the project had when they were built. Later changes of the project do not apply.",
   approved: "Task {id} is approved.",
   comment: "Comment (optional)",
-  notByPusher: "The person who pushed or started this task may not approve it.",
+  mayApprove: "May approve it: {people}",
+  excluded: {
+    one: "{count} manager has a part in it and may not approve it",
+    other: "{count} managers have a part in it and may not approve it",
+  },
+  needsReason:
+    "Everybody who may manage the project has a part in this deploy. An administrator may approve it with a written reason, which the audit log keeps.",
+  overrideReason: "Reason (kept in the audit log, and shown with the task)",
+  overridden: "Approved by {user}, because nobody else was left who may: {reason}",
   reason: "Reason (shown with the task)",
   reject: "Reject",
   rejectTitle: "Reject task {id}?",

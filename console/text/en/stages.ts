@@ -46,7 +46,7 @@ export const stages = {
   approvalRequired: "a manager must approve the deploy",
   approvalBranches: "Branches that need an approval",
   approvalBranchesHint: "Patterns such as main or release/**. Empty: every branch and tag.",
-  approvalNotByPusher: "Nobody may approve their own push",
+  approvalNotByPusher: "Nobody may approve their own push or change",
   approvalExpiry: "Minutes until a request expires",
   approvalExpiryHint: "A deploy that nobody approves in this time is canceled.",
   health: "Health check after start",

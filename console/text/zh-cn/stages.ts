@@ -46,7 +46,7 @@ export const stages: Translated<typeof english> = {
   approvalRequired: "必须由项目管理者批准",
   approvalBranches: "需要审批的分支",
   approvalBranchesHint: "模式，例如 main 或 release/**。留空：所有分支和标签。",
-  approvalNotByPusher: "不得批准自己的推送",
+  approvalNotByPusher: "不得批准自己的推送或更改",
   approvalExpiry: "请求过期时间（分钟）",
   approvalExpiryHint: "在此时间内无人批准的部署会被取消。",
   health: "启动后的健康检查",

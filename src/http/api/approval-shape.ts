@@ -16,7 +16,7 @@ const fields = {
     .openapi({ description: "Globs of the built refs that need it; empty: every ref.", example: ["main"] }),
   notByPusher: z.boolean().openapi({
     description:
-      "The person who pushed or started the task, or who changed what it deploys since the last approved release, may not approve it.",
+      "The person who pushed or started the task, or who changed what it deploys since the approved release that serves, may not approve it.",
   }),
   expiresAfterMinutes: z.number().int().min(1).max(525_600),
 };

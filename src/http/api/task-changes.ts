@@ -40,7 +40,10 @@ const changesShape = z
           task: z.string().nullable().openapi({ description: "Of this task; null: not set." }),
         }),
       )
-      .openapi({ description: "Variables and settings of stages that differ." }),
+      .openapi({
+        description:
+          "Variables and settings of the pipeline that differ; of two approved tasks also name, repository, isolation and limits.",
+      }),
     compare: z.string().nullable().openapi({ description: "The page of the Git host with all changes." }),
   })
   .openapi("TaskChanges");

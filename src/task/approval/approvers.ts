@@ -95,7 +95,7 @@ function fieldsOf({ detail: { fields } }: UserChange): string[] {
 }
 
 /**
- * By user: the settings that they changed since the last approved release. A change after the request counts if it
+ * By user: the settings that they changed since the approved release that serves. A change after the request counts if it
  * applies nevertheless: secrets and the rule are not pinned.
  */
 async function changedBy(
@@ -121,22 +121,21 @@ async function changedBy(
 const maxReleases = 50;
 
 /**
- * When the settings of the last approved release were read. If none was approved, those of the last release; if there is
- * none, the project's beginning. A deploy that needed no approval approves nothing: otherwise it would hide changes
- * from the next deploy that needs one.
+ * When the settings of the serving release were read, if it was approved; else those of the last release that was. If
+ * none was approved, those of the serving one; if nothing has served, the project's beginning. A deploy that needed no
+ * approval approves nothing: otherwise it would hide changes from the next deploy that needs one.
  */
 async function lastApproved(
   { releases, tasks }: Pick<Keepers, "releases" | "tasks">,
   { id, createdAt }: Pick<Project, "id" | "createdAt">,
 ): Promise<{ afterId: number } | { from: Date }> {
-  const served = await releases.ofProject(id, maxReleases);
-  for (const { taskId } of served) {
+  const serving = await releases.servedLast(id);
+  if (serving === null) return { from: createdAt };
+  for (const { taskId } of [serving, ...(await releases.ofProject(id, maxReleases))]) {
     const built = await tasks.byId(taskId);
     if (built?.approval?.state !== "approved") continue;
     const { auditId } = built.approval;
     return auditId === undefined ? { from: built.createdAt } : { afterId: auditId };
   }
-  const [last] = served;
-  if (last === undefined) return { from: createdAt };
-  return { from: (await tasks.byId(last.taskId))?.createdAt ?? last.deployedAt };
+  return { from: (await tasks.byId(serving.taskId))?.createdAt ?? serving.deployedAt };
 }

@@ -1,3 +1,4 @@
+import type { Pinned } from "../../model/approval/task-approval.ts";
 import { type HealthCheck, type Pipeline, type StartStep, stepDefaults } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
@@ -25,6 +26,29 @@ export function changedSettings(
   return names
     .map((setting) => ({ setting, release: then[setting] ?? null, project: now[setting] ?? null }))
     .filter((changed) => changed.release !== changed.project);
+}
+
+/** What an approval pins besides the settings of a release, as far as both requests have pinned it. */
+export function changedPins(then: Pinned, now: Pinned): ChangedSetting[] {
+  const [release, project] = [pinsOf(then), pinsOf(now)];
+  return Object.keys(project)
+    .filter((setting) => setting in release && release[setting] !== project[setting])
+    .map((setting) => ({
+      setting,
+      release: release[setting] ?? null,
+      project: project[setting] ?? null,
+    }));
+}
+
+function pinsOf({ name, git: { url, ref, submodules, lfs = false }, isolation, limits }: Pinned) {
+  const pins: Record<string, string | null> = {
+    ...(name === undefined ? {} : { name }),
+    ...{ "git.url": url, "git.ref": ref },
+    ...{ "git.submodules": textOf(submodules), "git.lfs": textOf(lfs) },
+    ...(isolation === undefined ? {} : { isolation }),
+  };
+  for (const [limit, value] of Object.entries(limits ?? {})) pins[`limits.${limit}`] = textOf(value);
+  return pins;
 }
 
 /** Of a release without the variables that describe its task, among them its trace. */

@@ -2,7 +2,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { type ChangedSetting, changedSettings } from "./changed-settings.ts";
+import { type ChangedSetting, changedPins, changedSettings } from "./changed-settings.ts";
 import { liveReleaseId } from "./earlier-releases.ts";
 
 /** What a deploy of a task changes, compared with the release that serves. */
@@ -35,6 +35,8 @@ export async function changesOf(
   const used = task.approval?.pinned ?? { image: project.image, ...(back ?? project) };
   const ran = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
   const settings = serving === null ? [] : changedSettings(serving, used, ran);
+  const served = serving === null ? null : ((await keepers.tasks.byId(serving.taskId))?.approval ?? null);
+  if (served && task.approval) settings.push(...changedPins(served.pinned, task.approval.pinned));
   if (serving === null) return { serving, commits: [task], goesBack: false, settings };
   const pushes = await pushesOf(keepers, task);
   const goesBack = back === null ? isBefore(pushes, task.commit, serving) : back.commit !== serving.commit;
