@@ -63,7 +63,7 @@ describe("a project that requires isolation", () => {
       textOf(await server.log(id)).includes("requires a runner with isolation sandbox"),
     );
     expect(await plain.claim(1500)).toBeNull();
-    const isolated = await runner("isolated", { isolation: "user" });
+    const isolated = await runner("isolated", { isolation: "user" }, { trustedIsolation: "sandbox" });
     expect((await isolated.claim())?.taskId).toBe(id);
     const shown = await server.admin.expect<Record<string, unknown>>(
       200,
@@ -182,7 +182,7 @@ describe("a project with approvals", () => {
     const expected = (name: string) =>
       expect.stringContaining(`Approvals do not protect this project from other scripts: on ${name}, `);
     const safe = await runner("a user each", {
-      isolation: "user",
+      isolation: "sandbox",
       features: [...runnerFeatures, "project-users"],
     });
     const sandboxed = await runner("sandboxed", {
@@ -191,7 +191,7 @@ describe("a project with approvals", () => {
     });
     const contained = await runner("contained", { isolation: "container" });
     expect(await warnings()).toEqual([]);
-    const shared = await runner("one user", { isolation: "user" });
+    const shared = await runner("one user", { isolation: "sandbox" });
     expect(await warnings()).toEqual([expected("one user")]);
     const open = await runner("open", {});
     expect(await warnings()).toEqual([expected("one user, open")]);
