@@ -93,7 +93,7 @@ test("a project is added, its stages, environment, secrets and notifications are
   expect(await stagesOfToken.inputValue()).toBe("All stages");
   await stagesOfToken.click();
   await page.getByRole("option", { name: "Only deploy and start" }).click();
-  await page.getByText("The stages of DEPLOY_TOKEN are saved.").waitFor();
+  await page.getByText("The use of DEPLOY_TOKEN is saved.").waitFor();
   await section("Notifications");
   await panel("Notifications").getByRole("button", { name: "Add an address" }).click();
   await panel("Notifications")
@@ -138,7 +138,7 @@ test("only changed fields of a project are saved: changes of other users stay", 
   await page.getByRole("textbox", { name: "build", exact: true }).fill("make all");
   await server.admin.expect(200, "PATCH", "/api/projects/1", {
     git: { ref: "next" },
-    stages: { build: { timeout: 60 }, deploy: { script: "make deploy" } },
+    stages: { deploy: { script: "make deploy", timeout: 60 } },
   });
   await saveForms(page);
   await go("/projects/1/settings/general");
@@ -149,7 +149,7 @@ test("only changed fields of a project are saved: changes of other users stay", 
     name: "shop",
     supersede: "queued",
     git: { ref: "next", submodules: true },
-    stages: { build: { script: "make all", timeout: 60 }, deploy: { script: "make deploy" } },
+    stages: { build: { script: "make all" }, deploy: { script: "make deploy", timeout: 60 } },
   });
 });
 

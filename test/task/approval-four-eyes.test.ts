@@ -3,7 +3,7 @@ import type { ApiClient } from "../support/api-server.ts";
 import { answer, guardedProject, memberOf } from "../support/approval-scene.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 
-const { server, repository, commit } = await setUpDeploy();
+const { server, repository, commit } = await setUpDeploy({ "runner.hostSteps": true });
 const { admin } = server;
 
 interface Person {

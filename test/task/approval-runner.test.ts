@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { answer, guardedProject } from "../support/approval-scene.ts";
 import { deployClient, textOf } from "../support/deploy-server.ts";
 import { setUpServerProcess } from "../support/deploy-setup.ts";
@@ -69,7 +69,7 @@ test("built workspaces stay beside the releases, and go when nobody waits for th
   await answer(server.admin, Number(fourth), "approve");
   await server.reach(Number(fourth), "success");
   expect(deployed().length).toBe(2);
-  const left = workspacesOf(id).map((folder) => Number(/task-(\d+)-/.exec(folder)?.[1]));
+  const left = workspacesOf(id).map((folder) => Number(basename(folder)));
   expect(left.toSorted()).toEqual([Number(second), Number(fourth)].toSorted());
 });
 

@@ -296,15 +296,15 @@ describe("leftovers of a runner that was killed with its guard", () => {
     const orphan = Bun.spawn(["sleep", "300"], { env: { ...process.env, [markVariable]: "7-1-orphan" } });
     const dead = { pid: 1, startedAt: "never" };
     const folder = (name: string, record: object) => {
-      mkdirSync(join(root, "work/project-7", name), { recursive: true });
-      writeFileSync(join(root, "work/project-7", name, "state.json"), JSON.stringify(record));
+      mkdirSync(join(root, "releases/7", name), { recursive: true });
+      writeFileSync(join(root, "releases/7", name, "state.json"), JSON.stringify(record));
     };
     const trees = [{ leader: orphan.pid, mark: "7-1-orphan" }];
-    folder("task-7-1", { state: "building", owner: dead, trees, services: [] });
-    folder("task-6-1", { state: "kept", owner: dead, trees: [], services: [] });
+    folder("7", { state: "building", owner: dead, trees, services: [] });
+    folder("6", { state: "kept", owner: dead, trees: [], services: [] });
     runner = startRunner();
     await eventually("the orphan is ended", () => !isAlive(orphan.pid));
     await eventually("its folder is removed", () => readdirSync(join(root, "releases/7")).length === 1);
-    expect(readdirSync(join(root, "releases/7"))).toEqual(["task-6-1"]);
+    expect(readdirSync(join(root, "releases/7"))).toEqual(["6"]);
   });
 });
