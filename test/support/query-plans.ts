@@ -93,7 +93,11 @@ export function notedQueries(dialect: Dialect): { keepers: Keepers; taken(): Que
     noted.push(query);
     const isOfGroup = query.sql.includes('"group_id" = ');
     const isCount = query.sql.includes("count(");
-    const rows = isOfGroup ? [1, 2, 3, 4, 5].map((id) => ({ id })) : isCount ? [{ total: 0, pipeline: "{}" }] : [];
+    const rows = isOfGroup
+      ? [1, 2, 3, 4, 5].map((id) => ({ id }))
+      : isCount
+        ? [{ total: 0, pipeline: "{}" }]
+        : [];
     return { rows: rows as R[], changes: 0, newId: 0 };
   };
   return {

@@ -47,7 +47,7 @@ describe("the server allows a stage the time that its runner was given", () => {
     });
     const held = await scene.runner.claim();
     if (held?.taskId !== id) throw new Error("the rollback was not claimed");
-    expect(held.stages.at(-1)).toMatchObject({ name: "deploy", timeoutMs: 3_600_000 });
+    expect(held.stages.at(-1)).toMatchObject({ name: "deploy", steps: [{ timeoutMs: 3_600_000 }] });
     await scene.stage(held, "deploy", "running");
     await deployMayTakeAnHour(held);
   });
