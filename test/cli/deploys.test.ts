@@ -3,6 +3,7 @@ import { guardedProject, memberOf } from "../support/approval-scene.ts";
 import { buildCli } from "../support/cli.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
+import { scratchOf } from "../support/temporary-folder.ts";
 
 const { server, repository, commit } = await setUpDeploy({ "webhook.reconcileMinutes": 0.02 });
 const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
@@ -58,7 +59,7 @@ test("task show says who may approve a deploy, and task approve takes the reason
 });
 
 test("project rollback returns to the previous release, or to the release that --to names, and follows it to its end", async () => {
-  const file = `${server.dataDir}/rolled-back`;
+  const file = `${scratchOf(server.dataDir)}/rolled-back`;
   const project = await server.project(repository.url, { deploy: `echo $CI_COMMIT >> ${file}` });
   const lines = async () => (await Bun.file(file).text()).trim().split("\n");
   const none = await slipway(["project", "rollback", String(project)]);
