@@ -48,7 +48,7 @@ test("Git hosts that hang are given up in time, and meanwhile no other project w
   const other = await server.reach((await server.run(good)).id, "success");
   expect(other.state).toBe("success");
 
-  const gate = join(server.dataDir, "gate");
+  const gate = join(server.scratch, "gate");
   const slow = `while [ ! -e ${gate} ]; do sleep 0.05; done`;
   const builds = await Promise.all(
     [1, 2].map(async () => (await server.run(await server.project(repository.url, { build: slow }))).id),
