@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeBrowser, startBrowser } from "../support/browser.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
@@ -8,15 +7,15 @@ import { openTestStore } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "slipway-restart-"));
+const folder = temporaryFolder("restart");
 const dataDir = join(folder, "data");
 mkdirSync(dataDir);
 const [browser, repository] = await Promise.all([startBrowser(), makeRepository()]);
 afterAll(async () => {
   await closeBrowser(browser);
   repository.remove();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Figures of the gateway of the last hour: two times in which a server ran, and 20 minutes between them without one. */

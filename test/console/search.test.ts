@@ -206,7 +206,7 @@ test("the log collapses stages, wraps, shows times with their zone, and is copie
 });
 
 test("a failed task shows its first error above the log, and a watched one ends with a notification", async () => {
-  const gate = `${server.dataDir}/gate`;
+  const gate = `${server.scratch}/gate`;
   const script = `while [ ! -f ${gate} ]; do sleep 0.1; done; echo compiling; echo 'src/a.ts: error: no such name'; exit 2`;
   const failing = await server.project(repository.url, { build: script }, { name: "failing" });
   const run = await server.run(failing);
