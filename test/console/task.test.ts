@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { becomesLive, openConsole } from "../support/console-page.ts";
@@ -8,16 +7,14 @@ import { setUpConsole } from "../support/console-setup.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
 import { pageTasks } from "../support/page-tasks.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const gate = mkdtempSync(join(tmpdir(), "slipway-gate-"));
+const gate = temporaryFolder("gate");
 
 const { browser, server } = await setUpConsole();
 const repository = await makeRepository();
 await repository.push({ "readme.md": "hello" });
-afterAll(() => {
-  repository.remove();
-  rmSync(gate, { recursive: true, force: true });
-});
+afterAll(() => repository.remove());
 
 /** A script that writes a numbered line each time a gate is opened. */
 function gated(name: string, count: number): string {

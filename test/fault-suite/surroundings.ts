@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startVerifyService } from "../support/verify-service.ts";
@@ -17,11 +17,21 @@ export interface Surroundings {
   verifyLink: Link;
   /** Whether the program has releases, polls and approvals. */
   knowsReleases: boolean;
+  /** Settings with which scripts see `scriptsFolder`. Its runners are root, and scripts run as another user. */
+  runnerFlags(name: string): Record<string, string>;
   stop(): Promise<void>;
 }
 
+/** What scripts and services write: their record, and the addresses of services. */
+export const scriptsFolder = (folder: string) => join(folder, "scripts");
+export const recordFile = (folder: string) => join(scriptsFolder(folder), "scripts.record");
+
 export async function surround(setup: string, program: string, timeline: Timeline): Promise<Surroundings> {
   const folder = mkdtempSync(join(tmpdir(), `slipway-faults-${setup}-`));
+  const hasSandbox = helpOf(program, "runner").includes("runner-sandbox-paths");
+  mkdirSync(scriptsFolder(folder));
+  writeFileSync(recordFile(folder), "");
+  for (const path of [folder, scriptsFolder(folder), recordFile(folder)]) chmodSync(path, 0o777);
   const receiver = receiveNotifications();
   const verify = startVerifyService();
   const receiverLink = await Link.open("server → notification receiver", receiver.port);
@@ -33,7 +43,14 @@ export async function surround(setup: string, program: string, timeline: Timelin
     receiver,
     receiverLink,
     verifyLink,
-    knowsReleases: knowsReleases(program),
+    knowsReleases: helpOf(program, "task").includes("approve"),
+    runnerFlags: (name) =>
+      hasSandbox
+        ? {
+            "runner-dir": join(folder, `${name.replaceAll(" ", "-")}-work`),
+            "runner-sandbox-paths": `${scriptsFolder(folder)}:rw`,
+          }
+        : {},
     async stop() {
       receiverLink.close();
       verifyLink.close();
@@ -45,7 +62,6 @@ export async function surround(setup: string, program: string, timeline: Timelin
 }
 
 /** Asks the program itself: an earlier version refuses unknown settings and fields. */
-function knowsReleases(program: string): boolean {
-  const help = Bun.spawnSync([...commandOf(program), "task", "--help"]);
-  return help.stdout.toString().includes("approve");
+function helpOf(program: string, command: string): string {
+  return Bun.spawnSync([...commandOf(program), command, "--help"]).stdout.toString();
 }

@@ -1,8 +1,8 @@
-import { join } from "node:path";
 import type { Random } from "../random.ts";
 import type { Delivery, History, PushedTip, TaskView } from "../reconciler/history.ts";
 import type { Instance } from "../setups/part.ts";
 import { type StepName, stepNames, type World } from "../setups/world.ts";
+import { recordFile } from "../surroundings.ts";
 import { elapsedMs } from "../timeline.ts";
 import type { Api } from "./api.ts";
 import type { Commits } from "./commits.ts";
@@ -49,7 +49,7 @@ export class DeployLoad {
     this.#api = services.api;
     this.#commits = services.commits;
     this.#receiver = services.receiver;
-    this.#record = new ScriptRecord(join(world.folder, "scripts.record"));
+    this.#record = new ScriptRecord(recordFile(world.folder));
     this.#stored = new ProductRecords(world, services.api, services.receiver);
   }
 

@@ -2,6 +2,7 @@ import { freePort } from "../../support/free-port.ts";
 import type { History, ServiceView } from "../reconciler/history.ts";
 import { until } from "../setups/part.ts";
 import type { StepName, World } from "../setups/world.ts";
+import { scriptsFolder } from "../surroundings.ts";
 import type { Api } from "./api.ts";
 import { type Commits, makeCommits } from "./commits.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
@@ -50,7 +51,7 @@ export class Releases {
   async fieldsOf(plan: Plan, rules: NonNullable<Plan["release"]>): Promise<Record<string, unknown>> {
     const { folder } = this.#world;
     const port = rules.previous === "stop-first" ? freePort() : null;
-    const service = new ProjectService(folder, this.#record.file, plan.name, port);
+    const service = new ProjectService(scriptsFolder(folder), this.#record.file, plan.name, port);
     const repository = `release-${slugOf(plan.name)}`;
     this.#releases.set(plan.name, { service, commits: await makeCommits(folder, repository, commitCount) });
     const url = `http://127.0.0.1:${port ?? "$PORT"}/`;

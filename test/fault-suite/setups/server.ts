@@ -75,6 +75,7 @@ export async function addRemoteRunner(
     command: "runner",
     flags: {
       "data-dir": dataDir,
+      ...around.runnerFlags(name),
       "tasks-concurrency": "3",
       "tasks-stop-grace": "500ms",
       "log-format": "json",

@@ -25,7 +25,11 @@ export async function sqliteWorld(around: Surroundings): Promise<World> {
     role: "server",
     program,
     command: "start",
-    flags: { ...serverFlags(around, port, dataDir, leaseMs), "tasks-concurrency": "3" },
+    flags: {
+      ...serverFlags(around, port, dataDir, leaseMs),
+      ...around.runnerFlags("local runner"),
+      "tasks-concurrency": "3",
+    },
     logFile: join(folder, "server.log"),
     isReady: () => answersReady(url),
   });
