@@ -28,7 +28,7 @@ export const recordFile = (folder: string) => join(scriptsFolder(folder), "scrip
 
 export async function surround(setup: string, program: string, timeline: Timeline): Promise<Surroundings> {
   const folder = mkdtempSync(join(tmpdir(), `slipway-faults-${setup}-`));
-  const hasSandbox = helpOf(program, "runner").includes("runner-sandbox-paths");
+  const hasSandbox = printed(program, "config", "docs").includes("runner.sandboxPaths");
   mkdirSync(scriptsFolder(folder));
   writeFileSync(recordFile(folder), "");
   for (const path of [folder, scriptsFolder(folder), recordFile(folder)]) chmodSync(path, 0o777);
@@ -43,7 +43,7 @@ export async function surround(setup: string, program: string, timeline: Timelin
     receiver,
     receiverLink,
     verifyLink,
-    knowsReleases: helpOf(program, "task").includes("approve"),
+    knowsReleases: printed(program, "task", "--help").includes("approve"),
     runnerFlags: (name) =>
       hasSandbox
         ? {
@@ -62,6 +62,6 @@ export async function surround(setup: string, program: string, timeline: Timelin
 }
 
 /** Asks the program itself: an earlier version refuses unknown settings and fields. */
-function helpOf(program: string, command: string): string {
-  return Bun.spawnSync([...commandOf(program), command, "--help"]).stdout.toString();
+function printed(program: string, ...command: string[]): string {
+  return Bun.spawnSync([...commandOf(program), ...command]).stdout.toString();
 }
