@@ -35,7 +35,7 @@ describe.each(await availableDatabases())("lists of many projects on $name", asy
   const { store, database } = await setUpStore(make);
   const planner = await openPlanner(database.url);
   const series = planner.series(rowCount);
-  await planner.run(`insert into projects (name, git, stages, env, notify, labels, supersede, sample, created_at)
+  await planner.run(`insert into projects (name, git, pipeline, env, notify, labels, supersede, sample, created_at)
     select 'project ' || i, '{}', '{}', '{}', '[]', '[]', 'none', 0, 0 from ${planner.series(projectCount + oldProjects)}`);
   await planner.run(`insert into tasks (project_id, state, trigger_type, triggered_by, ref, message, author, stages,
       reason, priority, attempt, created_at, "commit", finished_at)

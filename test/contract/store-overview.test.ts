@@ -206,7 +206,7 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     const count = 10_000;
     const planner = await openPlanner(database.url);
     await planner.run(`insert into projects (
-        name, git, stages, env, notify, labels, supersede, sample, created_at)
+        name, git, pipeline, env, notify, labels, supersede, sample, created_at)
       select 'service ' || i, '{"url":"","ref":"main","submodules":false}', '{}', '{}', '[]', '[]', 'none', 0, 0
       from ${planner.series(count)}`);
     await planner.close();

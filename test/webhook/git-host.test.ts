@@ -13,7 +13,7 @@ let files = 0;
 
 /** A project of the served repository, whose deploys are noted, and the address of its webhook. */
 async function projectWith(webhook: object) {
-  const file = join(server.dataDir, `deployed-by-host-${++files}`);
+  const file = join(server.scratch, `deployed-by-host-${++files}`);
   const id = await server.project(`${git.url}/shop.git`, {
     build: 'echo "built $CI_COMMIT"',
     deploy: `echo "$CI_REF_NAME $CI_COMMIT" >> ${file}`,
