@@ -86,7 +86,7 @@ test("the origin of a Git server in hosts.trusted is read, and ssh at its host, 
 test("a redirect is followed at large public hosts only, and names of a proxy are left to it", async () => {
   const rules = { allowInternal: false, trusted: [] };
   const ofAddress = await checkAddress("https://93.184.216.34/shop.git", rules, {});
-  expect(ofAddress).toEqual({ git: { "http.followRedirects": "false" }, ssh: {} });
+  expect(ofAddress).toEqual({ git: { "http.followRedirects": "false" }, ssh: {}, address: "93.184.216.34" });
   const proxied = { https_proxy: "http://proxy.example.com:3128" };
   const unknown = (url: string) => checkAddress(url, rules, proxied);
   expect(await unknown("https://github.invalid/a.git")).toEqual({
