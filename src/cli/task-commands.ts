@@ -116,7 +116,7 @@ function stageRows({ stages }: TaskAnswer) {
 
 /** Who may approve a task that waits, and why others may not; or that an approval was an override. */
 function approvalLines({ approval }: TaskAnswer): string[] {
-  if (approval === null) return [];
+  if (!approval) return [];
   const { mayApprove = [], excluded = [], needsReason, override, by, comment } = approval;
   const people = mayApprove.map(({ username }) => visible(username)).join(", ");
   return [
