@@ -9,7 +9,9 @@ let scene: ContainerScene;
 afterEach(() => scene?.stop());
 
 const script = "(trap '' TERM; sleep 88) & echo ready; sleep 88";
-const environments = () => readdirSync("/dev/shm").filter((name) => name.startsWith("slipway-env-"));
+/** Those of the runner of the test: others may run at the same time. */
+const environments = () =>
+  readdirSync("/dev/shm").filter((name) => name.startsWith(`slipway-env-${scene.runner.pid}-`));
 const isGone = () => leftContainers().length === 0;
 
 describe.skipIf(!podman)("kill -9", () => {

@@ -44,7 +44,9 @@ describe.skipIf(!podman)("a secret of a stage in a container", () => {
     const namespaces = holders.map(namespaceOf).filter((namespace) => namespace !== "");
     expect(new Set(namespaces)).toEqual(new Set([namespaceOf(mainPid)]));
 
-    const environments = readdirSync("/dev/shm").filter((entry) => entry.startsWith("slipway-env-"));
+    const environments = readdirSync("/dev/shm").filter((entry) =>
+      entry.startsWith(`slipway-env-${scene.runner.pid}-`),
+    );
     expect(environments).toHaveLength(1);
     const folder = join("/dev/shm", environments[0] ?? "");
     expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -57,7 +59,9 @@ describe.skipIf(!podman)("a secret of a stage in a container", () => {
     expect(text).toContain(`token has ${secret.length} characters: ***`);
     expect(text).not.toContain("can be written");
     expect(text).toMatch(/^1$/m);
-    expect(readdirSync("/dev/shm").filter((entry) => entry.startsWith("slipway-env-"))).toEqual([]);
+    expect(
+      readdirSync("/dev/shm").filter((entry) => entry.startsWith(`slipway-env-${scene.runner.pid}-`)),
+    ).toEqual([]);
     expect(filesWith("/var/lib/containers", secret)).toEqual([]);
     expect(filesWith(scene.root, secret)).toEqual([]);
   });
