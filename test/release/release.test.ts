@@ -169,7 +169,11 @@ describe("the executable in a folder without anything else", () => {
       const repository = await makeRepository();
       const commit = await repository.push({ "hello.txt": "hello" });
       cpSync(repository.url, join(folder, "shop.git"), { recursive: true });
-      const enter = `mount -t proc proc "$0/proc" && exec chroot "$0" /bin/env -i "$@"`;
+      // Not as root: a runner that is root needs setpriv, and an account for scripts.
+      const user = "60998:60998";
+      for (const name of ["data", "tmp", "shop.git"])
+        await outputOf(["chown", "-R", user, join(folder, name)]);
+      const enter = `mount -t proc proc "$0/proc" && exec chroot --userspec=${user} "$0" /bin/env -i "$@"`;
       const environment = ["PATH=/bin", "HOME=/data", `SLIPWAY_ADMIN_PASSWORD=${adminPassword}`];
       const collector = startCollector();
       const traces = { "telemetry-otlp-endpoint": collector.url };
