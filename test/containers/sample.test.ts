@@ -6,7 +6,7 @@ import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeTestUser } from "../support/test-user.ts";
 
-const podman = await serviceUrl("podman");
+const [podman, bwrap] = [await serviceUrl("podman"), await serviceUrl("bwrap")];
 const user = await makeTestUser();
 let server: DeployServer;
 let root: string;
@@ -27,7 +27,9 @@ describe("the sample project works on a runner that isolates scripts", () => {
     trySample({ "runner.user": user?.name ?? "", "runner.engine": "none" }),
   );
 
-  test("by sandboxes", () => trySample({ "runner.isolation": "sandbox", "runner.engine": "none" }));
+  test.skipIf(!bwrap)("by sandboxes", () =>
+    trySample({ "runner.isolation": "sandbox", "runner.engine": "none" }),
+  );
 
   test.skipIf(!podman)("by containers", () =>
     trySample({

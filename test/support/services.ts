@@ -39,6 +39,10 @@ const services = {
   arm64: { variable: "SLIPWAY_TEST_ARM64", start: findArm64 },
   helm: { variable: "SLIPWAY_TEST_HELM", start: findHelm },
   podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
+  bwrap: {
+    variable: "SLIPWAY_TEST_BWRAP",
+    start: () => findExecutable("bwrap", "bubblewrap", "SLIPWAY_TEST_BWRAP"),
+  },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
 export type ServiceName = keyof typeof services;

@@ -5,6 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
+import { serviceUrl } from "../support/services.ts";
 
 let repository: GitRepository;
 let server: FakeServer;
@@ -55,7 +56,7 @@ const ended = (taskId: number) => server.finished.find((each) => each.taskId ===
 const stepFiles = () =>
   readdirSync("/dev/shm").filter((name) => name.startsWith(`slipway-env-${runner.pid}-`));
 
-describe("everything in a sandbox ends", () => {
+describe.skipIf(!(await serviceUrl("bwrap")))("everything in a sandbox ends", () => {
   test("when its task is canceled", async () => {
     const { taskId, alive, from } = await begin();
     await running(from);

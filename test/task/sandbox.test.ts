@@ -12,7 +12,7 @@ import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const isRoot = process.getuid?.() === 0;
-const podman = await serviceUrl("podman");
+const [podman, bwrap] = [await serviceUrl("podman"), await serviceUrl("bwrap")];
 
 type Scripts = Parameters<typeof sampleInstruction>[1];
 
@@ -77,8 +77,10 @@ beforeAll(async () => {
 });
 afterAll(() => attacked?.remove());
 
-const levels: [string, Record<string, string>, string | undefined][] = [
-  ["sandbox", { SLIPWAY_RUNNER_ISOLATION: "sandbox" }, undefined],
+type Level = [string, Record<string, string>, string | undefined];
+const sandbox: Level = ["sandbox", { SLIPWAY_RUNNER_ISOLATION: "sandbox" }, undefined];
+const levels: Level[] = [
+  ...(bwrap === undefined ? [] : [sandbox]),
   ...(podman === undefined
     ? []
     : [

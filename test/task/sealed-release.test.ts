@@ -10,7 +10,7 @@ import { startRunnerProcess } from "../support/runner-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const podman = await serviceUrl("podman");
+const [podman, bwrap] = [await serviceUrl("podman"), await serviceUrl("bwrap")];
 let repository: GitRepository;
 let commit: string;
 
@@ -21,9 +21,9 @@ beforeAll(async () => {
 
 type Scripts = Parameters<typeof sampleInstruction>[1];
 const levels: [string, Record<string, string>, string | undefined][] = [
-  ["sandbox", { SLIPWAY_RUNNER_ISOLATION: "sandbox" }, undefined],
   ["none", { SLIPWAY_RUNNER_ISOLATION: "none" }, undefined],
 ];
+if (bwrap) levels.push(["sandbox", { SLIPWAY_RUNNER_ISOLATION: "sandbox" }, undefined]);
 if (podman)
   levels.push([
     "container",
