@@ -18,9 +18,9 @@ const machine: MachineView = {
 describe("the command of a sandbox", () => {
   const command = sandboxCommand({
     machine,
-    mounts: [{ source: "/work/source", isReadOnly: true }],
-    temporary: "/work/tmp",
-    cwd: "/work/source",
+    mounts: [{ source: "/checkout", isReadOnly: true }],
+    temporary: "/stage/tmp",
+    cwd: "/checkout",
     hasNetwork: false,
     command: ["sh", "script"],
   }).join(" ");
@@ -32,13 +32,13 @@ describe("the command of a sandbox", () => {
       "--ro-bind-try /usr",
       "--bind-try /srv/www",
       "--tmpfs /usr/lib/slipway",
-      "--ro-bind /work/source",
+      "--ro-bind /checkout",
     ];
     expect(order.map((part) => command.indexOf(part))).toEqual(
       order.map((part) => command.indexOf(part)).toSorted((a, b) => a - b),
     );
     expect(order.every((part) => command.includes(part))).toBe(true);
-    expect(command).toEndWith("--chdir /work/source -- sh script");
+    expect(command).toEndWith("--chdir /checkout -- sh script");
   });
 
   test("puts HOME at the home of the account, unless a shown folder is there", () => {
