@@ -307,5 +307,5 @@ export const runnerPaths = {
  */
 export const maxBeyondConcurrency = 32;
 
-/** How long the server holds a claim open before it answers 204. */
+/** How long the server holds a claim open at most before it answers 204. */
 export const claimWaitMs = 25_000;

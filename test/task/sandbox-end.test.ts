@@ -60,7 +60,7 @@ describe.skipIf(!(await serviceUrl("bwrap")))("everything in a sandbox ends", ()
   test("when its task is canceled", async () => {
     const { taskId, alive, from } = await begin();
     await running(from);
-    expect(alive()).not.toBe("");
+    await eventually("it is alive", () => alive() !== "");
     expect(stepFiles().length).toBe(1);
     server.answer = { continue: false, why: "canceled" };
     await eventually("it is canceled", () => ended(taskId) !== undefined);

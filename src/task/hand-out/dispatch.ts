@@ -190,7 +190,8 @@ export function buildDispatch(parts: DispatchParts) {
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
       await seen(runner, request);
       const stop = AbortSignal.any([signal, closing.signal]);
-      const endsAt = performance.now() + claimWaitMs;
+      // Shorter than a lease: a runner that is suspended with a task must not get that task again by a call it made before.
+      const endsAt = performance.now() + Math.min(claimWaitMs, limits.leaseMs / 2);
       while (!stop.aborted) {
         const leftMs = endsAt - performance.now();
         if (leftMs <= 0) return null;
