@@ -41,6 +41,7 @@ export const fieldTexts = {
   password_wrong: "is wrong",
   label_invalid: "must have 1 to 64 letters, digits or _ . : / -",
   variable_name: "must have letters, digits and _ and not start with a digit",
+  check_tcp: "must be a port or host:port, such as $PORT or db.internal:5432",
   variable_reserved: "must not start with CI_, which is set by Slipway itself",
   url_not_http: "must be a URL that starts with http:// or https://",
   not_web_address: "must be an address such as https://gitlab.example.com",

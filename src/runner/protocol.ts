@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
 import { pipelineSchema, startRulesSchema, stepName, stepSchema } from "../model/pipeline.ts";
+import { serviceNameSchema, serviceReport, serviceSchema } from "../model/service.ts";
 import { logStages, stageNames } from "../model/stage/stage-name.ts";
 import { ruleText } from "../reason/rule-text.ts";
 import { saidReason, saidText } from "../reason/said-reason.ts";
@@ -30,6 +31,10 @@ const wireStep = stepSchema.omit({ timeout: true }).extend({
 const wireStage = z.object({ name: z.enum(stageNames), steps: z.array(wireStep) });
 export type WireStage = z.infer<typeof wireStage>;
 
+/** A service with the image that the server has decided; empty: none. */
+const wireService = serviceSchema.extend({ name: serviceNameSchema });
+export type WireService = z.infer<typeof wireService>;
+
 /** A release whose workspace a runner has kept. */
 const keptRelease = z.object({
   taskId: z.number().int(),
@@ -47,10 +52,19 @@ const releaseSettings = z.string().optional();
 /** A kept release with what is needed to run it again. */
 const restorable = keptRelease.extend({
   stages: z.array(wireStage),
+  /** What serves; empty: the release has steps of start, or nothing that stays. */
+  services: z.array(wireService),
   env: z.record(z.string(), z.string()),
   settings: releaseSettings,
 });
 export type RestorableRelease = z.infer<typeof restorable>;
+
+/** What a person does with services that run, or one command in the release that serves. */
+export const serviceAction = z.discriminatedUnion("type", [
+  z.object({ type: z.enum(["start", "stop", "restart"]), services: z.array(serviceNameSchema).min(1) }),
+  z.object({ type: z.literal("exec"), command: z.array(z.string()).min(1), timeoutMs: z.number().int() }),
+]);
+export type ServiceAction = z.infer<typeof serviceAction>;
 
 export const runTask = z.object({
   type: z.literal("run_task"),
@@ -79,6 +93,10 @@ export const runTask = z.object({
   ref: z.string(),
   commit: z.string().nullable(),
   stages: z.array(wireStage),
+  /** What serves after the stages; the services of the project that are not among them end. */
+  services: z.array(wireService),
+  /** Absent: a deploy. Otherwise something small that is done with the release that serves, without a checkout. */
+  action: serviceAction.optional(),
   /** The folders of the release, and whether deploy and start can only read the others. */
   folders: pipelineSchema.pick({ data: true, scratch: true, sealed: true }),
   /** Limits for each step; null: none. */
@@ -261,6 +279,53 @@ export const finishRequest = z.object({
   isWorkspaceLost: z.boolean().optional(),
 });
 
+/** Everything that runs on this runner, complete in each call: at each change, and every ten seconds. */
+export const servicesRequest = z.object({ services: z.array(serviceReport).max(1000) });
+export type ServicesRequest = z.infer<typeof servicesRequest>;
+
+/** A part of a service's output that somebody reads. */
+export const wantedOutput = z.object({
+  id: z.string(),
+  projectId: z.number().int(),
+  name: serviceNameSchema,
+  /** Where to begin; null: at the end (backward) or at the beginning (forward). */
+  position: z.number().int().min(0).nullable(),
+  direction: z.enum(["forward", "backward"]),
+  maxLines: z.number().int().min(1).max(2000),
+  /** Only lines that contain this text, whatever its case; empty: all. */
+  search: z.string().max(200),
+  /** If there is nothing, the answer waits this long for new output. */
+  waitMs: z.number().int().min(0).max(25_000),
+});
+export type WantedOutput = z.infer<typeof wantedOutput>;
+
+/** A call that waits like a claim; its answer is all that a server can ask besides run_task, and it moves text only. */
+export const wantedAnswer = z.object({ wanted: z.array(wantedOutput).max(100) });
+
+/** In the order of the output. `next`: where the next call in the same direction begins. */
+export const outputTextRequest = z.object({
+  id: z.string().max(64),
+  lines: z.array(z.object({ position: z.number().int().min(0), text: saidText(20_000) })).max(2000),
+  next: z.number().int().min(0),
+  /** The first and the next position that exist. */
+  from: z.number().int().min(0),
+  to: z.number().int().min(0),
+  /** Where something happened: a release began, the service was started again, a part is missing. */
+  marks: z
+    .array(
+      z.object({
+        position: z.number().int().min(0),
+        at: z.iso.datetime(),
+        kind: z.enum(["release", "start", "cut"]),
+        taskId: z.number().int().nullable(),
+      }),
+    )
+    .max(2000),
+  /** The runner has no such service, or cannot read its output. */
+  fault: saidText(2000).optional(),
+});
+export type OutputTextRequest = z.infer<typeof outputTextRequest>;
+
 export type Held = Pick<BeatRequest, "taskId" | "attempt" | "lease">;
 export type BeatRequest = z.infer<typeof beatRequest>;
 export type LogRequest = z.infer<typeof logRequest>;
@@ -299,6 +364,9 @@ export const runnerPaths = {
   finish: "/api/runner/finish",
   rollback: "/api/runner/rollback",
   output: "/api/runner/output",
+  services: "/api/runner/services",
+  outputWanted: "/api/runner/output-wanted",
+  outputText: "/api/runner/output-text",
 } as const;
 
 /**

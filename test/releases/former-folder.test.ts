@@ -99,7 +99,7 @@ test("the next deploy ends the service that runs in the former folder, and its w
 
 test("the release in the former folder comes back when the next deploy fails", async () => {
   const { stages } = serviceTask(1);
-  const previous = { ...releaseOf(1), stages, env: {} };
+  const previous = { ...releaseOf(1), stages, services: [], env: {} };
   const result = await run({ ...serviceTask(2, "exit 3"), release: { isKept: true, from: null, previous } });
   expect(server.lines.map(({ text }) => text)).toContain(`[${commit.slice(0, 7)} (task 1) is serving again]`);
   expect(result).toMatchObject({ state: "failed", kept: [{ taskId: 1 }] });

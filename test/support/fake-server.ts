@@ -126,6 +126,7 @@ export function sampleInstruction(
       steps: [sampleStep(name, script)],
     })),
     resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
+    services: [],
     folders: { data: [], scratch: [], sealed: false },
     cache: [],
     cacheScope: "other",

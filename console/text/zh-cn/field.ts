@@ -44,6 +44,7 @@ export const field: Translated<typeof fieldTexts> = {
   password_wrong: "不正确",
   label_invalid: "必须由 1 到 64 个字母、数字或 _ . : / - 组成",
   variable_name: "只能包含字母、数字和 _，且不能以数字开头",
+  check_tcp: "必须是端口或 主机:端口，例如 $PORT 或 db.internal:5432",
   variable_reserved: "不能以 CI_ 开头，这类变量由 Slipway 设置",
   url_not_http: "必须是以 http:// 或 https:// 开头的网址",
   not_web_address: "必须是网址，例如 https://gitlab.example.com",

@@ -82,6 +82,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ref: task.ref,
     commit: task.commit,
     ...run,
+    services: [],
     ...approvalOf(task, parts.now),
     waitingTasks: await waitingTasksOf(task, keepers),
     resources: resourcesOf(project),

@@ -121,7 +121,7 @@ async function releasesBefore(
     );
     const stages = names.map((name) => stageOf(release.pipeline, name));
     const settings = settingsLine(release, project, names);
-    return { ...wireRelease(release), stages, env: release.env, settings };
+    return { ...wireRelease(release), stages, services: [], env: release.env, settings };
   };
   const isDown = liveId === null && (servedLast(releases)?.endedAt ?? null) !== null;
   return {
