@@ -11,6 +11,8 @@ export async function runProgram(called: string | undefined): Promise<void> {
     .version(version, "--version")
     .addHelpText("after", exitCodesHelp)
     .showHelpAfterError("(add --help to see the usage)")
+    // The token of `runner list --token T` is one of the list, not of the runner.
+    .enablePositionalOptions()
     .exitOverride();
   await addCommands(program, called);
   await program.parseAsync().catch((error: unknown) => {

@@ -5,12 +5,17 @@ import { runnerFolders, runnerUserOf, secretPathsOf } from "../app/runner-folder
 import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
+import type { RunnerAnswer } from "../http/api/runners.ts";
 import type { Logger } from "../logger.ts";
+import type { Page } from "../model/page.ts";
+import type { Sentence } from "../reason/reason.ts";
 import { requireProcessGroups } from "../runner/process/process-groups.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
+import { print, table } from "./output.ts";
 import { hideOwnProcess } from "./own-process.ts";
+import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
@@ -22,7 +27,9 @@ const lookEveryMs = 5000;
 
 /** `runner`: executes tasks, on this or another machine. */
 export function addRunnerCommand(program: Command): void {
-  addSettings(program.command("runner"))
+  const runner = program.command("runner");
+  addRunnerList(runner);
+  addSettings(runner.enablePositionalOptions())
     .description("run tasks for a deploy service: slipway runner --server URL --token T")
     .option("--server <url>", "address of the deploy service (runner.server)")
     .option("--token-file <file>", "file with the token of this runner (runner.tokenFile)")
@@ -46,6 +53,40 @@ export function addRunnerCommand(program: Command): void {
       await run(config, local, [...secretPathsOf(config), ...secretPaths]);
       process.exit(0);
     });
+}
+
+/** `runner list` and `runner show`: the runners of a server. */
+function addRunnerList(runner: Command): void {
+  addRemote(runner.command("list"))
+    .description("registered runners: whether they are connected, and how their scripts are isolated")
+    .action(async (options: RemoteOptions) => {
+      const runners = await apiRemote(options).get<Page<RunnerAnswer>>("/api/runners?pageSize=200");
+      const rows = runners.items.map((runner) => ({ ...rowOf(runner), note: runner.isolationNote }));
+      print(options, runners, () => table(rows, ["id", "name", "state", "isolation", "version", "note"]));
+    });
+  addRemote(runner.command("show <runnerId>"))
+    .description("one runner; if its scripts are not isolated, why and how they can be")
+    .action(async (runnerId: string, options: RemoteOptions) => {
+      const runner = await apiRemote(options).get<RunnerAnswer>(`/api/runners/${segment(runnerId)}`);
+      print(options, runner, () => runnerText(runner));
+    });
+}
+
+function rowOf({ id, name, disabled, online, isolation, version }: RunnerAnswer) {
+  return { id, name, state: disabled ? "disabled" : online ? "online" : "offline", isolation, version };
+}
+
+function runnerText(runner: RunnerAnswer): string {
+  const { name, state, isolation, version } = rowOf(runner);
+  const lines = [
+    `Runner ${runner.id} (${name}) is ${state}; version ${version || "unknown"}, ${runner.concurrency} tasks at once.`,
+    `Labels: ${runner.labels.join(", ") || "none"}.`,
+    isolation === runner.reportedIsolation
+      ? `Isolation: ${isolation}.`
+      : `Isolation: ${isolation}; it reports ${runner.reportedIsolation}, which is not confirmed.`,
+  ];
+  if (runner.isolationNote !== "") lines.push(`No sandbox: ${runner.isolationNote}.`);
+  return lines.join("\n");
 }
 
 function aliased(options: Record<string, unknown>, from: string, to: string): Record<string, unknown> {
@@ -83,8 +124,10 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
   setInterval(drainIfDismissed, lookEveryMs).unref();
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+  const address = local === null ? remoteAddress(config, log) : localAddress(local);
+  let isolationNote: Sentence | undefined;
   await runRunner({
-    address: local === null ? remoteAddress(config, log) : localAddress(local),
+    address: () => ({ ...address(), isolationNote }),
     labels: config["runner.labels"],
     concurrency: config["tasks.concurrency"],
     folders: runnerFolders(config),
@@ -98,6 +141,9 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
       engineArguments: config["runner.engineArguments"],
       image: config["runner.image"],
       bounds: { memoryBytes: config["runner.maxMemory"] || null, cpus: config["runner.maxCpus"] || null },
+      onNotIsolated: (why) => {
+        isolationNote = why;
+      },
     },
     cacheMaxBytes: config["runner.cacheMaxBytes"],
     workspacePolicy: config["runner.workspaces"],

@@ -1,3 +1,4 @@
+import type { Reason } from "../reason/reason.ts";
 import { revisionOf } from "../revision.ts";
 import { type IsolationLevel, isolationLevels } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
@@ -23,6 +24,8 @@ export interface Runner {
   trustedIsolation: IsolationLevel;
   /** The isolation that it reports, which the server cannot verify. See `effectiveIsolation`. */
   reportedIsolation: IsolationLevel;
+  /** Why its scripts are not isolated, as it reports it; empty: they are, or it does not say why. */
+  isolationNote: Reason;
   /** Whether it can run stages in containers. */
   containers: boolean;
   /** What it can do beyond runners of the first versions. */
@@ -68,7 +71,14 @@ type Registered = "name" | "labels" | "groupIds" | "alsoUnlabelled" | "trustedIs
 export type Registration = Pick<Runner, Registered>;
 
 /** Properties that a runner reports, with the values before its first report. */
-type Reported = "offeredLabels" | "reportedIsolation" | "containers" | "features" | "lastSeenAt" | "version";
+type Reported =
+  | "offeredLabels"
+  | "reportedIsolation"
+  | "isolationNote"
+  | "containers"
+  | "features"
+  | "lastSeenAt"
+  | "version";
 
 /** Properties of a registration that have defaults. */
 type Optional = "groupIds" | "alsoUnlabelled" | "trustedIsolation";

@@ -206,7 +206,7 @@ export const reasonTexts = {
   no_container_engine:
     "{stage} needs a container of {image}, but this runner has no container engine: install podman or docker there, or run the project on another runner.",
   no_network_needs_container:
-    "{stage} must have no network, which needs a sandbox or a container: let the runner have its sandbox (its log says what is missing), or give the stage or the project an image.",
+    "{stage} must have no network, which needs a sandbox or a container: let the runner have its sandbox (Runners says what is missing), or give the stage or the project an image.",
   project_deleted: "The project has been deleted.",
   git_url_changed:
     "The project's clone URL was changed after the approval was requested, and the commit must be built again; run it again.",
@@ -254,6 +254,21 @@ export const reasonTexts = {
   release_folder_taken:
     "The folder {folder} of data or scratch cannot be made: the repository or the build has a file or a link in its place.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",
+  no_sandbox_setting: "runner.isolation is none: unset it, and scripts run in sandboxes",
+  no_sandbox_linux: "the sandbox needs Linux",
+  no_sandbox_installed:
+    "bubblewrap is not installed: install the package bubblewrap (program bwrap, 0.8 or newer)",
+  no_sandbox_old: "bubblewrap is too old: install version 0.8 or newer",
+  no_sandbox_proc:
+    "/proc/sys is read-only here ({output}): remove ProtectKernelTunables=true from the unit, or start the container with --security-opt systempaths=unconfined",
+  no_sandbox_apparmor:
+    "AppArmor forbids user namespaces ({output}), as on Ubuntu 24.04: allow them for bwrap with a profile (docs/operations.md has it), or for all programs with sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+  no_sandbox_users:
+    "the kernel forbids user namespaces to ordinary users ({output}): sysctl kernel.unprivileged_userns_clone=1",
+  no_sandbox_limit: "the kernel allows no user namespaces ({output}): sysctl user.max_user_namespaces=10000",
+  no_sandbox_container:
+    "this container does not allow namespaces ({output}): start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run the runner outside of a container",
+  no_sandbox_other: "bwrap does not work ({output})",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",
   wait_group_labels: "the group {group} may not use {labels}; an administrator can allow it under Groups",
@@ -301,7 +316,7 @@ export const reasonTexts = {
   warn_any_branch_unnamed:
     "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
   warn_approval_isolation:
-    "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (their log says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
+    "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (Runners says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
   warn_not_sealed:
     "Deploy and start can write to the releases of this project, as in versions before 2.0. Name the folders that they write to as data or scratch, then seal its releases.",
   warn_new_project:

@@ -172,6 +172,8 @@ export const claimRequest = z.object({
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
   /** Runners before 2.0 say `user`. */
   isolation: z.preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolations)).default("none"),
+  /** Why its scripts are not isolated, and how they can be. */
+  isolationNote: z.object(saidReason).optional(),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),
   /** The list itself may be absent, so that a runner without any is refused with a sentence. */

@@ -176,3 +176,22 @@ test("an empty or wrong value of an option is refused: an unset shell variable m
   );
   expect(homeRunnerId).not.toBeNull();
 });
+
+test("runner list and runner show say how scripts are isolated, and how they can be", async () => {
+  const { token: full } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "runners",
+    scopes: ["admin"],
+  });
+  const asAdmin = buildCli({ SLIPWAY_URL: server.url });
+  await eventually("the runner has reported", async () => {
+    const { stdout } = await asAdmin(["runner", "list", "--token", full]);
+    return stdout.includes("runner.isolation is none: unset it");
+  });
+  const all = (await asAdmin(["runner", "list", "--token", full, "--json"])).json() as {
+    items: { id: number; isolationNote: string }[];
+  };
+  const shown = await asAdmin(["runner", "show", String(all.items[0]?.id), "--token", full]);
+  expect(shown.stdout).toContain("Isolation: none.\nNo sandbox: runner.isolation is none: unset it");
+  const unknown = await asAdmin(["runner", "show", "999", "--token", full]);
+  expect(unknown).toMatchObject({ exitCode: 5, stderr: "There is no runner 999.\n" });
+});

@@ -83,6 +83,27 @@ test("an admin confirms the isolation that a runner reports, and lets it take pr
   await server.admin.expect(204, "DELETE", `/api/runners/${runner.id}`);
 });
 
+test("a runner whose scripts are not isolated shows why and what to do, in both languages", async () => {
+  const isolationNote = {
+    reason: "bubblewrap is not installed: install the package bubblewrap (program bwrap, 0.8 or newer)",
+    reasonParts: [{ code: "no_sandbox_installed", values: {} }],
+  };
+  const runner = await registerRunner(server.url, server.admin, {
+    name: "bare",
+    labels: ["bare"],
+    reports: { isolationNote },
+  });
+  await runner.claim(AbortSignal.timeout(500)).catch(() => null);
+  const texts = { en: "install the package bubblewrap", "zh-CN": "请安装软件包 bubblewrap" };
+  for (const [locale, text] of Object.entries(texts)) {
+    const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale });
+    await go("/runners");
+    await page.getByRole("row").filter({ hasText: "bare" }).getByText(text).waitFor();
+    await close();
+  }
+  await server.admin.expect(204, "DELETE", `/api/runners/${runner.id}`);
+});
+
 test("as soon as a user who is not an admin may manage a project, every page warns admins", async () => {
   const { page, go } = view;
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {

@@ -18,6 +18,7 @@ export const runners = {
   isolatedSandbox: "isolated: sandboxes",
   isolatedContainer: "isolated: containers",
   notIsolated: "not isolated",
+  whyNotIsolated: "No sandbox: {why}.",
   unconfirmed: "{isolation} (reports: {reported}; not confirmed)",
   hasContainers: "{isolation}, can run containers",
   changed: "{name} was changed.",

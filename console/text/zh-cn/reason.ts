@@ -187,7 +187,7 @@ export const reason: Translated<typeof reasonTexts> = {
   no_container_engine:
     "{stage} 需要镜像 {image} 的容器，但该运行器没有容器引擎：请在其上安装 podman 或 docker，或改用其他运行器。",
   no_network_needs_container:
-    "{stage} 不允许访问网络，这需要沙箱或容器：请让运行器能够使用沙箱（其日志会说明缺少什么），或为该阶段或项目设置镜像。",
+    "{stage} 不允许访问网络，这需要沙箱或容器：请让运行器能够使用沙箱（“运行器”页面会说明缺少什么），或为该阶段或项目设置镜像。",
   project_deleted: "项目已被删除。",
   git_url_changed: "请求批准之后，项目的克隆地址已更改，必须重新构建该提交；请重新运行。",
   git_url_refused: "项目的克隆地址无效：{why}。",
@@ -228,6 +228,20 @@ export const reason: Translated<typeof reasonTexts> = {
   sandbox_program: "{program} 位于 {folder}，沙箱中看不到该文件夹：请将它加入运行器的 runner.sandboxPaths",
   release_folder_taken: "无法创建 data 或 scratch 的文件夹 {folder}：仓库或构建在该位置有文件或链接。",
   workspace_not_copied: "无法将工作区与其缓存分离：{message}",
+  no_sandbox_setting: "runner.isolation 设为 none：取消该设置后，脚本会在沙箱中运行",
+  no_sandbox_linux: "沙箱需要 Linux",
+  no_sandbox_installed: "未安装 bubblewrap：请安装软件包 bubblewrap（程序 bwrap，0.8 或更新版本）",
+  no_sandbox_old: "bubblewrap 版本太旧：请安装 0.8 或更新版本",
+  no_sandbox_proc:
+    "此处的 /proc/sys 是只读的（{output}）：请从 unit 中删除 ProtectKernelTunables=true，或使用 --security-opt systempaths=unconfined 启动容器",
+  no_sandbox_apparmor:
+    "AppArmor 禁止用户命名空间（{output}），例如在 Ubuntu 24.04 上：请用配置文件允许 bwrap 使用（见 docs/operations.md），或用 sysctl kernel.apparmor_restrict_unprivileged_userns=0 允许所有程序使用",
+  no_sandbox_users:
+    "内核禁止普通用户使用用户命名空间（{output}）：请执行 sysctl kernel.unprivileged_userns_clone=1",
+  no_sandbox_limit: "内核不允许任何用户命名空间（{output}）：请执行 sysctl user.max_user_namespaces=10000",
+  no_sandbox_container:
+    "此容器不允许使用命名空间（{output}）：请使用 --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined 启动它，或在容器之外运行该运行器",
+  no_sandbox_other: "bwrap 无法工作（{output}）",
   workspace_gone: "构建好的工作区在此运行器上已不存在。",
   waiting: "等待中：{why}",
   wait_group_labels: "群组 {group} 不能使用 {labels}；管理员可以在“群组”中允许",
@@ -268,7 +282,7 @@ export const reason: Translated<typeof reasonTexts> = {
   warn_any_branch: "分支筛选为空：推送任何分支都会部署。请设为 {branch}，或关闭 deploy 和 start。",
   warn_any_branch_unnamed: "分支筛选为空：推送任何分支都会部署。请设为要部署的分支，或关闭 deploy 和 start。",
   warn_approval_isolation:
-    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，脚本不在沙箱中运行，其他项目的脚本可以在构建与部署之间改动它的工作区。请让它们能够使用沙箱（其日志会说明缺少什么），或在那里设置 runner.image，或让项目要求 sandbox 隔离。",
+    "批准无法保护此项目免受其他脚本的影响：在 {runners} 上，脚本不在沙箱中运行，其他项目的脚本可以在构建与部署之间改动它的工作区。请让它们能够使用沙箱（“运行器”页面会说明缺少什么），或在那里设置 runner.image，或让项目要求 sandbox 隔离。",
   warn_not_sealed:
     "与 2.0 之前的版本一样，部署和启动可以写入此项目的发布版本。请将它们写入的文件夹列为 data 或 scratch，然后封存发布版本。",
   warn_new_project:

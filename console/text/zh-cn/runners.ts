@@ -20,6 +20,7 @@ export const runners: Translated<typeof english> = {
   isolatedSandbox: "已隔离：沙箱",
   isolatedContainer: "已隔离：容器",
   notIsolated: "未隔离",
+  whyNotIsolated: "没有沙箱：{why}。",
   unconfirmed: "{isolation}（报告为：{reported}；尚未确认）",
   hasContainers: "{isolation}，支持容器",
   changed: "{name} 已更改。",

@@ -3,6 +3,7 @@ import { Fault } from "../../errors.ts";
 import { isolationLevels, weakestIsolation } from "../../model/execution.ts";
 import { effectiveIsolation, type Runner, runnerRevision } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { existing } from "../../revision.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
@@ -10,6 +11,7 @@ import { changeRunner } from "../../task/change-runner.ts";
 import { isIsolated, isolationOf, separatesProjects } from "../../task/isolation.ts";
 import { auditEntry, audited } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { revision, tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, name, time } from "./scalars.ts";
@@ -61,6 +63,11 @@ const runnerShape = z
     reportedIsolation: z
       .enum(isolationLevels)
       .openapi({ description: "What the runner reports, which the server cannot verify." }),
+    isolationNote: z.string().openapi({
+      description:
+        "Why scripts are not isolated and how they can be, as the runner reports it; empty: they are, or it does not say.",
+    }),
+    isolationNoteParts: reasonPartsShape,
     trustedIsolation,
     projectUsers: z.boolean().openapi({
       description: "Whether scripts of one project cannot change the workspaces of others.",
@@ -72,6 +79,8 @@ const runnerShape = z
     createdAt: time,
   })
   .openapi("Runner");
+
+export type RunnerAnswer = z.infer<typeof runnerShape>;
 
 const isolationShape = z
   .object({
@@ -229,6 +238,7 @@ function runnerJson(runner: Runner, now: number) {
   const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
   return jsonOf(runnerShape, {
     ...runner,
+    ...reasonJson({ isolationNote: runner.isolationNote }),
     isolation: effectiveIsolation(runner),
     isolated: isIsolated(runner),
     projectUsers: separatesProjects(runner),

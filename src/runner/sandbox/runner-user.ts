@@ -85,13 +85,10 @@ function checked(user: RunnerUser): RunnerUser {
   return user;
 }
 
-/** Null: it could not be created, for example because the root of the machine is read-only. */
+/** Null: it could not be created, for example because the machine has no useradd, or its root is read-only. */
 function create(log: Logger): RunnerUser | null {
   const home = ["--no-create-home", "--home-dir", `/home/${usualRunnerUser}`, "--shell", "/usr/sbin/nologin"];
-  Bun.spawnSync(["useradd", "--system", "--user-group", ...home, usualRunnerUser], {
-    stdout: "ignore",
-    stderr: "ignore",
-  });
+  output(["useradd", "--system", "--user-group", ...home, usualRunnerUser]);
   // Also if another runner has just created it.
   const found = lookUp(usualRunnerUser);
   if (found !== null) log.info({ user: usualRunnerUser }, "created the user that runs scripts");
@@ -135,11 +132,11 @@ export function mustReach(user: RunnerUser, root: string): void {
   );
 }
 
+/** What a program printed; empty: it failed, or there is no such program. */
 function output(command: string[]): string {
   try {
     return Bun.spawnSync(command, { stdout: "pipe", stderr: "ignore" }).stdout.toString();
   } catch {
-    // There is no such program.
     return "";
   }
 }

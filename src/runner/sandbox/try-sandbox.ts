@@ -1,10 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { newReason, type Sentence } from "../../reason/reason.ts";
 import type { MachineView } from "./machine-view.ts";
 import { asUser, type RunnerUser } from "./runner-user.ts";
 import { sandboxCommand } from "./sandbox-command.ts";
 
 const trialMs = 10_000;
+/** Of what bwrap printed, in the log and in the report to the server. */
+const outputMaxLength = 500;
 
 /** What the trial of a sandbox has found. */
 interface Trial {
@@ -17,8 +20,8 @@ interface Trial {
 }
 
 /** Why scripts cannot run in a sandbox on this machine and how to get it, found by trying; null: they can. */
-export async function trySandbox(machine: MachineView, user: RunnerUser | null): Promise<string | null> {
-  if (process.platform !== "linux") return "the sandbox needs Linux";
+export async function trySandbox(machine: MachineView, user: RunnerUser | null): Promise<Sentence | null> {
+  if (process.platform !== "linux") return newReason("no_sandbox_linux");
   const isInstalled = Bun.which("bwrap") !== null;
   return sandboxFault({
     isInstalled,
@@ -45,29 +48,25 @@ async function runTrial(machine: MachineView, user: RunnerUser | null): Promise<
     timeout: trialMs,
     killSignal: "SIGKILL",
   });
-  const output = (await new Response(child.stderr).text()).trim();
+  const output = (await new Response(child.stderr).text()).trim().slice(0, outputMaxLength);
   const exitCode = await child.exited;
   return exitCode === 0 ? "" : output || `bwrap ended with ${exitCode}`;
 }
 
 /** The cause, as far as the machine shows it, and what to set. */
-export function sandboxFault({ isInstalled, output, tunable, isContainer }: Trial): string | null {
-  if (!isInstalled)
-    return "bubblewrap is not installed: install the package bubblewrap (program bwrap, 0.8 or newer)";
+export function sandboxFault({ isInstalled, output, tunable, isContainer }: Trial): Sentence | null {
+  if (!isInstalled) return newReason("no_sandbox_installed");
   if (output === "") return null;
-  if (/unknown option --disable-userns/i.test(output))
-    return "bubblewrap is too old: install version 0.8 or newer";
+  if (/unknown option --disable-userns/i.test(output)) return newReason("no_sandbox_old");
   if (/max_user_namespaces/.test(output) || /read-only file system/i.test(output))
-    return `/proc/sys is read-only here (${output}): remove ProtectKernelTunables=true from the unit, or start the container with --security-opt systempaths=unconfined`;
+    return newReason("no_sandbox_proc", { output });
   if (tunable("kernel/apparmor_restrict_unprivileged_userns")?.trim() === "1")
-    return `AppArmor forbids user namespaces (${output}), as on Ubuntu 24.04: allow them for bwrap with a profile (docs/operations.md has it), or for all programs with sysctl kernel.apparmor_restrict_unprivileged_userns=0`;
+    return newReason("no_sandbox_apparmor", { output });
   if (tunable("kernel/unprivileged_userns_clone")?.trim() === "0")
-    return `the kernel forbids user namespaces to ordinary users (${output}): sysctl kernel.unprivileged_userns_clone=1`;
-  if (tunable("user/max_user_namespaces")?.trim() === "0")
-    return `the kernel allows no user namespaces (${output}): sysctl user.max_user_namespaces=10000`;
-  if (isContainer || /mount proc/i.test(output))
-    return `this container does not allow namespaces (${output}): start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run the runner outside of a container`;
-  return `bwrap does not work (${output})`;
+    return newReason("no_sandbox_users", { output });
+  if (tunable("user/max_user_namespaces")?.trim() === "0") return newReason("no_sandbox_limit", { output });
+  if (isContainer || /mount proc/i.test(output)) return newReason("no_sandbox_container", { output });
+  return newReason("no_sandbox_other", { output });
 }
 
 function textOf(file: string): string | null {

@@ -1,3 +1,5 @@
+import type { Reason } from "../../reason/reason.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import {
   type ClaimRequest,
   claimWaitMs,
@@ -10,10 +12,12 @@ import {
 
 const helloTimeoutMs = 15_000;
 
-/** The server's address and this runner's credentials. */
+/** The server's address and how this runner presents itself there. */
 export interface ServerAddress {
   server: string;
   token: string;
+  /** Why scripts are not isolated: people see it at the server. */
+  isolationNote?: Reason | undefined;
 }
 
 /** The server answered with an error. */
@@ -50,17 +54,23 @@ export function buildServerClient(
     throw new ServerRefusal(response.status, `the server answered ${response.status}: ${text}`);
   }
 
+  function presented(request: ClaimRequest): ClaimRequest {
+    const { isolationNote } = address();
+    if (isolationNote === undefined) return request;
+    return { ...request, isolationNote: reasonJson({ reason: isolationNote }) };
+  }
+
   return {
     /** The runner's name and labels on the server. */
     async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer> {
       const timeout = AbortSignal.timeout(helloTimeoutMs);
-      const response = await post(runnerPaths.hello, request, AbortSignal.any([signal, timeout]));
+      const response = await post(runnerPaths.hello, presented(request), AbortSignal.any([signal, timeout]));
       return helloAnswer.parse(await response.json());
     },
     /** The server's instruction, not yet parsed; null: there is no work now. */
     async claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown> {
       const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
-      const response = await post(runnerPaths.claim, request, AbortSignal.any([signal, timeout]));
+      const response = await post(runnerPaths.claim, presented(request), AbortSignal.any([signal, timeout]));
       return response.status === 200 ? await response.json() : null;
     },
     /** Beat, log, stage or finish of a held task. */

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault, ReasonError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { newReason } from "../../reason/reason.ts";
+import { newReason, renderReason, type Sentence } from "../../reason/reason.ts";
 import { engineEnvironment, type RunningContainer } from "../process/container.ts";
 import {
   type GroupLimits,
@@ -50,6 +50,8 @@ export interface ExecutionOptions {
   /** For steps without an image: with it, no script runs outside a container. */
   image: string | undefined;
   bounds: ResourceBounds;
+  /** Called at start with why scripts are not isolated, and how they can be. */
+  onNotIsolated?: (why: Sentence) => void;
 }
 
 export interface Execution {
@@ -169,16 +171,22 @@ async function openEngine(options: ExecutionOptions, root: string, log: Logger):
 
 /** What sandboxes show; null: scripts run without one. */
 async function openSandbox(
-  { isolation, sandboxPaths, secretPaths, image }: ExecutionOptions,
+  { isolation, sandboxPaths, secretPaths, image, onNotIsolated = () => {} }: ExecutionOptions,
   user: RunnerUser | null,
   log: Logger,
 ): Promise<MachineView | null> {
-  if (isolation === "none") return null;
+  if (isolation === "none") {
+    if (image === undefined) onNotIsolated(newReason("no_sandbox_setting"));
+    return null;
+  }
   const machine = readMachineView(sandboxPaths, secretPaths);
   const fault = await trySandbox(machine, user);
   if (fault === null) return machine;
-  if (isolation === "sandbox") throw new Fault("invalid", `runner.isolation is sandbox, but ${fault}.`);
-  if (image === undefined) log.warn(`scripts are not isolated, because ${fault}`);
+  if (isolation === "sandbox")
+    throw new Fault("invalid", `runner.isolation is sandbox, but ${renderReason(fault)}.`);
+  if (image !== undefined) return null;
+  log.warn(`scripts are not isolated, because ${renderReason(fault)}`);
+  onNotIsolated(fault);
   return null;
 }
 

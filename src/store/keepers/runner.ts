@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import { weakestIsolation } from "../../model/execution.ts";
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
 import { newReason } from "../../reason/reason.ts";
-import { flag, json, optional, plain, time } from "../query/row.ts";
+import { flag, json, optional, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
 import { ruleAgainst } from "./runner-rules.ts";
@@ -21,6 +21,7 @@ const runners = table<Runner, "runners">("runners", {
   alsoUnlabelled: flag,
   trustedIsolation: plain(),
   reportedIsolation: plain(),
+  isolationNote: reasonField,
   containers: flag,
   features: json(),
   lastSeenAt: optional(time),
@@ -36,6 +37,7 @@ const plainRegistration = {
 const nothingTold = {
   offeredLabels: null,
   reportedIsolation: weakestIsolation,
+  isolationNote: "",
   containers: false,
   features: [],
   version: "",

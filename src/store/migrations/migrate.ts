@@ -19,6 +19,7 @@ import { releaseOrder } from "./0008-release-order.ts";
 import { fetchingSince } from "./0009-fetching-since.ts";
 import { runnerRegistration } from "./0010-runner-registration.ts";
 import { sandboxIsolation } from "./0011-sandbox-isolation.ts";
+import { isolationNote } from "./0012-isolation-note.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -32,6 +33,7 @@ const migrations = {
   "0009-fetching-since": fetchingSince,
   "0010-runner-registration": runnerRegistration,
   "0011-sandbox-isolation": sandboxIsolation,
+  "0012-isolation-note": isolationNote,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

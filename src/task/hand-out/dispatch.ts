@@ -4,6 +4,7 @@ import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
+import { reasonOf } from "../../reason/said-reason.ts";
 import {
   type ClaimRequest,
   claimWaitMs,
@@ -167,13 +168,14 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
-    const { concurrency, version, isolation, containers, features } = request;
+    const { concurrency, version, isolation, isolationNote, containers, features } = request;
     if (!runnerFeatures.every((feature) => features.includes(feature)))
       throw new Fault("invalid", newReason("runner_old", { version }));
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),
       reportedIsolation: isolation,
+      isolationNote: isolationNote === undefined ? "" : reasonOf(isolationNote),
       ...{ concurrency, version, containers, features },
     });
   }
