@@ -21,6 +21,8 @@ export interface Preset extends Record<StageName, string>, Pick<StartStep, "prev
   because: string;
   env: Record<string, string>;
   cache: string[];
+  /** Stages that change the machine itself, which no sandbox lets them. */
+  hostStages: Exclude<StageName, "build">[];
 }
 
 /** The files whose text a preset depends on. */
@@ -47,16 +49,21 @@ export function presetsFor(
   return found;
 }
 
-const none = { build: "", deploy: "", start: "", env: {}, cache: [], healthCheck: null };
+const none = { build: "", deploy: "", start: "", env: {}, cache: [], healthCheck: null, hostStages: [] };
+/** A sandbox does not show the socket of the engine, so that the build of an image is a part of the deploy. */
+const onEngine: Pick<Preset, "previous" | "hostStages"> = {
+  previous: "keep",
+  hostStages: ["deploy", "start"],
+};
 
 function composePreset(because: string): Preset {
   return {
     ...none,
     name: "compose",
     because,
-    build: "docker compose build",
+    deploy: "docker compose build",
     start: "docker compose up --detach --remove-orphans",
-    previous: "keep",
+    ...onEngine,
   };
 }
 
@@ -65,13 +72,13 @@ function dockerfilePreset(service: string): Preset {
     ...none,
     name: "dockerfile",
     because: "Dockerfile",
-    build: `docker build --tag ${service}:"$CI_COMMIT" .`,
+    deploy: `docker build --tag ${service}:"$CI_COMMIT" .`,
     start: [
       `docker rm --force ${service} 2>/dev/null || true`,
       `docker run --detach --name ${service} --restart unless-stopped \\`,
       `  --publish 127.0.0.1:"$PORT":"$PORT" --env PORT ${service}:"$CI_COMMIT"`,
     ].join("\n"),
-    previous: "keep",
+    ...onEngine,
     env: { PORT: "8080" },
     healthCheck: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
   };
@@ -168,6 +175,7 @@ function staticPreset(name: PresetName, because: string, build: string, service:
       `ls -1dt "$site"/releases/* | tail -n +6 | xargs -r rm -rf --`,
     ].join("\n"),
     previous: "keep",
+    hostStages: ["deploy"],
     env: { SITE_DIR: `/srv/www/${service}` },
   };
 }

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { dirname } from "node:path";
-import { openConsole } from "../support/console-page.ts";
+import { userPassword } from "../support/api-server.ts";
+import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { startDeployServer } from "../support/deploy-server.ts";
 import { serveGit } from "../support/git-http-server.ts";
@@ -106,6 +107,45 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
   await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
+});
+
+test("a preset that changes the machine itself creates host steps for an admin, and tells others to ask one", async () => {
+  const site = await makeRepository();
+  await site.push({ "index.html": "<h1>Shop</h1>" });
+  const { id: groupId } = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", {
+    name: "sites",
+  });
+  const { id: userId } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+    username: "gil",
+    password: userPassword,
+  });
+  await server.admin.expect(200, "PUT", `/api/groups/${groupId}/members/${userId}`, { permission: "manage" });
+  const gil = await openConsole(browser, server.url, wide, { username: "gil", password: userPassword });
+
+  async function addSite({ page, go }: typeof view, name: string): Promise<Record<string, unknown>[]> {
+    await go("/projects/new");
+    await page.getByLabel("Clone URL").fill(site.url);
+    await page.getByText("Slipway can read the repository").waitFor();
+    await page.getByText("runner.hostSteps: true").waitFor();
+    await page.getByLabel("Name").fill(name);
+    await page.getByRole("button", { name: "Add the project" }).click();
+    await page.waitForURL(/projects\/\d+\/set-up/);
+    const id = /projects\/(\d+)/.exec(page.url())?.[1];
+    const { pipeline } = await server.admin.expect<{ pipeline: { deploy: Record<string, unknown>[] } }>(
+      200,
+      "GET",
+      `/api/projects/${id}`,
+    );
+    return pipeline.deploy;
+  }
+  const deploysTo = (host: boolean) => [
+    expect.objectContaining({ host, script: expect.stringContaining("SITE_DIR") }),
+  ];
+  expect(await addSite(view, "by admin")).toEqual(deploysTo(true));
+  expect(await addSite(gil, "by gil")).toEqual(deploysTo(false));
+  expect(gil.faults).toEqual([]);
+  await gil.close();
+  site.remove();
 });
 
 test("a delivery that starts no task offers to deploy now", async () => {

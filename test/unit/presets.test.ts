@@ -33,6 +33,20 @@ test("the lock file chooses the package manager, and a broken package.json is no
     expect(namesOf(["package.json"], broken)).toEqual(["node-static"]);
 });
 
+test("stages that use the engine or a folder of the machine are meant for host steps, and no build is", () => {
+  const files = ["compose.yaml", "Dockerfile", "pom.xml", "build.gradle", "go.mod", "index.html"];
+  for (const { name, build, deploy, start, hostStages } of [
+    ...presets(files),
+    ...presets(["package.json"]),
+    ...presets(["package.json"], '{"scripts":{"start":"node ."}}'),
+  ]) {
+    const changesMachine = (script: string) => /docker|SITE_DIR/.test(script);
+    expect([name, changesMachine(build)]).toEqual([name, false]);
+    expect([name, hostStages.includes("deploy")]).toEqual([name, changesMachine(deploy)]);
+    expect([name, hostStages.includes("start")]).toEqual([name, changesMachine(start)]);
+  }
+});
+
 test("the host of a clone URL is recognised by its name", () => {
   expect(recognisedHost("https://github.com/ann/shop.git")).toBe("github");
   expect(recognisedHost("git@gitlab.com:ann/shop.git")).toBe("gitlab");

@@ -14,6 +14,7 @@ import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import type { HealthCheck } from "../settings/health-check.tsx";
 import { originOf } from "./host-pages.ts";
+import { HostSteps } from "./host-steps.tsx";
 import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
   type CredentialFields,
@@ -32,6 +33,8 @@ interface Fields extends Record<StageName, string> {
   preset: string;
   /** Whether the health check of the preset is used. */
   isChecked: boolean;
+  /** Whether the stages of the preset that change the machine itself become host steps. */
+  isOnHost: boolean;
 }
 
 const empty: Fields = {
@@ -42,6 +45,7 @@ const empty: Fields = {
   preset: "",
   ...scriptsOf(undefined),
   isChecked: true,
+  isOnHost: true,
 };
 
 /** A page that adds a project: its repository is read, and name, branch and stages are suggested. */
@@ -65,6 +69,7 @@ export default function NewProject() {
   const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
   const preset = found?.presets.find(({ name }) => name === fields.preset);
   const check = preset?.healthCheck ?? null;
+  const hostStages = preset?.hostStages.filter((stage) => fields[stage] !== "") ?? [];
 
   const suggest = useCallback((inspected: Inspected) => {
     setFound(inspected);
@@ -93,6 +98,7 @@ export default function NewProject() {
       const project = await addProject(
         { ...fields, groupId },
         preset,
+        isAdmin && fields.isOnHost ? hostStages : [],
         credentialOf(fields.url.trim(), typed),
       );
       const isChosen = chosen?.url === fields.url.trim();
@@ -215,6 +221,14 @@ export default function NewProject() {
                     onChange={(event) => set({ isChecked: event.currentTarget.checked })}
                   />
                 )}
+                {hostStages.length > 0 && (
+                  <HostSteps
+                    stages={hostStages.map((stage) => t(`stages.${stage}`)).join(t("words.listSeparator"))}
+                    isAdmin={isAdmin}
+                    isOnHost={fields.isOnHost}
+                    onChange={(isOnHost) => set({ isOnHost })}
+                  />
+                )}
                 {preset !== undefined && Object.keys(preset.env).length > 0 && (
                   <Text size="sm" c="dimmed">
                     {t("setUp.variables", {
@@ -294,10 +308,14 @@ function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fiel
 async function addProject(
   { url, name, ref, groupId, isChecked, ...fields }: Fields,
   preset: Preset | undefined,
+  hostStages: Preset["hostStages"],
   credential: ReturnType<typeof credentialOf>,
 ) {
   const started = preset && { previous: preset.previous, healthCheck: isChecked ? preset.healthCheck : null };
-  const steps = (stage: StageName) => (fields[stage] === "" ? [] : [{ script: fields[stage] }]);
+  const steps = (stage: StageName) => {
+    const host = hostStages.some((each) => each === stage) ? { host: true } : {};
+    return fields[stage] === "" ? [] : [{ script: fields[stage], ...host }];
+  };
   const project = await answerOf(
     api.projects.$post({
       json: {

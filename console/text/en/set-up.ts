@@ -46,6 +46,10 @@ export const setUp = {
   preset_go: "Go program",
   preset_static: "Static site",
   presetCheck: "After the start, check that {check} answers",
+  hostSteps: "Let {stages} run outside of the sandbox, because they change the machine itself (host steps)",
+  hostStepsHint: "They run as the runner's own user. The runner needs the setting runner.hostSteps: true.",
+  hostStepsAsk:
+    "These stages change the machine itself, which a sandbox does not let them: {stages}. Ask an administrator to make them host steps after you have added the project; the runner needs the setting runner.hostSteps: true.",
   variables: "Variables that the preset sets: {names}",
   submit: "Add the project",
   added: "{name} was added.",

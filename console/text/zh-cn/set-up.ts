@@ -44,6 +44,10 @@ export const setUp: Translated<typeof english> = {
   preset_go: "Go 程序",
   preset_static: "静态网站",
   presetCheck: "启动后检查 {check} 是否正常",
+  hostSteps: "让 {stages} 在沙箱之外运行，因为它们会改动机器本身（主机步骤）",
+  hostStepsHint: "它们以运行器自己的用户运行。运行器需要设置 runner.hostSteps: true。",
+  hostStepsAsk:
+    "以下阶段会改动机器本身，而沙箱不允许这样做：{stages}。请在添加项目后让管理员将它们设为主机步骤；运行器需要设置 runner.hostSteps: true。",
   variables: "预设的变量：{names}",
   submit: "添加项目",
   added: "已添加 {name}。",

@@ -26,6 +26,10 @@ const presetShape = z
     ...(Object.fromEntries(stageNames.map((name) => [name, script])) as Record<StageName, typeof script>),
     env: z.record(z.string(), z.string()),
     cache: z.array(z.string()),
+    hostStages: z.array(z.enum(["deploy", "start"])).openapi({
+      description:
+        "Stages that change the machine itself: their steps need `host`, which only an administrator may set, and a runner with runner.hostSteps.",
+    }),
     ...startRulesSchema.pick({ previous: true, healthCheck: true }).shape,
   })
   .openapi("Preset");
