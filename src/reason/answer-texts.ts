@@ -42,7 +42,7 @@ export const answerTexts = {
   sign_in_busy: "Too many sign-ins at once; try again in a moment.",
   old_password_wrong: "The old password is wrong.",
   credential_unknown: "The credential is unknown, expired or revoked; sign in again.",
-  runner_old: "This runner, version {version}, is too old for this server; update it.",
+  runner_old: "This runner, version {version}, is too old for this server, version {server}; update it.",
   runner_token_unknown: "This runner's token is unknown or disabled; register it again.",
   bearer_form: "Write the header as `Authorization: Bearer <token>`.",
   session_only: "An API token may not do this; sign in with username and password.",

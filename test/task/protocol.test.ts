@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
+import { version } from "../../src/version.ts";
 import { setUpProtocol } from "../support/api-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
@@ -222,7 +223,9 @@ describe("a runner's calls", () => {
       });
       expect(response.status).toBe(422);
       expect(await response.json()).toMatchObject({
-        error: { message: "This runner, version 0.0.9, is too old for this server; update it." },
+        error: {
+          message: `This runner, version 0.0.9, is too old for this server, version ${version}; update it.`,
+        },
       });
     }
   });

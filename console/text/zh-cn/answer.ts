@@ -43,7 +43,7 @@ export const answer: Translated<typeof answerTexts> = {
   sign_in_busy: "同时登录的请求过多；请稍后重试。",
   old_password_wrong: "旧密码不正确。",
   credential_unknown: "登录凭据未知、已过期或已撤销；请重新登录。",
-  runner_old: "此运行器的版本 {version} 对于此服务器过旧；请更新它。",
+  runner_old: "此运行器的版本 {version} 对于版本为 {server} 的此服务器过旧；请更新它。",
   runner_token_unknown: "此运行器的令牌未知或已停用；请重新注册。",
   bearer_form: "请将请求头写成 `Authorization: Bearer <token>`。",
   session_only: "API 令牌不能执行此操作；请用用户名和密码登录。",

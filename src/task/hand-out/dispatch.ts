@@ -14,6 +14,7 @@ import {
   runnerFeatures,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
+import { version as serverVersion } from "../../version.ts";
 import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
@@ -170,7 +171,7 @@ export function buildDispatch(parts: DispatchParts) {
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
     const { concurrency, version, isolation, isolationNote, containers, features } = request;
     if (!runnerFeatures.every((feature) => features.includes(feature)))
-      throw new Fault("invalid", newReason("runner_old", { version }));
+      throw new Fault("invalid", newReason("runner_old", { version, server: serverVersion }));
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),
