@@ -118,6 +118,28 @@ describe.skipIf(!helm)("every pod", () => {
     },
   );
 
+  test("of a runner may create namespaces if its scripts are to have sandboxes", async () => {
+    const args = [...templateArguments("everything"), "--set", "runner.sandbox=true"];
+    const { output, problems } = await runHelm(helm, args, givenSecrets);
+    expect(problems).toBe("");
+    const manifests = readManifests(output);
+    for (const document of manifests) expect(faultsOf(document)).toEqual([]);
+    const runner = podsOf(manifests).find(({ name }) => name.endsWith("-runner"));
+    expect(runner?.spec).toMatchObject({
+      hostUsers: false,
+      containers: [
+        {
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            procMount: "Unmasked",
+            seccompProfile: { type: "Unconfined" },
+            appArmorProfile: { type: "Unconfined" },
+          },
+        },
+      ],
+    });
+  });
+
   test("gets no variables about services, which would be unknown settings", async () => {
     for (const { name, spec } of await pods("everything"))
       expect([name, spec.enableServiceLinks]).toEqual([name, false]);

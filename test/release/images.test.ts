@@ -35,6 +35,11 @@ async function inPodman(...args: string[]): Promise<{ exitCode: number; text: st
 
 const runCommand = ["run", "--rm", ...engineArguments];
 
+/** What docs/operations.md names for containers whose scripts have sandboxes; podman has another name for the third. */
+const namespaces = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"].map(
+  (option) => `--security-opt=${option}`,
+);
+
 describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
   let removeImages = async () => {};
   beforeAll(async () => {
@@ -222,6 +227,38 @@ describe.skipIf(!podman)("the images of deploy/Dockerfile", () => {
       });
       await server.reach(taskId, "success");
       await server.logged(taskId, "found by a poll");
+    });
+
+    test("the runner says why its scripts have no sandbox, and has one in a container that may create namespaces", async () => {
+      const { id, token } = await server.admin.expect<{ id: number; token: string }>(
+        201,
+        "POST",
+        "/api/runners",
+        { name: "sandboxed", labels: ["sandboxed"], trustedIsolation: "sandbox" },
+      );
+      const { items } = await server.admin.expect<{ items: { name: string }[] }>(200, "GET", "/api/runners");
+      expect(items.find((each) => each.name === "container")).toMatchObject({
+        isolation: "none",
+        isolationNote: expect.stringContaining("--security-opt systempaths=unconfined"),
+      });
+      const environment = { SLIPWAY_RUNNER_SERVER: server.url, SLIPWAY_RUNNER_TOKEN: token };
+      const variables = Object.entries(environment).map(([key, value]) => `--env=${key}=${value}`);
+      const command = await commandOf("runner", images.runner, [...variables, ...namespaces]);
+      const isName = (each: string) => each.startsWith("--name=");
+      const sandboxed = Bun.spawn(
+        command.map((each) => (isName(each) ? `--name=${name}-sandboxed` : each)),
+        { stdout: "ignore", stderr: "inherit" },
+      );
+      const url = `${git.url.replace("127.0.0.1", "localhost")}/${basename(repository.url)}`;
+      const more = { labels: ["sandboxed"], isolation: "sandbox" };
+      const project = await server.project(url, { build: "ls /proc | grep -c '^[0-9]'" }, more);
+      await server.reach((await server.run(project)).id, "success");
+      expect(await server.admin.expect(200, "GET", `/api/runners/${id}`)).toMatchObject({
+        isolation: "sandbox",
+        isolationNote: "",
+      });
+      sandboxed.kill("SIGTERM");
+      expect(await sandboxed.exited).toBe(0);
     });
 
     test("its database is backed up while it runs", async () => {

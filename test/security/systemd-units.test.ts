@@ -11,4 +11,11 @@ test("the shipped systemd units have two users, and the server's folder is close
   expect(valuesOf(server ?? "", "Environment")).toContain("SLIPWAY_RUNNER_ENABLED=false");
 });
 
+test("the runner's unit allows what sandboxes and their limits need", async () => {
+  const runner = await unitOf("slipway-runner.service");
+  expect(valuesOf(runner, "ProtectKernelTunables")).toEqual([]);
+  expect(valuesOf(runner, "ProtectControlGroups")).toEqual([]);
+  expect(valuesOf(runner, "Delegate")).toEqual(["yes"]);
+});
+
 describeUnits(resolve(import.meta.dir, "../.."));
