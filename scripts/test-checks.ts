@@ -38,6 +38,7 @@ export async function runCheck(check: Check): Promise<GroupResult> {
     passed: code === 0 ? 1 : 0,
     failed: code === 0 ? 0 : 1,
     skipped: 0,
+    files: [],
     failures: code === 0 ? [] : [`try ${check.remedy}`],
     ms: performance.now() - startedAt,
   };

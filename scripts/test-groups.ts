@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
-import { type Counts, countJunit, GroupOutput } from "./test-output.ts";
+import { type Counts, countJunit, type FileTime, fileTimes, GroupOutput } from "./test-output.ts";
 
 export interface Group {
   name: string;
@@ -13,6 +13,7 @@ export interface GroupResult extends Counts {
   name: string;
   /** The name of each failed test, and its error. */
   failures: string[];
+  files: FileTime[];
   ms: number;
 }
 
@@ -112,14 +113,16 @@ export async function runGroup(
   await Promise.race([reading, Bun.sleep(lastWordsMs)]);
   seen.end(code !== 0);
   const junit = Bun.file(reportFile);
-  const counted = (await junit.exists()) ? countJunit(await junit.text()) : undefined;
+  const text = (await junit.exists()) ? await junit.text() : undefined;
+  const counted = text === undefined ? undefined : countJunit(text);
+  const files = fileTimes(text ?? "");
   rmSync(folder, { recursive: true, force: true });
 
   const ms = performance.now() - startedAt;
   const { failures } = seen;
   // An error outside of a test is not in the report.
   const failed = Math.max(counted?.failed ?? 0, failures.length);
-  const result = { ...(counted ?? seen.counts()), failed, name: group.name, failures, ms };
+  const result = { ...(counted ?? seen.counts()), failed, name: group.name, failures, files, ms };
   if (code === 0 || (counted && failed > 0)) return result;
   const reason =
     endedAfterMs !== null

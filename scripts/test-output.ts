@@ -11,6 +11,17 @@ export function countJunit(xml: string): Counts {
   return { passed: attribute("tests") - failed - skipped, failed, skipped };
 }
 
+export interface FileTime {
+  file: string;
+  seconds: number;
+}
+
+/** How long each file took. The suites of a file have its name, those of a `describe` their own. */
+export function fileTimes(xml: string): FileTime[] {
+  const suites = xml.matchAll(/<testsuite name="([^"]+)" file="\1"[^>]* time="([\d.]+)"/g);
+  return [...suites].map(([, file = "", seconds]) => ({ file, seconds: Number(seconds) }));
+}
+
 const progressEveryMs = 10_000;
 const [errorLines, errorLineLength] = [6, 200];
 

@@ -33,6 +33,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const startedAt = performance.now();
+/** Files whose times the summary names. */
+const slowestShown = 15;
 const allGroups = findGroups();
 const unknown = positionals.filter(
   (wanted) => !allGroups.some(({ name, files }) => name === wanted || files.includes(wanted)),
@@ -59,19 +61,25 @@ services.catch(() => {});
 const building = Bun.spawn([process.execPath, "scripts/build-program.ts"], { cwd: root });
 
 const environment: Record<string, string> = values.full ? { SLIPWAY_TEST_FULL: "1" } : {};
-await Promise.all([runChecks(), runUnit()]);
-const found = await services;
-await building.exited;
-for (const state of found) {
-  if ("value" in state)
-    console.log(`${state.name}: ready${state.origin === "given" ? `, named by ${state.variable}` : ""}`);
-}
-await runInLanes(
-  groups.filter(({ name }) => name !== "unit"),
-  { ...environment, ...variablesOf(found) },
-);
+// The checks take longer than the fast group, and need one core of several.
+const [, found] = await Promise.all([runChecks(), runTests()]);
 stopAllNow();
 process.exit(summarize());
+
+async function runTests(): Promise<ServiceState[]> {
+  await runUnit();
+  const states = await services;
+  await building.exited;
+  for (const state of states) {
+    if ("value" in state)
+      console.log(`${state.name}: ready${state.origin === "given" ? `, named by ${state.variable}` : ""}`);
+  }
+  await runInLanes(
+    groups.filter(({ name }) => name !== "unit"),
+    { ...environment, ...variablesOf(states) },
+  );
+  return states;
+}
 
 async function runChecks(): Promise<void> {
   if (!values.checks && positionals.length > 0) return;
@@ -119,6 +127,10 @@ function summarize(): number {
     for (const failure of result.failures) console.log(`FAILED ${result.name}: ${failure}`);
   for (const state of missing) console.log(`NOT RUN for lack of ${state.name}: ${state.missing}`);
   if (leftOut > 0) console.log("Under CI, tests that did not run count as failed.");
+  const slowest = results.flatMap(({ files }) => files).sort((a, b) => b.seconds - a.seconds);
+  const shown = slowest.slice(0, slowestShown).filter(({ seconds }) => seconds >= 1);
+  if (shown.length > 0)
+    console.log(`Slowest: ${shown.map(({ file, seconds }) => `${file} ${seconds.toFixed(0)} s`).join(", ")}`);
   console.log(`Took ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
   console.log(`${sum("passed")} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
   return failed > 0 || sum("passed") === 0 ? 1 : 0;

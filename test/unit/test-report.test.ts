@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { findGroups, processesOf } from "../../scripts/test-groups.ts";
-import { countJunit, GroupOutput } from "../../scripts/test-output.ts";
+import { countJunit, fileTimes, GroupOutput } from "../../scripts/test-output.ts";
 
 test("the counts of a group are those of the runner's own report", () => {
   const xml = `<?xml version="1.0" encoding="UTF-8"?>
@@ -8,6 +8,12 @@ test("the counts of a group are those of the runner's own report", () => {
   <testsuite name="inner" tests="99" failures="99" skipped="99"></testsuite>
 </testsuites>`;
   expect(countJunit(xml)).toEqual({ passed: 7, failed: 2, skipped: 3 });
+});
+
+test("the time of a file is that of its own suite, not of a describe in it", () => {
+  const xml = `<testsuite name="test/a.test.ts" file="test/a.test.ts" tests="2" time="1.5" hostname="vm">
+    <testsuite name="a group" file="test/a.test.ts" line="3" tests="1" time="1.2" hostname="vm">`;
+  expect(fileTimes(xml)).toEqual([{ file: "test/a.test.ts", seconds: 1.5 }]);
 });
 
 test("a report that cannot be read counts nothing as passed", () => {
