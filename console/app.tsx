@@ -22,6 +22,7 @@ import { t } from "./text/text.ts";
 // The overview and the sign-in are the first load; each other page comes when it is first opened.
 const Projects = lazy(() => import("./pages/projects.tsx"));
 const Project = lazy(() => import("./pages/project.tsx"));
+const Service = lazy(() => import("./pages/service.tsx"));
 const NewProject = lazy(() => import("./pages/set-up/new-project.tsx"));
 const Connect = lazy(() => import("./pages/set-up/connect.tsx"));
 const Tasks = lazy(() => import("./pages/tasks.tsx"));
@@ -88,6 +89,9 @@ function Pages() {
       <Route path="/projects" component={Projects} />
       <Route path="/projects/new" component={NewProject} />
       <Route path="/projects/:id/set-up">{({ id }) => byId(id, (number) => <Connect id={number} />)}</Route>
+      <Route path="/projects/:id/services/:name">
+        {({ id, name }) => byId(id, (number) => <Service key={name} projectId={number} name={name} />)}
+      </Route>
       <Route path="/projects/:id/settings/:section">
         {({ id, section }) =>
           isSettingsSection(section) ? (

@@ -12,6 +12,7 @@ const kinds: Readonly<Record<string, TextKey>> = {
   push: "audit.kind_push",
   runner: "audit.kind_runner",
   sample: "audit.kind_sample",
+  service: "audit.kind_service",
   task: "audit.kind_task",
   token: "audit.kind_token",
   user: "audit.kind_user",
@@ -56,6 +57,10 @@ const verbs: Readonly<Record<string, TextKey>> = {
   backup: "audit.verb_backup",
   connect: "audit.verb_connect",
   forget: "audit.verb_forget",
+  start: "audit.verb_start",
+  stop: "audit.verb_stop",
+  restart: "audit.verb_restart",
+  exec: "audit.verb_exec",
 };
 
 function wordIn(words: Readonly<Record<string, TextKey>>, word: string): string {

@@ -45,7 +45,7 @@ export class Live {
     this.#push.on("status", (status) => this.#follow(status));
     // Between the fetch of a list and the join of its channel something may have happened.
     this.#push.on("joined", () => {
-      this.refresh("tasks", "task", "projects", "deliveries");
+      this.refresh("tasks", "task", "projects", "services", "deliveries");
       this.#refreshOverview(overviewJoinMs);
     });
   }
@@ -151,7 +151,8 @@ export class Live {
   #apply(data: unknown): void {
     const type = typeof data === "object" && data !== null && "type" in data ? data.type : null;
     if (type === "task")
-      this.refresh("tasks", "task", "projects", "project", "releases", "overview", "notices");
+      this.refresh("tasks", "task", "projects", "project", "releases", "services", "overview", "notices");
+    if (type === "services") this.refresh("services", "projects", "project", "overview");
     if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
   }
 }

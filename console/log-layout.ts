@@ -1,4 +1,4 @@
-import type { LogLines, LogSegment } from "./log-lines.ts";
+import type { LogSegment, LogSource } from "./log-lines.ts";
 
 /** The numbers of lines are links, and a link needs 24 pixels to be hit. */
 export const lineHeight = 24;
@@ -23,7 +23,7 @@ export class LogLayout {
   readonly #rowsBefore: Uint32Array | null;
   readonly height: number;
 
-  constructor(log: LogLines, isCollapsed: (segment: LogSegment) => boolean, columns: number | null) {
+  constructor(log: LogSource, isCollapsed: (segment: LogSegment) => boolean, columns: number | null) {
     this.#rowsBefore = columns === null ? null : rowsBefore(log, columns);
     let top = 0;
     for (const segment of log.segments) {
@@ -79,7 +79,7 @@ export class LogLayout {
   }
 }
 
-function rowsBefore(log: LogLines, columns: number): Uint32Array {
+function rowsBefore(log: LogSource, columns: number): Uint32Array {
   const rows = new Uint32Array(log.next + 1);
   for (let index = 0; index < log.next; index++)
     rows[index + 1] = (rows[index] ?? 0) + Math.max(1, Math.ceil(log.widthAt(index) / columns));

@@ -19,6 +19,18 @@ export interface LogSegment {
   to: number;
 }
 
+/** What the rows of a log are drawn from. */
+export interface LogSource {
+  /** How many lines there are. */
+  readonly next: number;
+  readonly segments: readonly LogSegment[];
+  textAt(index: number): string;
+  /** Characters of a line without colour codes. */
+  widthAt(index: number): number;
+  /** Milliseconds since the epoch. */
+  timeAt(index: number): number;
+}
+
 const chunkSize = 500;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -38,7 +50,7 @@ interface Chunk {
  * The lines of one log as far as they are known: always from 0 and without gaps. Lines come from the API and from the
  * live channel at once; doubles are dropped, and a gap is reported instead of shown.
  */
-export class LogLines {
+export class LogLines implements LogSource {
   #chunks: Chunk[] = [];
   /** The lines after the last whole chunk. */
   #open: LogLine[] = [];
@@ -164,7 +176,7 @@ function chunkOf(lines: readonly LogLine[]): Chunk {
 /** Wide characters, such as Chinese ones, take two columns, and a tab up to eight. */
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/g;
 
-function widthOf(text: string): number {
+export function widthOf(text: string): number {
   const plain = text.includes("\u001b") || text.includes("\r") ? plainText(text) : text;
   const isAscii = /^[\x20-\x7e]*$/.test(plain);
   const extra = isAscii ? 0 : (plain.match(wide)?.length ?? 0) + 7 * (plain.split("\t").length - 1);

@@ -17,3 +17,7 @@ export type Release = InferResponseType<
   200
 >["items"][number];
 export type Webhook = InferResponseType<(typeof api.projects)[":id"]["webhook"]["$get"], 200>;
+export type Service = InferResponseType<
+  (typeof api.projects)[":id"]["services"]["$get"],
+  200
+>["services"][number];

@@ -18,6 +18,7 @@ const webhookPanels: Readonly<Record<string, string>> = {
 /** Sections of the settings. */
 const sections: Readonly<Record<string, string>> = {
   warn_not_polled: "general",
+  warn_disk: "execution",
   warn_status: "commit-status",
   warn_status_hidden: "commit-status",
 };

@@ -30,7 +30,8 @@ export interface App {
   /** Null: this role has no gateway. */
   replaceKeys: ((keys: GatewayKeys) => Promise<void>) | null;
   /** Accepts no more work, finishes the work in progress, then closes. */
-  stop(): Promise<void>;
+  /** `SIGINT`: a person has ended it, so that services of its local runner end too. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
@@ -111,10 +112,10 @@ export async function buildApp(
       routes: routeNames(routes),
       missing,
       replaceKeys: push?.replaceKeys ?? null,
-      async stop() {
+      async stop(signal) {
         state = "draining";
         // A part that fails must not cut the others short: they still have connections and requests to finish.
-        for (const result of await Promise.allSettled(parts.map((part) => part.drain?.())))
+        for (const result of await Promise.allSettled(parts.map((part) => part.drain?.(signal))))
           if (result.status === "rejected")
             log.error({ error: messageOf(result.reason) }, "a part did not finish its work in progress");
         for (const part of parts) part.release?.();

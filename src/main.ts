@@ -1,6 +1,6 @@
 import { isRole } from "./cli/roles.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
-import { guardCommand, reaperCommand } from "./runner/process/helper-commands.ts";
+import { guardCommand } from "./runner/process/guard-command.ts";
 
 reachLoopbackDirectly();
 
@@ -15,7 +15,6 @@ run().catch(async (error: unknown) => {
 
 async function run(): Promise<void> {
   if (command === guardCommand) return (await import("./cli/guard-process.ts")).runGuardProcess(argument);
-  if (command === reaperCommand) return (await import("./cli/reaper-process.ts")).runReaperProcess(argument);
   if (isRole(command)) await (await import("./system/client-connections.ts")).allowClientConnections();
   return (await import("./cli/program.ts")).runProgram(command);
 }

@@ -84,10 +84,7 @@ export function settingLabel(setting: string): string {
     timeout: t("stages.timeLimitOf", { stage }),
     image: t("execution.imageOf", { stage }),
     network: t("release.networkOf", { stage }),
-    healthCheck: t("stages.health"),
-    previous: t("stages.previous"),
-    settleSeconds: t("stages.settle"),
-    log: t("stages.log"),
+    check: t("stages.checkOf", { stage }),
     switch: t("stages.switch"),
   };
   return labels[field] ?? setting;

@@ -1,15 +1,26 @@
-import { memo, type Ref, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
+import {
+  Fragment,
+  memo,
+  type ReactNode,
+  type Ref,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { headHeight, LogLayout, lineHeight } from "../log-layout.ts";
-import type { LogLines, LogSegment } from "../log-lines.ts";
+import type { LogSegment, LogSource } from "../log-lines.ts";
 import { t } from "../text/text.ts";
-import { durationText } from "../time-text.ts";
 import { zonedText, zonedTimeText } from "../zoned-time.ts";
-import { Icon } from "./icon.tsx";
 import { LogText } from "./log-line.tsx";
 import { reachable } from "./page.tsx";
 
 /** Rows drawn above and below those in sight. */
 const overscan = 8 * lineHeight;
+/** A place this near to the end is the end. */
+const endPixels = 2;
+const none: ReadonlySet<number> = new Set();
 
 export interface LogRowsHandle {
   scrollTo(index: number, align: "start" | "center" | "end"): void;
@@ -21,28 +32,30 @@ export const LogRows = memo(function LogRows({
   log,
   count,
   wanted,
-  marked,
+  marked = null,
   current,
   isWrapped,
-  hasTimes,
-  collapsed,
-  onToggle,
+  hasTimes = false,
+  collapsed = none,
+  head,
   onMark,
   onScrollUp,
 }: {
   ref: Ref<LogRowsHandle>;
-  log: LogLines;
+  log: LogSource;
   /** How many lines there are: a change of it renders again. */
   count: number;
   wanted: string;
-  marked: number | null;
-  current: number | undefined;
+  marked?: number | null;
+  current?: number | undefined;
   isWrapped: boolean;
-  hasTimes: boolean;
+  hasTimes?: boolean;
   /** First lines of the segments that are collapsed. */
-  collapsed: ReadonlySet<number>;
-  onToggle: (segment: LogSegment) => void;
-  onMark: (index: number) => void;
+  collapsed?: ReadonlySet<number>;
+  /** What stands above the lines of a segment, `headHeight` high and at this place. */
+  head: (segment: LogSegment, top: number) => ReactNode;
+  /** Without it lines have no numbers. */
+  onMark?: (index: number) => void;
   onScrollUp: () => void;
 }) {
   const scroller = useRef<HTMLElement>(null);
@@ -85,8 +98,12 @@ export const LogRows = memo(function LogRows({
     return () => watcher.disconnect();
   }, []);
   const scrolled = () => {
-    const top = scroller.current?.scrollTop ?? 0;
-    if (top < view.top) onScrollUp();
+    const element = scroller.current;
+    if (element === null) return;
+    const top = element.scrollTop;
+    // Lines that were dropped move the end up, too.
+    const isAtEnd = element.scrollHeight - element.clientHeight - top < endPixels;
+    if (top < view.top && !isAtEnd) onScrollUp();
     setView((before) => ({ ...before, top }));
   };
   const height = layout?.height ?? 0;
@@ -97,28 +114,23 @@ export const LogRows = memo(function LogRows({
       className="log-scroll"
       data-wrapped={isWrapped || undefined}
       data-times={hasTimes || undefined}
+      data-numbers={onMark !== undefined || undefined}
       style={{ height: `clamp(120px, ${height + lineHeight}px, 68vh)` }}
       aria-label={t("task.lines")}
       onScroll={scrolled}
       {...reachable}
     >
       <div className="log-ruler" aria-hidden="true">
-        <span className="log-number" />
+        {onMark && <span className="log-number" />}
         {hasTimes && <span className="log-time" />}
         <span ref={ruler}>{"0".repeat(100)}</span>
       </div>
       <div className="log-lines" style={{ height }}>
         {rows.map((row) =>
           row.kind === "head" ? (
-            <Head
-              key={`head ${row.segment.from}`}
-              log={log}
-              segment={row.segment}
-              size={row.segment.to - row.segment.from}
-              top={row.top}
-              isCollapsed={collapsed.has(row.segment.from)}
-              onToggle={onToggle}
-            />
+            <Fragment key={`head ${row.segment.from} ${row.segment.title}`}>
+              {head(row.segment, row.top)}
+            </Fragment>
           ) : (
             <Line
               key={row.index}
@@ -139,44 +151,6 @@ export const LogRows = memo(function LogRows({
     </section>
   );
 });
-
-/** The head of a step in the log: its name, its length, and the button that hides its lines. */
-function Head({
-  log,
-  segment,
-  size,
-  top,
-  isCollapsed,
-  onToggle,
-}: {
-  log: LogLines;
-  segment: LogSegment;
-  size: number;
-  top: number;
-  isCollapsed: boolean;
-  onToggle: (segment: LogSegment) => void;
-}) {
-  const { stage, title, from, to } = segment;
-  // The other stages have their times in the list of stages; the last line of a checkout is written at its end.
-  const duration = stage === "checkout" ? log.timeAt(to - 1) - log.timeAt(from) : 0;
-  return (
-    <button
-      type="button"
-      className="log-head"
-      style={{ transform: `translateY(${top}px)` }}
-      aria-expanded={!isCollapsed}
-      title={t(isCollapsed ? "task.expand" : "task.collapse", { stage: title })}
-      onClick={() => onToggle(segment)}
-    >
-      <Icon name={isCollapsed ? "right" : "down"} size={13} />
-      <b className="log-stage">{title}</b>
-      <span>
-        {t("task.lineCount", { count: size })}
-        {duration >= 100 && ` · ${durationText(duration)}`}
-      </span>
-    </button>
-  );
-}
 
 const Line = memo(function Line({
   index,
@@ -199,7 +173,7 @@ const Line = memo(function Line({
   wanted: string;
   isMarked: boolean;
   isCurrent: boolean;
-  onMark: (index: number) => void;
+  onMark: ((index: number) => void) | undefined;
 }) {
   return (
     <div
@@ -209,14 +183,16 @@ const Line = memo(function Line({
       data-current={isCurrent || undefined}
       style={{ transform: `translateY(${top}px)`, height }}
     >
-      <a
-        className="log-number"
-        href={`#L${index + 1}`}
-        aria-label={t("task.line", { number: index + 1 })}
-        onClick={() => onMark(index)}
-      >
-        {index + 1}
-      </a>
+      {onMark && (
+        <a
+          className="log-number"
+          href={`#L${index + 1}`}
+          aria-label={t("task.line", { number: index + 1 })}
+          onClick={() => onMark(index)}
+        >
+          {index + 1}
+        </a>
+      )}
       {atMs !== null && (
         <time className="log-time" dateTime={new Date(atMs).toISOString()} title={zonedText(atMs)}>
           {zonedTimeText(atMs)}

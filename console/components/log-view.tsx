@@ -1,23 +1,15 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
-import { complainOf, tell } from "../act.ts";
-import { plainText } from "../ansi.ts";
-import { copyText } from "../copy.ts";
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { copyLog, downloadLog } from "../log-file.ts";
 import type { LogLines, LogSegment } from "../log-lines.ts";
 import { useLogSearch } from "../log-search.ts";
 import { t } from "../text/text.ts";
 import { zoneText } from "../zoned-time.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { BarButton } from "./bar-button.tsx";
+import { Icon } from "./icon.tsx";
 import { LogRows, type LogRowsHandle } from "./log-rows.tsx";
+import { StepHead } from "./step-head.tsx";
 
 /** A log of any length: only the lines in sight are on the page. Follows its end while it grows, until the user scrolls up. */
 export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: number; isRunning: boolean }) {
@@ -91,6 +83,12 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
       return after;
     });
   }, []);
+  const head = useCallback(
+    (segment: LogSegment, top: number) => (
+      <StepHead {...{ log, segment, top, onToggle }} isCollapsed={collapsed.has(segment.from)} />
+    ),
+    [log, collapsed, onToggle],
+  );
   const isAllCollapsed = log.segments.length > 0 && log.segments.every(({ from }) => collapsed.has(from));
   const zone = zoneText();
 
@@ -156,7 +154,7 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
         )}
         <BarButton onClick={() => show(0)}>{t("task.top")}</BarButton>
         <BarButton onClick={() => show(count - 1)}>{t("task.end")}</BarButton>
-        <BarButton icon="copy" title={t("task.copyHint")} onClick={() => void copy(log)}>
+        <BarButton icon="copy" title={t("task.copyHint")} onClick={() => void copyLog(log)}>
           {t("task.copy")}
         </BarButton>
         <BarButton icon="download" onClick={() => download(log, taskId)}>
@@ -173,7 +171,7 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
         isWrapped={isWrapped}
         hasTimes={hasTimes}
         collapsed={collapsed}
-        onToggle={onToggle}
+        head={head}
         onMark={setMarked}
         onScrollUp={onScrollUp}
       />
@@ -182,36 +180,6 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
         {hasTimes && ` ${t("task.zone", { zone })}`}
       </div>
     </section>
-  );
-}
-
-function BarButton({
-  label,
-  icon,
-  isPressed,
-  title,
-  onClick,
-  children,
-}: {
-  label?: string;
-  icon?: IconName;
-  isPressed?: boolean;
-  title?: string;
-  onClick: () => void;
-  children: ReactNode;
-}) {
-  return (
-    <Button
-      size="compact-xs"
-      variant="subtle"
-      onClick={onClick}
-      {...(label === undefined ? {} : { "aria-label": label })}
-      {...(title === undefined ? {} : { title })}
-      {...(icon === undefined ? {} : { leftSection: <Icon name={icon} size={14} /> })}
-      {...(isPressed === undefined ? {} : { "aria-pressed": isPressed })}
-    >
-      {children}
-    </Button>
   );
 }
 
@@ -227,28 +195,10 @@ function lineOfHash(hash: string): number | null {
   return number > 0 ? number - 1 : null;
 }
 
-/** The log as plain text, without colour codes. */
-function plainLog(log: LogLines, write: (index: number, text: string, stage: string) => string): string {
-  const parts: string[] = [];
-  for (const { stage, from, to } of log.segments)
-    for (let index = from; index < to; index++) parts.push(write(index, plainText(log.textAt(index)), stage));
-  return parts.join("");
-}
-
-async function copy(log: LogLines): Promise<void> {
-  if (await copyText(plainLog(log, (_, text) => `${text}\n`))) tell(t("task.copied"));
-  else complainOf(t("task.copyFailed"));
-}
-
 function download(log: LogLines, taskId: number): void {
-  const text = plainLog(
+  downloadLog(
     log,
-    (index, line, stage) => `${new Date(log.timeAt(index)).toISOString()} ${stage.padEnd(8)} ${line}\n`,
+    `task-${taskId}.log`,
+    (index, line, stage) => `${new Date(log.timeAt(index)).toISOString()} ${stage.padEnd(8)} ${line}`,
   );
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = `task-${taskId}.log`;
-  link.click();
-  URL.revokeObjectURL(address);
 }

@@ -30,14 +30,18 @@ interface Note {
 }
 
 function scriptNotes({ id, pipeline: { build, deploy, start } }: Project, tab: string): Note[] {
-  if (tab === "settings" || [...build, ...deploy, ...start].some(({ script }) => script !== "")) return [];
+  const steps = [...build, ...deploy, ...(Array.isArray(start) ? start : [])];
+  if (tab === "settings" || !Array.isArray(start) || steps.some(({ script }) => script !== "")) return [];
   const link = <Link href={`/projects/${id}/settings/stages`}>{t("project.noScriptsLink")}</Link>;
   return [{ key: "scripts", content: rich("project.noScripts", { link }) }];
 }
 
 /** What is as powerful as the runner itself. */
 function hostNotes({ pipeline: { deploy, start } }: Project): Note[] {
-  const names = [...deploy, ...start].filter(({ host }) => host).map(({ name }) => name);
+  const started = Array.isArray(start)
+    ? start
+    : Object.entries(start).map(([name, { switchOnHost }]) => ({ name, host: switchOnHost }));
+  const names = [...deploy, ...started].filter(({ host }) => host).map(({ name }) => name);
   if (names.length === 0) return [];
   return [{ key: "host", content: t("project.hostSteps", { names: names.join(", ") }) }];
 }

@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { answerOf, api } from "../api.ts";
 import { usePolling } from "../live.ts";
@@ -9,8 +8,9 @@ import type { Project, Task } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
-import { shortRef } from "../time-text.ts";
+import { shortRef, sizeText } from "../time-text.ts";
 import { visible } from "../visible.ts";
+import { Fact } from "./fact.tsx";
 import { Moment } from "./moment.tsx";
 import { ReturnButton } from "./return-button.tsx";
 import { StateLabel } from "./state.tsx";
@@ -75,9 +75,21 @@ export function ServicePanel({ project }: { project: Project }) {
             </Link>
           </Fact>
         )}
+        {project.disk && (
+          <Fact name={t("service.disk")}>
+            <DiskUse disk={project.disk} />
+          </Fact>
+        )}
       </dl>
     </section>
   );
+}
+
+function DiskUse({ disk }: { disk: NonNullable<Project["disk"]> }) {
+  const { releasesBytes, dataBytes, limitBytes } = disk;
+  const sizes = { releases: sizeText(releasesBytes), data: sizeText(dataBytes) };
+  if (limitBytes === null) return t("service.diskUse", sizes);
+  return t("service.diskUseOf", { ...sizes, limit: sizeText(limitBytes) });
 }
 
 function ownTasksQuery(projectId: number) {
@@ -90,8 +102,10 @@ function ownTasksQuery(projectId: number) {
 /** A deploy is on its way to take the place of what served. */
 const replacing = ["live_deploying", "live_replacing", "live_replacing_service"];
 
-function ServiceState({ project: { liveTaskId, liveNote, liveNoteParts } }: { project: Project }) {
+function ServiceState({ project: { liveTaskId, liveNote, liveNoteParts, services } }: { project: Project }) {
   const isReplacing = liveNoteParts.some(({ code }) => replacing.includes(code));
+  if (services !== null && services.state !== "serving" && !isReplacing)
+    return <StateLabel state={services.state} strong />;
   const [tone, text] =
     liveTaskId !== null
       ? ["success", t("service.serving")]
@@ -121,13 +135,4 @@ function Address({ project: { id, publicUrl, permission } }: { project: Project 
 
 function TaskLink({ task }: { task: Pick<Task, "id"> }) {
   return <Link href={`/tasks/${task.id}`}>{t("task.number", { id: String(task.id) })}</Link>;
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }

@@ -1,23 +1,26 @@
 import { Tooltip } from "@mantine/core";
 import type { DeliveryStatus } from "../../src/model/delivery.ts";
+import type { ServiceState } from "../../src/model/service/service.ts";
 import type { StageState, TaskState } from "../../src/model/task.ts";
 import { t } from "../text/text.ts";
 import { durationText } from "../time-text.ts";
 
 type Tone = "success" | "failed" | "running" | "waiting" | "warning" | "lost";
 
-const statesOf: Record<Tone, (TaskState | StageState | DeliveryStatus)[]> = {
-  success: ["success", "accepted"],
-  failed: ["failed"],
-  running: ["dispatched", "running", "merged"],
-  waiting: ["queued", "canceled", "pending", "skipped", "ignored"],
-  warning: ["canceling", "waiting", "timeout", "rejected"],
-  lost: ["lost"],
+type State = TaskState | StageState | DeliveryStatus | ServiceState;
+
+const statesOf: Record<Tone, State[]> = {
+  success: ["success", "accepted", "serving"],
+  failed: ["failed", "down"],
+  running: ["dispatched", "running", "merged", "starting"],
+  waiting: ["queued", "canceled", "pending", "skipped", "ignored", "stopped"],
+  warning: ["canceling", "waiting", "timeout", "rejected", "unhealthy", "restarting"],
+  lost: ["lost", "unknown"],
 };
 
 export const toneOf = Object.fromEntries(
   Object.entries(statesOf).flatMap(([tone, states]) => states.map((state) => [state, tone])),
-) as Record<TaskState | StageState | DeliveryStatus, Tone>;
+) as Record<State, Tone>;
 
 /** A dot for the eye and a word for everybody: colour is never the only sign. */
 export function StateLabel({

@@ -50,7 +50,7 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
   const rollback = useRollback(task.projectId);
   const releaseOf = task.rollbackTo ?? task.id;
   const { liveTaskId } = project;
-  const isEarlier = liveTaskId !== null && liveTaskId !== task.id;
+  const isEarlier = liveTaskId !== null && liveTaskId !== task.id && task.serviceAction === null;
   const approval = <ApprovalHint project={project} />;
   return (
     <>
@@ -61,8 +61,14 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
         confirm={t("task.rerunSubmit")}
         onConfirm={() => rerun.mutateAsync(undefined)}
       >
-        <p>{t("task.rerunAbout")}</p>
-        {approval}
+        {task.serviceAction === null ? (
+          <>
+            <p>{t("task.rerunAbout")}</p>
+            {approval}
+          </>
+        ) : (
+          t("task.repeatAction")
+        )}
       </ConfirmButton>
       {isEarlier && task.commit !== null && task.state === "success" && (
         <ConfirmButton

@@ -7,6 +7,7 @@ import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { Moment, Worked } from "./moment.tsx";
 import { StateLabel } from "./state.tsx";
+import { actionText } from "./task-marks.tsx";
 import { Cause, hasRunNothing } from "./task-parts.tsx";
 
 /** State, times, origin and relations of a task. */
@@ -24,6 +25,7 @@ export function TaskFacts({
     <div className="task-facts">
       <StateLabel state={task.state} strong text={hasRunNothing(task) ? t("tasks.nothingRan") : undefined} />
       {isServing && isFinished && <b className="serving-now">{t("task.servingNow")}</b>}
+      {task.serviceAction !== null && <span className="foreign">{actionText(task.serviceAction)}</span>}
       <span>{timesOf(task, isFinished)}</span>
       <Cause task={task} />
       {isAuthorKnown && (

@@ -1,20 +1,31 @@
 import type { Task } from "../shapes.ts";
 import { t } from "../text/text.ts";
+import { visible } from "../visible.ts";
 
-/** Marks of a task in a table: it serves, or it brings an earlier release back. */
-export function TaskMarks({ task }: { task: Pick<Task, "isServing" | "rollbackTo"> }) {
-  if (!task.isServing && task.rollbackTo === null) return null;
+/** Marks of a task in a table: it serves, brings an earlier release back, or does something with services. */
+export function TaskMarks({ task }: { task: Pick<Task, "isServing" | "rollbackTo" | "serviceAction"> }) {
+  if (!task.isServing && task.rollbackTo === null && task.serviceAction === null) return null;
   return (
     <div className="marks">
       {task.isServing && <Mark kind="serving" text={t("project.live")} />}
       {task.rollbackTo !== null && (
         <Mark kind="rollback" text={t("task.rollbackOf", { id: String(task.rollbackTo) })} />
       )}
+      {task.serviceAction !== null && <Mark kind="action" text={actionText(task.serviceAction)} />}
     </div>
   );
 }
 
-export function Mark({ kind, text }: { kind: "serving" | "rollback" | "replay"; text: string }) {
+const maxShown = 120;
+
+/** `stop web`, `command node seed.js`. */
+export function actionText(action: NonNullable<Task["serviceAction"]>): string {
+  const names = action.type === "exec" ? action.command.join(" ") : action.services.join(", ");
+  const shown = names.length > maxShown ? `${names.slice(0, maxShown)}…` : names;
+  return t(`services.did_${action.type}`, { names: visible(shown) });
+}
+
+export function Mark({ kind, text }: { kind: "serving" | "rollback" | "replay" | "action"; text: string }) {
   return (
     <span className="mark-word" data-kind={kind}>
       {text}

@@ -94,7 +94,11 @@ export function Cause({
   );
 }
 
-/** It succeeded only because there was nothing to do. */
-export function hasRunNothing({ state, stages }: Pick<Task, "state" | "stages">): boolean {
-  return state === "success" && stages.every((stage) => stage.state === "skipped");
+/** It succeeded only because there was nothing to do. To stop a service is something, without a stage. */
+export function hasRunNothing({
+  state,
+  stages,
+  serviceAction,
+}: Pick<Task, "state" | "stages" | "serviceAction">): boolean {
+  return state === "success" && serviceAction === null && stages.every((stage) => stage.state === "skipped");
 }

@@ -9,6 +9,7 @@ import { Permitted } from "../components/permission.tsx";
 import { ProjectNotes } from "../components/project-notes.tsx";
 import { LoadedPage } from "../components/query.tsx";
 import { SampleSteps } from "../components/sample-steps.tsx";
+import { ServiceList } from "../components/service-list.tsx";
 import { ServicePanel } from "../components/service-panel.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
@@ -72,6 +73,7 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
           {t("project.viewOnly")}
         </Text>
       )}
+      {tab === "tasks" && <ServiceList project={project} />}
       {tab === "tasks" && <ServicePanel project={project} />}
       {tab === "tasks" && project.sample && <SampleSteps project={project} />}
       <ProjectNotes project={project} tab={tab} />

@@ -22,6 +22,8 @@ import { replay } from "./en/replay.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
 import { service } from "./en/service.ts";
+import { serviceForm } from "./en/service-form.ts";
+import { services } from "./en/services.ts";
 import { setUp } from "./en/set-up.ts";
 import { settings } from "./en/settings.ts";
 import { shell } from "./en/shell.ts";
@@ -67,6 +69,8 @@ export const en = {
   runners,
   search,
   service,
+  serviceForm,
+  services,
   setUp,
   settings,
   shell,

@@ -28,6 +28,8 @@ import { replay } from "./zh-cn/replay.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { search } from "./zh-cn/search.ts";
 import { service } from "./zh-cn/service.ts";
+import { serviceForm } from "./zh-cn/service-form.ts";
+import { services } from "./zh-cn/services.ts";
 import { setUp } from "./zh-cn/set-up.ts";
 import { settings } from "./zh-cn/settings.ts";
 import { shell } from "./zh-cn/shell.ts";
@@ -44,6 +46,7 @@ import { tryIt } from "./zh-cn/try-it.ts";
 import { users } from "./zh-cn/users.ts";
 import { variables } from "./zh-cn/variables.ts";
 import { warning } from "./zh-cn/warning.ts";
+import { warningReason } from "./zh-cn/warning-reason.ts";
 import { webhook } from "./zh-cn/webhook.ts";
 import { words } from "./zh-cn/words.ts";
 
@@ -72,11 +75,13 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   project,
   release,
   push,
-  reason: { ...reason, ...field, ...answer },
+  reason: { ...reason, ...field, ...answer, ...warningReason },
   replay,
   runners,
   search,
   service,
+  serviceForm,
+  services,
   setUp,
   settings,
   shell,

@@ -44,7 +44,7 @@ export interface Part {
   /** Warnings of the start text: "no api key although …". */
   warnings: string[];
   /** Accepts no more work and finishes the work in progress, while the server still answers. */
-  drain?(): Promise<void>;
+  drain?(signal?: NodeJS.Signals): Promise<void>;
   /** Answers long-polling requests right before the server closes, which would otherwise wait for them. */
   release?(): void;
   /** Closes what it opened, after the server has closed. */

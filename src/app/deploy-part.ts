@@ -121,9 +121,9 @@ export async function buildDeployPart(
     missing: () => store.check().catch(() => "the database does not answer"),
     facts,
     warnings,
-    async drain() {
+    async drain(signal) {
       tasks.drain();
-      localRunner?.drain();
+      localRunner?.drain(signal);
     },
     release: () => tasks.release(),
     async close() {

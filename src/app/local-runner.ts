@@ -219,13 +219,13 @@ export function buildLocalRunner(
       await keepOne(server);
       keepOneLater(server);
     },
-    /** Makes the runner finish its tasks and exit. */
-    drain(): void {
+    /** Makes the runner finish its tasks and exit. By SIGINT, its services end too; they start again with the next runner. */
+    drain(signal: NodeJS.Signals = "SIGTERM"): void {
       isStopped = true;
       clearTimeout(timer);
       const known = readJson<KnownRunner>(files.pid);
       try {
-        if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
+        if (known && isSameProcessAlive(known)) process.kill(known.pid, signal);
         // The next server starts its own runner, and does not wait for the end of this one.
         rmSync(files.pid, { force: true });
       } catch (error) {
@@ -264,6 +264,9 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--runner-cache-max-bytes", String(config["runner.cacheMaxBytes"])],
     ["--runner-workspaces", config["runner.workspaces"]],
     ["--runner-releases", String(config["runner.releases"])],
+    ["--runner-ports", portsText(config["runner.ports"])],
+    ["--runner-service-output", String(config["runner.serviceOutput"])],
+    ["--runner-service-output-age", String(config["runner.serviceOutputAge"])],
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],
   ].flat();
@@ -271,6 +274,10 @@ function settingsOf(config: AppContext["config"]): string[] {
 
 function pathsText(paths: AppContext["config"]["runner.sandboxPaths"]): string {
   return paths.map(({ path, isWritable }) => (isWritable ? `${path}:rw` : path)).join(",");
+}
+
+function portsText({ first, last }: AppContext["config"]["runner.ports"]): string {
+  return `${first}-${last}`;
 }
 
 /** With `=`, because a value may begin with a dash. */

@@ -58,6 +58,8 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     }),
     gitUrlRules: gitUrlRulesOf(config),
     manualTasks: tasks.manualTasks,
+    serviceActions: tasks.serviceActions,
+    outputs: tasks.outputs,
     approvals: tasks.approvals,
     testMessages: tasks.testMessages,
     allowInternal: config["tasks.allowInternalNotifications"],

@@ -18,11 +18,14 @@ import { endLease } from "../task/hand-out/end-lease.ts";
 import { finishTask } from "../task/hand-out/finish-task.ts";
 import { renewLease } from "../task/hand-out/lease.ts";
 import { refuseTask } from "../task/hand-out/refuse-task.ts";
-import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts";
+import { reportRollback } from "../task/hand-out/report-release.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { changeDefaultNotify } from "../task/notify/change-default-notify.ts";
 import { reportGone } from "../task/notify/runner-watch.ts";
+import { recordServices } from "../task/service/record-services.ts";
+import { beginAction } from "../task/service/service-actions.ts";
+import { noteAwayServices } from "../task/service/service-watch.ts";
 import { changeSecretUse, storeSecret } from "../task/store-secret.ts";
 import { acceptDelivery } from "../webhook/decide/decide-delivery.ts";
 import { recordRefusal } from "../webhook/decide/record.ts";
@@ -49,11 +52,13 @@ export const operations: readonly AnyOperation[] = [
   appendLog,
   reportStage,
   reportRollback,
-  reportOutput,
   finishTask,
   refuseTask,
   endLease,
   reportGone,
+  recordServices,
+  noteAwayServices,
+  beginAction,
   changeDefaultNotify,
   createProject,
   changeProject,

@@ -29,7 +29,7 @@ export interface SupervisedWorkers extends WorkerServing {
   missing(): Promise<string | null>;
   replaceKeys(keys: GatewayKeys): Promise<void>;
   /** Drains all workers, then ends them. */
-  stop(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** The workers of a supervisor that was killed need a moment to end. */

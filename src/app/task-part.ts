@@ -24,6 +24,10 @@ import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildRecentWait } from "../task/queue/recent-wait.ts";
 import { buildWatchedTime } from "../task/queue/watched-time.ts";
+import { buildServiceActions } from "../task/service/service-actions.ts";
+import { buildServiceReports } from "../task/service/service-reports.ts";
+import { buildServiceWatch } from "../task/service/service-watch.ts";
+import { buildWantedOutput } from "../task/service/wanted-output.ts";
 import { expiredTasks } from "../task/task-retention.ts";
 import type { AppContext } from "./app-context.ts";
 
@@ -98,6 +102,9 @@ export function buildTaskPart(
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, watched, log });
   const approvals = buildApprovals({ store, events, log });
   const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
+  const services = buildServiceReports({ store, events });
+  const outputs = buildWantedOutput({ store, wakeups });
+  const serviceWatch = buildServiceWatch({ store, events, watched, log });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
   const expiry = buildExpiry({
     what: "tasks",
@@ -108,14 +115,17 @@ export function buildTaskPart(
     cleaned: taskMetrics.cleaned,
   });
   return {
-    routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
+    routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, services, outputs, log }),
     manualTasks: buildManualTasks({ store, events, telemetry }),
+    serviceActions: buildServiceActions({ store, events, telemetry }),
+    outputs,
     events,
     approvals,
     waitOf,
     testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),
     async start(): Promise<void> {
       runnerWatch.start();
+      serviceWatch.start();
       reaper.start();
       approvals.start();
       outbox.start();
@@ -124,12 +134,17 @@ export function buildTaskPart(
     /** Hands out no more tasks; running tasks stay with their runners. */
     drain: () => dispatch.close(),
     /** Answers long-polling calls of runners. */
-    release: () => calls.release(),
+    release: () => {
+      calls.release();
+      outputs.close();
+    },
     async close(): Promise<void> {
       dispatch.close();
       reaper.stop();
       approvals.stop();
       runnerWatch.stop();
+      serviceWatch.stop();
+      outputs.close();
       await expiry.close();
       wakeups.close();
       await events.flushed();

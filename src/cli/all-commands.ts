@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { build, version } from "../version.ts";
-import { addAccountCommands } from "./account-commands.ts";
 import { addConfigCommands } from "./config-commands.ts";
 import { addDataCommands } from "./data-commands.ts";
-import { addDeployCommands } from "./deploy-commands.ts";
-import { addPushCommands } from "./push-commands.ts";
+import { addAccountCommands } from "./remote/account-commands.ts";
+import { addDeployCommands } from "./remote/deploy-commands.ts";
+import { addPushCommands } from "./remote/push-commands.ts";
 import { addRunnerCommand } from "./runner-command.ts";
 import { addHealthCommand, addServeCommands } from "./serve-commands.ts";
 

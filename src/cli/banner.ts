@@ -10,7 +10,7 @@ export interface Running {
   missing(): Promise<string | null>;
   /** Null: this role has no gateway. */
   replaceKeys: ((keys: GatewayKeys) => Promise<void>) | null;
-  stop(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 export function readyLine({ url }: Running): string {

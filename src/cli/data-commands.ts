@@ -2,7 +2,11 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { namingFullDisk } from "../app/system/full-disk.ts";
 import { print } from "./output.ts";
+import { backedUpText } from "./service-data-commands.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
+
+const noServiceData =
+  "Data folders of services are not in it: `slipway service backup PROJECT --file FILE` on the machine of the runner, or --service-data for all of the local runner.";
 
 type Options = Record<string, unknown>;
 
@@ -11,14 +15,27 @@ export function addDataCommands(program: Command): void {
   addSettings(program.command("backup"))
     .description("write database and key file into one file, while the server runs")
     .argument("<file>", "the backup; it holds the key, so keep it as you keep the key")
+    .option(
+      "--service-data",
+      "also write the data folders of services of the local runner, into files of the folder <file>.service-data",
+    )
     .option("--json", "print JSON")
     .action(async (file: string, options: Options) => {
-      const [config, { backUpData }] = await Promise.all([
+      const [config, { backUpData }, { backUpServiceData }] = await Promise.all([
         configFrom(options),
         import("../app/backup-and-keys.ts"),
+        import("../app/service-data.ts"),
       ]);
-      const { rows } = await backUpData(config, resolve(file));
-      print(options, { file: resolve(file), rows }, () => `Backed up ${rows} rows into ${file}.`);
+      const path = resolve(file);
+      const { rows } = await backUpData(config, path);
+      const serviceData =
+        options.serviceData === true ? await backUpServiceData(config, `${path}.service-data`) : [];
+      print(options, { file: path, rows, serviceData }, () =>
+        [
+          `Backed up ${rows} rows into ${file}.`,
+          ...(options.serviceData === true ? serviceData.map(backedUpText) : [noServiceData]),
+        ].join("\n"),
+      );
     });
   addSettings(program.command("restore"))
     .description("restore a backup into an empty database, SQLite or PostgreSQL")

@@ -5,17 +5,14 @@ import { runnerFolders, runnerUserOf, secretPathsOf } from "../app/runner-folder
 import { type Config, startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
-import type { RunnerAnswer } from "../http/api/runners.ts";
 import type { Logger } from "../logger.ts";
-import type { Page } from "../model/page.ts";
 import type { Sentence } from "../reason/reason.ts";
 import { requireProcessGroups } from "../runner/process/process-groups.ts";
 import type { ServerAddress } from "../runner/server/server-client.ts";
 import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
-import { print, table } from "./output.ts";
 import { hideOwnProcess } from "./own-process.ts";
-import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
+import { addRunnerList } from "./remote/runner-list.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
@@ -55,40 +52,6 @@ export function addRunnerCommand(program: Command): void {
     });
 }
 
-/** `runner list` and `runner show`: the runners of a server. */
-function addRunnerList(runner: Command): void {
-  addRemote(runner.command("list"))
-    .description("registered runners: whether they are connected, and how their scripts are isolated")
-    .action(async (options: RemoteOptions) => {
-      const runners = await apiRemote(options).get<Page<RunnerAnswer>>("/api/runners?pageSize=200");
-      const rows = runners.items.map((runner) => ({ ...rowOf(runner), note: runner.isolationNote }));
-      print(options, runners, () => table(rows, ["id", "name", "state", "isolation", "version", "note"]));
-    });
-  addRemote(runner.command("show <runnerId>"))
-    .description("one runner; if its scripts are not isolated, why and how they can be")
-    .action(async (runnerId: string, options: RemoteOptions) => {
-      const runner = await apiRemote(options).get<RunnerAnswer>(`/api/runners/${segment(runnerId)}`);
-      print(options, runner, () => runnerText(runner));
-    });
-}
-
-function rowOf({ id, name, disabled, online, isolation, version }: RunnerAnswer) {
-  return { id, name, state: disabled ? "disabled" : online ? "online" : "offline", isolation, version };
-}
-
-function runnerText(runner: RunnerAnswer): string {
-  const { name, state, isolation, version } = rowOf(runner);
-  const lines = [
-    `Runner ${runner.id} (${name}) is ${state}; version ${version || "unknown"}, ${runner.concurrency} tasks at once.`,
-    `Labels: ${runner.labels.join(", ") || "none"}.`,
-    isolation === runner.reportedIsolation
-      ? `Isolation: ${isolation}.`
-      : `Isolation: ${isolation}; it reports ${runner.reportedIsolation}, which is not confirmed.`,
-  ];
-  if (runner.isolationNote !== "") lines.push(`No sandbox: ${runner.isolationNote}.`);
-  return lines.join("\n");
-}
-
 function aliased(options: Record<string, unknown>, from: string, to: string): Record<string, unknown> {
   return options[from] === undefined ? {} : { [to]: options[from] };
 }
@@ -113,8 +76,10 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
     drainingSince = performance.now();
     drain.abort();
   };
-  // The first signal lets tasks finish; a second one ends them.
-  const onSignal = () => {
+  let endsServices = false;
+  // The first signal lets tasks finish; a second one ends them. Services end only if a person ends the runner.
+  const onSignal = (signal: NodeJS.Signals) => {
+    endsServices ||= signal === "SIGINT";
     if (!drain.signal.aborted) beginDrain();
     else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
   };
@@ -145,9 +110,17 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
         isolationNote = why;
       },
     },
+    services: {
+      ports: config["runner.ports"],
+      output: {
+        maxBytes: config["runner.serviceOutput"],
+        maxAgeMs: config["runner.serviceOutputAge"] * 86_400_000,
+      },
+    },
     cacheMaxBytes: config["runner.cacheMaxBytes"],
     workspacePolicy: config["runner.workspaces"],
     releases: config["runner.releases"],
+    projectQuotaBytes: config["runner.projectQuota"] || null,
     stopGraceMs: config["tasks.stopGrace"],
     version,
     env: originalEnvironment(),
@@ -158,6 +131,7 @@ async function run(config: Config, local: string | null, secretPaths: string[]):
     endsWhenRefused: local === null,
     drain: drain.signal,
     abandon: abandon.signal,
+    endsServices: () => endsServices,
   });
 }
 

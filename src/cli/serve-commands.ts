@@ -13,9 +13,9 @@ import type { WorkerStart } from "../workers/protocol.ts";
 import { banner, type Running, readyLine } from "./banner.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { hideOwnProcess } from "./own-process.ts";
+import { addTraceCommand } from "./remote/trace-command.ts";
 import { roles } from "./roles.ts";
 import { addSettings, configFrom, settingsReader } from "./settings-options.ts";
-import { addTraceCommand } from "./trace-command.ts";
 
 /** `start`, `push` and `deploy`, or only the requested one. */
 export function addServeCommands(program: Command, only?: AppRole): void {
@@ -112,7 +112,7 @@ function stopOnSignals(app: Running): (signal: NodeJS.Signals) => void {
       process.exit(signal === "SIGINT" ? 130 : 143);
     }
     stoppingSince = performance.now();
-    app.stop().then(
+    app.stop(signal).then(
       () => process.exit(0),
       (error: unknown) => {
         process.stderr.write(`Stopping failed: ${String(error)}\n`);

@@ -2,11 +2,13 @@ import { secret, setting } from "./declare-setting.ts";
 import {
   boolean,
   bytes,
+  days,
   decimal,
   integer,
   type Kind,
   listOf,
   oneOf,
+  positiveBytes,
   type Setting,
   text,
   url,
@@ -19,6 +21,19 @@ const engineArgument: Kind<string> = {
     if (typeof raw === "string" && /^--[a-z][\w-]*(=[^,\s]+)?$/.test(raw)) return { value: raw };
     return { wrong: "must be one argument such as --runtime=runc, without spaces and commas" };
   },
+};
+
+/** A range of ports, as `20000-29999`. */
+const portRange: Kind<{ first: number; last: number }> = {
+  name: "range of ports such as `20000-29999`",
+  read(raw) {
+    const [first = 0, last = 0] = (/^(\d{4,5})-(\d{4,5})$/.exec(String(raw).trim()) ?? [])
+      .slice(1)
+      .map(Number);
+    if (first >= 1024 && last <= 65_535 && last - first >= 9) return { value: { first, last } };
+    return { wrong: "must be a range of at least ten ports from 1024 to 65535, such as 20000-29999" };
+  },
+  write: ({ first, last }) => `${first}-${last}`,
 };
 
 /** A folder of the machine, as `/srv/tools` or `/srv/www:rw`. */
@@ -115,6 +130,22 @@ export const runnerSettings = {
     3,
     "How many releases of a project keep their workspace, so that a rollback needs no build. Needs `runner.workspaces: live`.",
   ),
+  "runner.projectQuota": setting(
+    bytes,
+    0,
+    "Most that the releases and the data of one project may take; 0 means no limit. A deploy whose release exceeds it fails before its stage deploy. The limit of a project may be smaller.",
+  ),
+  "runner.ports": setting(
+    portRange,
+    "20000-29999",
+    "Ports that services get as `$PORT`. Nothing else on the machine should listen on them.",
+  ),
+  "runner.serviceOutput": setting(
+    positiveBytes,
+    "100 MiB",
+    "Most output of one service that is kept. The oldest part goes first.",
+  ),
+  "runner.serviceOutputAge": setting(days(1), 14, "How long the output of services is kept."),
   "runner.server": setting(
     url("http", "https"),
     undefined,

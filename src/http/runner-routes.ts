@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { Credentials } from "../account/credential.ts";
 import { Fault, messageOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
@@ -12,13 +12,16 @@ import {
   finishRequest,
   type HeldAnswer,
   logRequest,
-  outputRequest,
+  outputTextRequest,
   rollbackRequest,
   runnerPaths,
+  servicesRequest,
   stageRequest,
 } from "../runner/protocol.ts";
 import type { Dispatch } from "../task/hand-out/dispatch.ts";
 import type { HeldCalls } from "../task/hand-out/held-calls.ts";
+import type { ServiceReports } from "../task/service/service-reports.ts";
+import type { WantedOutputs } from "../task/service/wanted-output.ts";
 import { bearerOf } from "./auth.ts";
 import { readText } from "./body.ts";
 import { addressOf } from "./request-address.ts";
@@ -29,6 +32,8 @@ export interface RunnerRoutesParts {
   credentials: Pick<Credentials, "runnerOf" | "activeRunnerOf">;
   dispatch: Dispatch;
   calls: HeldCalls;
+  services: ServiceReports;
+  outputs: WantedOutputs;
   log: Logger;
 }
 
@@ -36,7 +41,14 @@ export interface RunnerRoutesParts {
 const bodyLimits = { maxBytes: 16 * 1024 * 1024, timeoutMs: 30_000 };
 
 /** The runner protocol, authenticated by a runner's token. It is not part of the management API. */
-export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutesParts): Routes {
+export function runnerRoutes({
+  credentials,
+  dispatch,
+  calls,
+  services,
+  outputs,
+  log,
+}: RunnerRoutesParts): Routes {
   function endpoint<T>(
     runnerOf: Credentials["runnerOf"],
     schema: z.ZodType<T>,
@@ -80,9 +92,18 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
     [runnerPaths.rollback]: endpoint(runnerOf, rollbackRequest, async (runner, body) =>
       held(await calls.rollback(runner, body)),
     ),
-    [runnerPaths.output]: endpoint(runnerOf, outputRequest, async (runner, body) =>
-      held(await calls.output(runner, body)),
+    // A disabled runner gets no more tasks, and its services go on.
+    [runnerPaths.services]: endpoint(runnerOf, servicesRequest, async (runner, body) => {
+      await services.report(runner, body);
+      return Response.json({});
+    }),
+    [runnerPaths.outputWanted]: endpoint(runnerOf, z.object({}), async (runner, _body, signal) =>
+      Response.json({ wanted: await outputs.wanted(runner, signal) }),
     ),
+    [runnerPaths.outputText]: endpoint(runnerOf, outputTextRequest, async (runner, body) => {
+      await outputs.answered(runner, body);
+      return Response.json({});
+    }),
   };
 }
 

@@ -1,28 +1,37 @@
 import { z } from "zod";
-import { newReason, type Reason } from "../reason/reason.ts";
+import { newReason } from "../reason/reason.ts";
 import { ruleText } from "../reason/rule-text.ts";
-import { httpUrl, strict, text } from "../reason/schema-forms.ts";
+import { strict, text } from "../reason/schema-forms.ts";
+import { imageSchema } from "./service/image-name.ts";
+import {
+  checkBody,
+  checkFaults,
+  completeCheck,
+  completeService,
+  type FieldFault,
+  given,
+  type Service,
+  serviceBody,
+  serviceCheckSchema,
+  serviceFaults,
+  serviceNameSchema,
+  serviceSchema,
+} from "./service/service.ts";
 import { type StageName, stageNames } from "./stage/stage-name.ts";
 
+// The runner imports it from here.
+
 /*
- * A pipeline is a value: the steps of each stage, and the folders of a release. From the schemas here derive the type, the
- * stored JSON, the bodies and answers of the API, and the instruction to the runner. A new field of a step is added to
- * `stepFields` and `stepDefaults`, and to the place that uses it.
+ * A pipeline is a value: the steps of each stage or the services of start, and the folders of a release. From the schemas here
+ * derive the type, the stored JSON, the bodies and answers of the API, and the instruction to the runner. A new field of a step
+ * is added to `stepFields` and `stepDefaults`, and to the place that uses it; one of a service to service.ts.
  */
 
 const maxScript = 100_000;
 const maxStepSeconds = 7 * 86_400;
-const maxSettleSeconds = 600;
 const maxSteps = 50;
+const maxServices = 20;
 const maxFolders = 50;
-
-/** As engines write it: host, path, tag or digest. It must not begin with a dash, which would be an option. */
-const imageRule =
-  /^[a-z0-9][\w.-]*(:\d{1,5})?(\/[a-z0-9][\w.-]*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-f]{32,128})?$/i;
-
-export const imageSchema = text(300)
-  .refine((value) => value === "" || imageRule.test(value), ruleText("image_invalid"))
-  .meta({ description: "Container image; empty: the project's.", example: "node:22" });
 
 export const stepName = z
   .string()
@@ -57,52 +66,17 @@ const stepFields = {
     description:
       "Whether the script runs outside of the sandbox, as the runner's user. For steps of deploy and start; only an administrator may set or change such a step.",
   }),
-};
-
-const timeoutSeconds = z.number().int().min(1).max(3600).default(60);
-
-export const healthCheckSchema = z
-  .discriminatedUnion("type", [
-    strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
-    strict({
-      type: z.literal("tcp"),
-      host: text(255, 1).regex(/^[\w.:-]+$/, ruleText("host_invalid")),
-      port: z.union([z.number().int().min(1).max(65_535), z.literal("$PORT")]),
-      timeoutSeconds,
-    }),
-    strict({
-      type: z.literal("http"),
-      // `$PORT` is filled in when the check runs.
-      url: text(2000).refine(
-        (value) => httpUrl.safeParse(value.replace(/\$(PORT\b|\{PORT\})/, "1")).success,
-        ruleText("url_not_http"),
-      ),
-      timeoutSeconds,
-      expect: text(1000, 1)
-        .optional()
-        .meta({ description: "Text that the response must contain.", example: "$CI_COMMIT" }),
-    }),
-  ])
-  .nullable()
-  .meta({ id: "HealthCheck" });
-export type HealthCheck = NonNullable<z.infer<typeof healthCheckSchema>>;
-
-/** Of a step of start, in addition. */
-const startFields = {
-  healthCheck: healthCheckSchema,
-  previous: z.enum(["stop-first", "stop-after-healthy", "keep"]).meta({
+  check: serviceCheckSchema.nullable().meta({
     description:
-      "The service of the previous release: `stop-first` ends it before the script runs; `stop-after-healthy` runs both, on a port that the runner chooses ($PORT), and ends it at last; `keep` leaves it to the script.",
+      "Must pass after the script, for steps of deploy and start that start something elsewhere. Null: none.",
   }),
-  settleSeconds: z.number().int().min(0).max(maxSettleSeconds).meta({
-    description: "Without a health check, processes that the script started must live for this long.",
-  }),
-  log: text(500)
-    .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), ruleText("log_outside"))
-    .meta({ description: "Log file of the service; its first minute is shown with the task." }),
-  switch: text(maxScript).meta({
+  onRollback: z.boolean().meta({
     description:
-      "With `stop-after-healthy`: runs when the new service is healthy, to point a proxy to its $PORT.",
+      "Of a step of deploy: whether it runs again at a rollback to a release with services, which only starts these otherwise.",
+  }),
+  once: z.boolean().meta({
+    description:
+      "Of a step of deploy or start: whether it is left out at a rollback to a release without services, which runs these steps again otherwise.",
   }),
 };
 
@@ -135,33 +109,41 @@ const releaseFields = {
 export const stepSchema = z.object(stepFields);
 export type Step = z.infer<typeof stepSchema>;
 
-export const startRulesSchema = z.object(startFields);
-type StartRules = z.infer<typeof startRulesSchema>;
-
-export const startStepSchema = z.object({ ...stepFields, ...startFields });
-export type StartStep = z.infer<typeof startStepSchema>;
+/** Services by name, or steps that run to their end. */
+const startSchema = z.union([z.array(stepSchema), z.record(serviceNameSchema, serviceSchema)]).meta({
+  description:
+    "Services by name, which the runner keeps running; or steps that run to their end, for what is started elsewhere.",
+});
 
 export const pipelineSchema = z
   .object({
     build: z.array(stepSchema),
     deploy: z.array(stepSchema),
-    start: z.array(startStepSchema),
+    start: startSchema,
     ...releaseFields,
   })
   .meta({ id: "Pipeline" });
 export type Pipeline = z.infer<typeof pipelineSchema>;
+type Start = Pipeline["start"];
 
-const stepBody = strict(stepFields).partial();
-const startBody = strict({ ...stepFields, ...startFields }).partial();
+const stepBody = strict({ ...stepFields, check: checkBody }).partial();
+const stepsBody = z.array(stepBody).max(maxSteps);
+const servicesBody = z
+  .record(serviceNameSchema, serviceBody)
+  .refine(
+    (services) => Object.keys(services).length <= maxServices,
+    ruleText("at_most_entries", { limit: maxServices }),
+  );
 
-/** What a request sends: omitted lists and settings are unchanged, omitted fields of a step have their defaults. */
+/** What a request sends: omitted lists and settings are unchanged, omitted fields of a step or a service have their defaults. */
 export const pipelineBody = strict({
-  build: z.array(stepBody).max(maxSteps),
-  deploy: z.array(stepBody).max(maxSteps),
-  start: z.array(startBody).max(1),
+  build: stepsBody,
+  deploy: stepsBody,
+  start: z.union([stepsBody, servicesBody]),
   ...releaseFields,
 }).partial();
 export type PipelineBody = z.infer<typeof pipelineBody>;
+type StepBody = z.infer<typeof stepBody>;
 
 type Unnamed<S> = Omit<S, "name">;
 
@@ -172,15 +154,9 @@ export const stepDefaults: Unnamed<Step> = {
   image: "",
   network: "bridge",
   host: false,
-};
-
-export const startDefaults: Unnamed<StartStep> = {
-  ...stepDefaults,
-  healthCheck: null,
-  previous: "stop-first",
-  settleSeconds: 5,
-  log: "",
-  switch: "",
+  check: null,
+  onRollback: false,
+  once: false,
 };
 
 /** The pipeline of a new project. */
@@ -198,49 +174,51 @@ export function completePipeline(sent: PipelineBody, before = emptyPipeline): Pi
   return {
     ...before,
     ...given(sent),
-    build: sent.build ? named("build", sent.build, stepDefaults) : before.build,
-    deploy: sent.deploy ? named("deploy", sent.deploy, stepDefaults) : before.deploy,
-    start: sent.start ? named("start", sent.start, startDefaults) : before.start,
+    build: sent.build ? named("build", sent.build) : before.build,
+    deploy: sent.deploy ? named("deploy", sent.deploy) : before.deploy,
+    start: sent.start ? completeStart(sent.start) : before.start,
   };
 }
 
-type Sent<S> = { [K in keyof S]?: S[K] | undefined } & { name?: string | undefined };
+function completeStart(sent: NonNullable<PipelineBody["start"]>): Start {
+  if (Array.isArray(sent)) return named("start", sent);
+  const services = Object.entries(sent);
+  if (services.length === 0) return [];
+  return Object.fromEntries(services.map(([name, service]) => [name, completeService(service)]));
+}
 
-function named<D extends object>(stage: StageName, steps: Sent<D>[], defaults: D): (D & { name: string })[] {
+function named(stage: StageName, steps: StepBody[]): Step[] {
   const nameOf = (index: number) => (steps.length === 1 ? stage : `${stage}-${index + 1}`);
-  return steps.map((step, index) => ({ ...defaults, name: nameOf(index), ...given(step) }));
+  return steps.map(({ check = null, ...step }, index) => ({
+    ...stepDefaults,
+    name: nameOf(index),
+    ...given(step),
+    check: check && completeCheck(check),
+  }));
 }
 
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function given<T extends object>(sent: T): Given<T> {
-  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Given<T>;
-}
+export type PipelineFault = FieldFault;
 
 /** What is wrong with a pipeline whose fields are valid by themselves. */
-export interface PipelineFault {
-  path: (string | number)[];
-  message: Reason;
-}
-
 export function pipelineFaults(pipeline: Pipeline): PipelineFault[] {
-  const { build, start, data, scratch } = pipeline;
+  const { data, scratch } = pipeline;
   const repeated = stageNames.flatMap((stage) => {
-    const names = pipeline[stage].map(({ name }) => name);
+    const names = stepsOf(pipeline, stage).map(({ name }) => name);
     return names.flatMap((name, index) =>
       names.indexOf(name) === index
         ? []
         : [{ path: [stage, index, "name"], message: newReason("step_repeated", { name, stage }) }],
     );
   });
-  const onHost = build.flatMap(({ host }, index) =>
-    host ? [{ path: ["build", index, "host"], message: newReason("host_build") }] : [],
+  const ofSteps = stageNames.flatMap((stage) =>
+    stepsOf(pipeline, stage).flatMap((step, index) =>
+      stepFaults(stage, step).map(({ path, message }) => ({ path: [stage, index, ...path], message })),
+    ),
   );
-  const switches = start.flatMap((step, index) =>
-    step.switch.trim() !== "" && step.previous !== "stop-after-healthy"
-      ? [{ path: ["start", index, "switch"], message: newReason("switch_alone") }]
-      : [],
-  );
+  const ofServices = serviceFaults(servicesOf(pipeline)).map(({ path, message }) => ({
+    path: ["start", ...path],
+    message,
+  }));
   const folders = [...data.map(placed("data")), ...scratch.map(placed("scratch"))];
   const nested = folders.flatMap(({ path, folder: own }, index) => {
     const other = folders
@@ -248,7 +226,25 @@ export function pipelineFaults(pipeline: Pipeline): PipelineFault[] {
       .find(({ folder: held }) => isWithin(own, held) || isWithin(held, own));
     return other ? [{ path, message: newReason("folders_overlap", { folder: other.folder }) }] : [];
   });
-  return [...repeated, ...onHost, ...switches, ...nested];
+  return [...repeated, ...ofSteps, ...ofServices, ...nested];
+}
+
+/** The stages in which a field says something. */
+const stagesOfField = {
+  host: { stages: ["deploy", "start"], code: "only_deploy_start" },
+  check: { stages: ["deploy", "start"], code: "only_deploy_start" },
+  onRollback: { stages: ["deploy"], code: "only_deploy" },
+  once: { stages: ["deploy", "start"], code: "only_deploy_start" },
+} as const;
+
+function stepFaults(stage: StageName, step: Step): PipelineFault[] {
+  const misplaced = Object.entries(stagesOfField).flatMap(([field, { stages, code }]) =>
+    !step[field as keyof typeof stagesOfField] || (stages as readonly StageName[]).includes(stage)
+      ? []
+      : [{ path: [field], message: newReason(code) }],
+  );
+  const ofCheck = step.check === null ? [] : checkFaults(step.check, "none");
+  return [...misplaced, ...ofCheck.map(({ path, message }) => ({ path: ["check", ...path], message }))];
 }
 
 function placed(list: "data" | "scratch") {
@@ -259,30 +255,55 @@ function isWithin(inner: string, outer: string): boolean {
   return `${inner}/`.startsWith(`${outer}/`);
 }
 
-/** The steps of a stage that have a script. */
-export function stepsToRun<N extends StageName>(pipeline: Pipeline, stage: N): Pipeline[N] {
-  return pipeline[stage].filter(({ script }) => script.trim() !== "") as Pipeline[N];
+/** The steps of a stage; of a start with services: none. */
+export function stepsOf(pipeline: Pipeline, stage: StageName): Step[] {
+  const steps = pipeline[stage];
+  return Array.isArray(steps) ? steps : [];
 }
 
-/** The fields that every step has, and the rules of a step of start. */
-export function splitStep(step: Step | StartStep): { step: Step; start: StartRules | null } {
-  const entries = Object.entries(step);
-  const own = entries.filter(([field]) => field in stepFields);
-  const rules = entries.filter(([field]) => field in startFields);
+/** The steps of a stage that have a script. */
+export function stepsToRun(pipeline: Pipeline, stage: StageName): Step[] {
+  return stepsOf(pipeline, stage).filter(({ script }) => script.trim() !== "");
+}
+
+export type NamedService = Service & { name: string };
+
+/** What stays up; of a start with steps: none. */
+export function servicesOf({ start }: Pick<Pipeline, "start">): NamedService[] {
+  return Array.isArray(start) ? [] : Object.entries(start).map(([name, service]) => ({ name, ...service }));
+}
+
+/** What a stage runs, by name: its steps, or its services. */
+export function runOf(pipeline: Pipeline, stage: StageName): (Step | NamedService)[] {
+  return stage === "start" && !Array.isArray(pipeline.start)
+    ? servicesOf(pipeline)
+    : stepsToRun(pipeline, stage);
+}
+
+/** What runs when a release comes back: its services; or deploy and start once more, if it has none. */
+export function atRollback(pipeline: Pipeline): Pipeline {
+  const isRunAgain = Array.isArray(pipeline.start)
+    ? ({ once }: Step) => !once
+    : ({ onRollback }: Step) => onRollback;
+  const { deploy, start } = pipeline;
   return {
-    step: Object.fromEntries(own) as Step,
-    start: rules.length === 0 ? null : (Object.fromEntries(rules) as StartRules),
+    ...pipeline,
+    deploy: deploy.filter(isRunAgain),
+    start: Array.isArray(start) ? start.filter(isRunAgain) : start,
   };
 }
 
-/** The steps that run outside of the sandbox. */
-export function hostSteps(pipeline: Pipeline): Step[] {
-  return stageNames.flatMap((stage): Step[] => pipeline[stage].filter(({ host }) => host));
+/** What runs outside of the sandbox: steps, and scripts that switch a proxy. */
+export function hostSteps(pipeline: Pipeline): (Step | NamedService)[] {
+  return [
+    ...stageNames.flatMap((stage) => stepsOf(pipeline, stage).filter(({ host }) => host)),
+    ...servicesOf(pipeline).filter(({ switchOnHost }) => switchOnHost),
+  ];
 }
 
 /** Whether a runner without containers must not get its tasks. It would ignore the image. */
 export function needsContainer(image: string, pipeline: Pipeline): boolean {
   return stageNames
-    .flatMap((stage): Step[] => stepsToRun(pipeline, stage))
-    .some((step) => image !== "" || step.image !== "");
+    .flatMap((stage) => runOf(pipeline, stage))
+    .some((each) => image !== "" || each.image !== "");
 }

@@ -4,6 +4,7 @@ import type { DeployRule } from "./approval/deploy-rule.ts";
 import type { ExecutionSettings } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Pipeline } from "./pipeline.ts";
+import type { DiskUse } from "./service/disk-use.ts";
 
 export const notifyEvents = [
   "task.queued",
@@ -17,6 +18,8 @@ export const notifyEvents = [
   "delivery.rejected",
   "delivery.failed",
   "runner.gone",
+  "service.down",
+  "service.up",
 ] as const;
 export type NotifyEvent = (typeof notifyEvents)[number];
 export type TaskEvent = Extract<NotifyEvent, `task.${string}`>;
@@ -61,6 +64,8 @@ export type Supersede = "none" | "queued" | "running";
 /** Whether the previous release comes back by itself when a deploy fails. */
 export type Rollback = "automatic" | "off";
 
+export const rollbackWithinDefault = 10;
+
 export interface Project extends ExecutionSettings {
   id: number;
   name: string;
@@ -79,7 +84,13 @@ export interface Project extends ExecutionSettings {
   deploy: DeployRule;
   /** Whether a step must run in a container; see needsContainer. */
   needsContainer: boolean;
+  /** Most that its releases and its data may take on a runner's disk; null: no limit. */
+  diskMb: number | null;
+  /** What they take; null: not measured yet. */
+  disk: DiskUse | null;
   rollback: Rollback;
+  /** Minutes after a deploy in which a crash loop brings the previous release back; 0: it does not. */
+  rollbackWithin: number;
   /** Where users reach what it serves; empty: not known. */
   publicUrl: string;
   /** The task whose commit is serving; null: none is known to. */
@@ -95,13 +106,16 @@ export interface Project extends ExecutionSettings {
 
 export function projectRevision(project: Project): string {
   const { name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback } = project;
-  const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify } = project;
+  const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify, rollbackWithin, diskMb } =
+    project;
   return revisionOf({
     ...{ name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits, deploy },
     // The revision of a project without these fields stays what it was before they existed.
     ...(publicUrl === "" ? {} : { publicUrl }),
     ...(defaultNotify ? {} : { defaultNotify }),
+    ...(diskMb === null ? {} : { diskMb }),
+    ...(rollbackWithin === rollbackWithinDefault ? {} : { rollbackWithin }),
   });
 }
 
@@ -129,13 +143,23 @@ export interface ProjectSecret {
 export type NewSecret = Omit<ProjectSecret, "scope" | "as">;
 
 export type ProjectChange = Partial<
-  Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
+  Omit<Project, "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
 >;
 
-type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy" | "publicUrl" | "defaultNotify";
+type Defaulted =
+  | keyof ExecutionSettings
+  | "needsContainer"
+  | "deploy"
+  | "publicUrl"
+  | "defaultNotify"
+  | "diskMb"
+  | "rollbackWithin";
 
 /** A project before it is stored; its execution is plain unless it says otherwise. */
-export type NewProject = Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted> &
+export type NewProject = Omit<
+  Project,
+  "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted
+> &
   Partial<Pick<Project, Defaulted>>;
 
 export interface ProjectKeeper {
@@ -157,6 +181,8 @@ export interface ProjectKeeper {
     id: number,
     live: Partial<Pick<Project, "liveTaskId" | "liveNote" | "homeRunnerId">>,
   ): Promise<void>;
+  /** What a runner has measured. It counts if the project's releases are there, or nowhere yet. */
+  setDisk(id: number, runnerId: number, disk: DiskUse): Promise<void>;
   /** Deletes a few of the project's tasks with their logs; false when there are none left. */
   deleteSomeTasks(id: number): Promise<boolean>;
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */

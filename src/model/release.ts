@@ -31,9 +31,11 @@ export interface Release {
   deployedAt: Date;
   /** When its service was seen to exit by itself, soon after a start; null: not since it last began to serve. */
   endedAt: Date | null;
+  /** When the server began a rollback because of a crash loop; null: not since it last began to serve. */
+  rolledBackAt: Date | null;
 }
 
-/** The first minute of output of a service. */
+/** The first minute of output of a service, as versions before 2.0 stored it. */
 export interface ServiceOutput {
   output: string;
   /** All processes of the service exited within that minute. */
@@ -56,6 +58,5 @@ export interface ReleaseKeeper {
     kept: { taskId: number; bytes: number | null }[],
   ): Promise<void>;
   delete(taskId: number): Promise<void>;
-  setOutput(taskId: number, output: ServiceOutput): Promise<void>;
   output(taskId: number): Promise<ServiceOutput | null>;
 }

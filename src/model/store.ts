@@ -15,6 +15,8 @@ import type { PushCodeKeeper } from "./push-code.ts";
 import type { PollKeeper, RefTipKeeper } from "./ref-tip.ts";
 import type { ReleaseKeeper } from "./release.ts";
 import type { RunnerKeeper } from "./runner.ts";
+import type { OutputReadKeeper } from "./service/output-read.ts";
+import type { ServiceKeeper } from "./service/running-service.ts";
 import type { TaskKeeper } from "./task.ts";
 import type { TaskRetentionKeeper } from "./task-retention.ts";
 import type { ApiTokenKeeper, SessionKeeper, UserKeeper } from "./user.ts";
@@ -35,6 +37,8 @@ export interface Keepers {
   taskRetention: TaskRetentionKeeper;
   releases: ReleaseKeeper;
   runners: RunnerKeeper;
+  services: ServiceKeeper;
+  outputReads: OutputReadKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;
   outgoingCalls: OutgoingCallKeeper;

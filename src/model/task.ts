@@ -59,6 +59,20 @@ export interface TaskStage extends TaskStep {
 
 export type TriggerType = "webhook" | "manual";
 
+/**
+ * What a person does with services that run, or one command in the release that serves. Such a task is in a lane of its own:
+ * it is in no queue, and no deploy waits for it.
+ */
+export type TaskAction =
+  | { type: "start" | "stop" | "restart"; services: string[] }
+  | { type: "exec"; command: string[] };
+
+export type TaskLane = "deploy" | "service";
+
+export function laneOf({ serviceAction }: Pick<Task, "serviceAction">): TaskLane {
+  return serviceAction === null ? "deploy" : "service";
+}
+
 /** The delivery that asked for a task, as far as the task has to know it. */
 export interface TaskSource {
   event: EventName;
@@ -118,13 +132,20 @@ export interface Task {
   /** Fencing token of the current attempt, hashed. */
   leaseHash: string | null;
   leaseUntil: Date | null;
-  /** The runner that has it. Of a task that waits for an approval or was approved: the one with its built workspace. */
+  /**
+   * The runner that has it. Of a task that waits for an approval or was approved: the one with its built workspace. Of an action:
+   * the one with the services.
+   */
   runnerId: number | null;
   createdAt: Date;
   startedAt: Date | null;
   /** Since when its runner fetches the commit; null: it does not. */
   fetchingSince: Date | null;
+  /** Since when its runner runs deploy or start; null: it has not begun. */
+  deployingSince: Date | null;
   finishedAt: Date | null;
+  /** Null: the task builds or deploys. */
+  serviceAction: TaskAction | null;
 }
 
 /** A fetch that takes longer waits for its Git host, and holds no place that another task needs. */
@@ -132,6 +153,8 @@ export const slowFetchMs = 3000;
 /** How many tasks a runner holds beyond its concurrency: those whose fetch waits, and rollbacks to releases that it keeps. */
 export const extraFetches = 8;
 export const extraRollbacks = 8;
+/** How many actions with services a runner holds at the same time, beside its other tasks. */
+export const maxActions = 8;
 
 type TaskTimes = Pick<Task, "startedAt" | "finishedAt" | "approval">;
 
@@ -193,7 +216,9 @@ export type NewTask = Pick<
   | "traceparent"
   | "notBefore"
   | "createdAt"
->;
+> &
+  /** Of an action with services only. */
+  Partial<Pick<Task, "serviceAction" | "runnerId">>;
 
 /** The fields that decide the queue position of a task. */
 export type InQueue = Pick<Task, "id" | "projectId" | "priority" | "notBefore">;
@@ -249,14 +274,18 @@ export interface TaskKeeper {
   create(task: NewTask): Promise<Task>;
   byId(id: number): Promise<Task | null>;
   list(filter: TaskFilter, page: PageRequest): Promise<Page<Task>>;
-  /** Last task of each project. */
+  /** Last task of each project, without actions with services, as everywhere but in lists of tasks. */
   lastOfProjects(projectIds: number[]): Promise<Task[]>;
   unfinishedOfProject(projectId: number): Promise<Task[]>;
   /** Tasks that wait for an approval, of one project or, without it, of all; the oldest first. */
   waiting(projectId?: number): Promise<Task[]>;
   /** The changed task, or null when the guard did not hold. */
   change(id: number, change: GuardedChange): Promise<Task | null>;
-  /** Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to dispatched. */
+  /**
+   * Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to
+   * dispatched. Actions with services of this runner go first: they wait only for a running deploy or start of their project,
+   * and for each other.
+   */
   claim(claim: TaskClaim): Promise<Task | null>;
   /**
    * Why queued tasks of these projects wait, by project: the rule of the claim that leaves no runner. With `runnerId`, as

@@ -1,6 +1,7 @@
 import { answerTexts } from "./answer-texts.ts";
 import { fieldTexts } from "./field-texts.ts";
 import { reasonTexts } from "./reason-texts.ts";
+import { warningTexts } from "./warning-texts.ts";
 
 /** All texts with a stable code. */
-export const allTexts = { ...reasonTexts, ...fieldTexts, ...answerTexts };
+export const allTexts = { ...reasonTexts, ...fieldTexts, ...answerTexts, ...warningTexts };

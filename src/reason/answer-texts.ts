@@ -20,6 +20,14 @@ export const answerTexts = {
   no_default_target: "There is no default notification target.",
   no_target: "There is no notification target {id} of project {project}.",
   no_project_secret: "There is no {name} of project {project}.",
+  services_run:
+    "Stop the services of {project} first ({services}): after its deletion nobody would see that they run.",
+  no_service: "There is no service {name} in the release that serves.",
+  nothing_deployed: "No release of {project} serves; deploy it first.",
+  runner_away: "The runner {runner} is away; try again when it is connected.",
+  output_readers: "Too many people read output of the runner {runner} at the same time.",
+  exec_needs_admin:
+    "Deploys of this project need an approval, so only an administrator may run a command in it.",
   no_host_hook: "There is no webhook of {project} that Slipway created at a Git host.",
   no_endpoint: "There is no {method} {path}; /docs lists what there is.",
   gone_user: "User {id} does not exist.",
@@ -195,12 +203,6 @@ export const answerTexts = {
   noun_status_token: "status token",
   secret_dropped:
     "The {noun} was stored for {from} and is deleted, because the clone URL is now on {to}: store a new one.",
-  warn_status:
-    "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
-  warn_status_hidden:
-    "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
-  warn_secrets_all:
-    "Builds need no approval, and they get these secrets: {names}. Choose for each whether all stages get it, or only deploy and start.",
   poll_first:
     "This was the first poll after an upgrade, which builds nothing. Pushed since the last poll: {refs}.",
   poll_first_more:

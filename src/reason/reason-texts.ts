@@ -150,6 +150,7 @@ export const reasonTexts = {
   signature_sha1: "it is a SHA-1 signature, which is not accepted",
   canceled: "canceled",
   canceled_by: "canceled by {user}",
+  canceled_by_stop: "canceled by {user}, who stopped the service (task {task})",
   superseded_by: "superseded by task {task}",
   approved_by: "approved by {user}",
   approved_by_with: "approved by {user}: {comment}",
@@ -196,6 +197,21 @@ export const reasonTexts = {
   port_held_task: "port {port} is still held by task {task} (commit {commit})",
   port_held_process: "port {port} is held by {name} (process {pid}), which was running before this start",
   port_held_user: "port {port} is held by a process of another user that was running before this start",
+  no_port:
+    "no port from {first} to {last} is free (runner.ports): end what listens there, or set another range",
+  port_taken: "port {port} is held by {name} (process {pid}), which is not part of the service",
+  port_taken_user: "port {port} is held by a process of another user, which is not part of the service",
+  port_not_own: "no process of the service listens on port {port}",
+  check_status: "status {status}",
+  check_lacks: 'the response does not contain "{text}"',
+  service_exited: "the service {name} ended by itself ({code}); last output: {output}",
+  service_exited_silent: "the service {name} ended by itself ({code}); there was no output",
+  service_check_failed:
+    "the check of the service {name} ({check}) did not pass within {seconds} s: {found}; last output: {output}",
+  service_check_failed_silent:
+    "the check of the service {name} ({check}) did not pass within {seconds} s: {found}; there was no output",
+  service_unknown: "the release that serves on this runner has no service {name}",
+  services_need_linux: "services need Linux: run the project on a runner with Linux, or use steps of start",
   processes_exited: "all started processes have exited; last output: {output}",
   processes_exited_silent: "all started processes have exited; there was no output",
   held_and_exited: "{why}; all started processes have exited; last output: {output}",
@@ -254,6 +270,7 @@ export const reasonTexts = {
   release_folder_taken:
     "The folder {folder} of data or scratch cannot be made: the repository or the build has a file or a link in its place.",
   workspace_not_copied: "The workspace could not be separated from its caches: {message}",
+  nothing_serves: "This runner has no release of the project that serves. Deploy it first.",
   no_sandbox_setting: "runner.isolation is none: unset it, and scripts run in sandboxes",
   no_sandbox_linux: "the sandbox needs Linux",
   no_sandbox_installed:
@@ -269,6 +286,8 @@ export const reasonTexts = {
   no_sandbox_container:
     "this container does not allow namespaces ({output}): start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run the runner outside of a container",
   no_sandbox_other: "bwrap does not work ({output})",
+  disk_full:
+    "The new release takes {release}. With the {releases} of the other releases that are kept and the {data} of the project's data this is {total}, more than the {limit} that the project may have. Keep fewer releases (runner.releases), clean its data folder, or raise the limit: {setting}.",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",
   wait_group_labels: "the group {group} may not use {labels}; an administrator can allow it under Groups",
@@ -304,31 +323,13 @@ export const reasonTexts = {
   live_failed: "Task {task} ({commit}) failed: nothing is known to be serving.",
   live_lost: "Task {task} ({commit}) lost its runner: nothing is known to be serving.",
   live_before: "Task {task} was live before.",
+  live_service_starting: "The service {service} ({commit}) is starting.",
+  live_service_restarting: "The service {service} ({commit}) ended and is being started again.",
+  live_service_down: "The service {service} ({commit}) is down.",
+  live_service_stopped: "The service {service} ({commit}) was stopped by a person.",
+  live_runner_away: "The runner {runner} is away: whether {commit} serves is not known.",
+  crash_loop: "rolled back by the server: the service {service} ended {exits} times within a minute",
+  action_moved:
+    "The release that serves is on another runner now, or no release serves any more. Do it again if it is still needed.",
   live_exited: "All processes of {commit} (task {task}) exited within a minute of their start.",
-  warn_no_secret: "The webhook is enabled without a secret: anyone who knows the address can start builds.",
-  warn_no_base_url:
-    "server.baseUrl is not set: the address is inferred and reachable from this machine only.",
-  warn_tag_filter: "Patterns for tags are set, but tags are not among the events.",
-  warn_branch_filter:
-    "Patterns for branches are set, but neither pushes to branches nor merge requests are among the events.",
-  warn_any_branch:
-    "The branch filter is empty: a push of any branch is deployed. Set it to {branch}, or turn deploy and start off.",
-  warn_any_branch_unnamed:
-    "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
-  warn_approval_isolation:
-    "Approvals do not protect this project from other scripts: on {runners}, scripts run without a sandbox, and those of other projects can change its workspace between build and deploy. Let them have their sandbox (Runners says what is missing) or set runner.image there, or let the project require the isolation sandbox.",
-  warn_not_sealed:
-    "Deploy and start can write to the releases of this project, as in versions before 2.0. Name the folders that they write to as data or scratch, then seal its releases.",
-  warn_new_project:
-    "The branch filter of its webhook is empty: once the webhook is enabled, a push of any branch starts a task. Set the filter to {branch} if only that branch shall start one.",
-  warn_merge_requests:
-    "Every merge request is deployed as soon as it is opened. Choose “run other stages” for merge requests and leave only build on, unless each is meant to be deployed.",
-  warn_debounce:
-    "The debounce window covers the whole project: of branches that are pushed within {seconds} s only the last one is built. Set “Debounce together” to “pushes of the same branch or tag”.",
-  warn_twice:
-    "The Git host sends both push and create: a new branch or tag is announced twice and built once. Turn create off at the host.",
-  warn_other_repository: "A recent delivery is about {other}, not the project's repository {repository}.",
-  warn_other_repository_enforce:
-    "A recent delivery is about {other}, not the project's repository {repository}. To ignore such deliveries, set “A delivery from another repository” to “is ignored”.",
-  warn_not_polled: "The repository could not be polled: {why}",
 } as const;

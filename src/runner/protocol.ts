@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
-import { pipelineSchema, startRulesSchema, stepName, stepSchema } from "../model/pipeline.ts";
-import { serviceNameSchema, serviceReport, serviceSchema } from "../model/service.ts";
+import { pipelineSchema, stepName, stepSchema } from "../model/pipeline.ts";
+import { diskUse } from "../model/service/disk-use.ts";
+import { serviceNameSchema, serviceReport, serviceSchema } from "../model/service/service.ts";
 import { logStages, stageNames } from "../model/stage/stage-name.ts";
 import { ruleText } from "../reason/rule-text.ts";
 import { saidReason, saidText } from "../reason/said-reason.ts";
@@ -17,16 +18,12 @@ export const labelPattern = /^[\w.:/-]{1,64}$/;
 export const labelRule = ruleText("label_invalid");
 
 /** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
-export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs", "pipeline"];
+export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs", "pipeline", "services"];
 /** Features of which each keeps scripts of one project from the workspaces of others; the second one of runners before 2.0. */
 export const separatingFeatures = ["sandbox", "project-users"];
 
 /** A step with what the server has decided: its time, and its image if it has none of its own. */
-const wireStep = stepSchema.omit({ timeout: true }).extend({
-  timeoutMs: z.number().int(),
-  /** Of a step of start only. */
-  start: startRulesSchema.optional(),
-});
+const wireStep = stepSchema.omit({ timeout: true }).extend({ timeoutMs: z.number().int() });
 
 const wireStage = z.object({ name: z.enum(stageNames), steps: z.array(wireStep) });
 export type WireStage = z.infer<typeof wireStage>;
@@ -93,8 +90,8 @@ export const runTask = z.object({
   ref: z.string(),
   commit: z.string().nullable(),
   stages: z.array(wireStage),
-  /** What serves after the stages; the services of the project that are not among them end. */
-  services: z.array(wireService),
+  /** What serves after the stages; the services of the project that are not among them end. Null: those that run stay. */
+  services: z.array(wireService).nullable(),
   /** Absent: a deploy. Otherwise something small that is done with the release that serves, without a checkout. */
   action: serviceAction.optional(),
   /** The folders of the release, and whether deploy and start can only read the others. */
@@ -130,6 +127,8 @@ export const runTask = z.object({
     checkoutTimeoutMs: z.number().int(),
     stopGraceMs: z.number().int(),
     beatEveryMs: z.number().int(),
+    /** Most that releases and data of the project may take; absent: no limit. */
+    diskBytes: z.number().int().optional(),
     /** A runner that cannot renew for this long ends its processes. */
     giveUpAfterMs: z.number().int(),
   }),
@@ -154,10 +153,6 @@ export const runTask = z.object({
     settings: releaseSettings,
     /** Runs again if deploy, start or the health check fails. */
     previous: restorable.nullable(),
-    /** Run again instead of `previous`, the first one first, if that has ended by itself meanwhile. Absent: none. */
-    earlier: z.array(restorable).optional(),
-    /** The release that served last has ended by itself, so that nothing serves. */
-    isDown: z.boolean().optional(),
   }),
 });
 export type RunTask = z.infer<typeof runTask>;
@@ -254,17 +249,6 @@ export const rollbackRequest = z.object({
   isProven: z.boolean().optional(),
 });
 
-/** The first minute of a service's output, complete in each call. May be sent after the task has ended. */
-export const outputRequest = z.object({
-  ...held,
-  text: saidText(70_000),
-  /** The task that built the release that runs. */
-  serviceTaskId: z.number().int().positive(),
-  /** All processes of the service have exited. */
-  hasExited: z.boolean(),
-});
-export type OutputRequest = z.infer<typeof outputRequest>;
-
 const keptWorkspace = z.object({
   taskId: z.number().int().positive(),
   /** Null: not measured. */
@@ -282,7 +266,14 @@ export const finishRequest = z.object({
 });
 
 /** Everything that runs on this runner, complete in each call: at each change, and every ten seconds. */
-export const servicesRequest = z.object({ services: z.array(serviceReport).max(1000) });
+export const servicesRequest = z.object({
+  services: z.array(serviceReport).max(1000),
+  /** What projects take on its disk, each once after it was measured. */
+  disk: z
+    .array(diskUse.extend({ projectId: z.number().int().positive() }))
+    .max(1000)
+    .optional(),
+});
 export type ServicesRequest = z.infer<typeof servicesRequest>;
 
 /** A part of a service's output that somebody reads. */
@@ -365,7 +356,6 @@ export const runnerPaths = {
   stage: "/api/runner/stage",
   finish: "/api/runner/finish",
   rollback: "/api/runner/rollback",
-  output: "/api/runner/output",
   services: "/api/runner/services",
   outputWanted: "/api/runner/output-wanted",
   outputText: "/api/runner/output-text",

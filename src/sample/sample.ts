@@ -55,10 +55,9 @@ echo "Deployed commit $CI_COMMIT"`,
     {
       script: 'echo "Live now:"; cat live/index.html',
       timeout: 60,
-      healthCheck: {
-        type: "command",
+      check: {
         command: 'grep "<h1>" live/index.html || { echo "the page has no heading"; exit 1; }',
-        timeoutSeconds: 5,
+        within: 5,
       },
     },
   ],

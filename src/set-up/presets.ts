@@ -1,8 +1,10 @@
 import { parseJson } from "../json.ts";
-import type { StartStep } from "../model/pipeline.ts";
+import { completeCheck, completeService, type Service, type ServiceCheck } from "../model/service/service.ts";
 import type { StageName } from "../model/stage/stage-name.ts";
+import { readProcfile } from "./procfile.ts";
 
 export const presetNames = [
+  "procfile",
   "compose",
   "dockerfile",
   "node",
@@ -15,10 +17,14 @@ export const presetNames = [
 export type PresetName = (typeof presetNames)[number];
 
 /** Scripts that suit a repository, by stage. The user can change each of them before and after they are saved. */
-export interface Preset extends Record<StageName, string>, Pick<StartStep, "previous" | "healthCheck"> {
+export interface Preset extends Record<StageName, string> {
   name: PresetName;
   /** The file that suggests it. */
   because: string;
+  /** What stays up, instead of a script of start. */
+  services: Record<string, Service>;
+  /** Of the script of start. */
+  check: ServiceCheck | null;
   env: Record<string, string>;
   cache: string[];
   /** Stages that change the machine itself, which no sandbox lets them. */
@@ -26,7 +32,7 @@ export interface Preset extends Record<StageName, string>, Pick<StartStep, "prev
 }
 
 /** The files whose text a preset depends on. */
-export const readFiles = ["package.json"] as const;
+export const readFiles = ["package.json", "Procfile"] as const;
 
 /** The presets that fit the files in the root of a repository, best first. `service` is a name for containers. */
 export function presetsFor(
@@ -36,6 +42,8 @@ export function presetsFor(
 ): Preset[] {
   const first = (...files: string[]) => files.find((file) => names.includes(file));
   const found: Preset[] = [];
+  if (names.includes("Procfile"))
+    found.push(...procfilePresets(names, texts.get("Procfile") ?? "", texts.get("package.json") ?? ""));
   const compose = first("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml");
   if (compose !== undefined) found.push(composePreset(compose));
   if (names.includes("Dockerfile")) found.push(dockerfilePreset(service));
@@ -49,12 +57,17 @@ export function presetsFor(
   return found;
 }
 
-const none = { build: "", deploy: "", start: "", env: {}, cache: [], healthCheck: null, hostStages: [] };
-/** A sandbox does not show the socket of the engine, so that the build of an image is a part of the deploy. */
-const onEngine: Pick<Preset, "previous" | "hostStages"> = {
-  previous: "keep",
-  hostStages: ["deploy", "start"],
+const none = {
+  ...{ build: "", deploy: "", start: "", services: {}, check: null },
+  ...{ env: {}, cache: [], hostStages: [] },
 };
+
+/** A service with a port that people can remember. */
+function web(command: string, port: number, within: number): Record<string, Service> {
+  return { web: completeService({ command, port, check: { tcp: "$PORT", within } }) };
+}
+/** A sandbox does not show the socket of the engine, so that the build of an image is a part of the deploy. */
+const onEngine: Pick<Preset, "hostStages"> = { hostStages: ["deploy", "start"] };
 
 function composePreset(because: string): Preset {
   return {
@@ -80,8 +93,56 @@ function dockerfilePreset(service: string): Preset {
     ].join("\n"),
     ...onEngine,
     env: { PORT: "8080" },
-    healthCheck: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
+    check: completeCheck({ tcp: "127.0.0.1:8080" }),
   };
+}
+
+/** Each line is a service; one without a service is no preset. */
+function procfilePresets(names: readonly string[], text: string, packageJson: string): Preset[] {
+  const { services, deploy } = readProcfile(text);
+  if (Object.keys(services).length === 0) return [];
+  const { build, cache, enter } = toolsOf(names, packageJson);
+  const entered = Object.entries(services).map(([name, service]) => {
+    const command = `${enter}${service.command}`;
+    return [name, completeService({ ...service, command })] as const;
+  });
+  return [
+    {
+      ...none,
+      ...{ name: "procfile", because: "Procfile", build, cache },
+      deploy: deploy.map(({ script }) => `${enter}${script}`).join("\n"),
+      services: Object.fromEntries(entered),
+    },
+  ];
+}
+
+/** How a repository with a Procfile is built. `enter`: what a command needs before it finds its programs. */
+function toolsOf(
+  names: readonly string[],
+  packageJson: string,
+): Pick<Preset, "build" | "cache"> & { enter: string } {
+  const plain = { cache: [], enter: "" };
+  if (names.includes("package.json")) {
+    const { install, run, cache } = nodeTools(names);
+    const scripts = scriptsIn(packageJson);
+    return {
+      ...plain,
+      build: [install, ...(scripts.includes("build") ? [`${run} build`] : [])].join("\n"),
+      cache,
+    };
+  }
+  if (names.includes("requirements.txt"))
+    return {
+      ...plain,
+      build: "python3 -m venv .venv\n.venv/bin/pip install -r requirements.txt",
+      enter: ". .venv/bin/activate && ",
+    };
+  if (names.includes("Gemfile"))
+    return { ...plain, build: "bundle config set --local path vendor/bundle\nbundle install", enter: "" };
+  if (names.includes("go.mod")) return { ...plain, build: "mkdir -p bin\ngo build -o bin/ ./..." };
+  if (names.includes("pom.xml")) return { ...plain, build: mavenPreset(names).build };
+  const gradle = names.find((name) => name.startsWith("build.gradle"));
+  return { ...plain, build: gradle === undefined ? "" : gradlePreset(gradle, names).build };
 }
 
 /** The package manager, from its lock file. */
@@ -107,11 +168,9 @@ function nodePreset(names: readonly string[], packageJson: string): Preset {
     name: "node",
     because: "package.json",
     build,
-    start: `${run} start &`,
-    previous: "stop-first",
-    env: { NODE_ENV: "production", PORT: "3000" },
+    services: web(`${run} start`, 3000, 60),
+    env: { NODE_ENV: "production" },
     cache,
-    healthCheck: { type: "tcp", host: "127.0.0.1", port: 3000, timeoutSeconds: 60 },
   };
 }
 
@@ -127,10 +186,7 @@ function mavenPreset(names: readonly string[]): Preset {
     name: "maven",
     because: "pom.xml",
     build: `${names.includes("mvnw") ? "sh ./mvnw" : "mvn"} --batch-mode package`,
-    start: 'java -jar "$(ls target/*.jar | head -n 1)" &',
-    previous: "stop-first",
-    env: { PORT: "8080" },
-    healthCheck: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 120 },
+    services: web('java -jar "$(ls target/*.jar | head -n 1)"', 8080, 120),
   };
 }
 
@@ -140,10 +196,7 @@ function gradlePreset(because: string, names: readonly string[]): Preset {
     name: "gradle",
     because,
     build: `${names.includes("gradlew") ? "sh ./gradlew" : "gradle"} build`,
-    start: 'java -jar "$(ls build/libs/*.jar | head -n 1)" &',
-    previous: "stop-first",
-    env: { PORT: "8080" },
-    healthCheck: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 120 },
+    services: web('java -jar "$(ls build/libs/*.jar | head -n 1)"', 8080, 120),
   };
 }
 
@@ -152,10 +205,7 @@ const goPreset: Preset = {
   name: "go",
   because: "go.mod",
   build: "go build -o service .",
-  start: "./service &",
-  previous: "stop-first",
-  env: { PORT: "8080" },
-  healthCheck: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
+  services: web("./service", 8080, 60),
 };
 
 /** Each release is a folder; a link to the current one is replaced in one step. */
@@ -174,7 +224,6 @@ function staticPreset(name: PresetName, because: string, build: string, service:
       'mv -T "$site/current.new" "$site/current"',
       `ls -1dt "$site"/releases/* | tail -n +6 | xargs -r rm -rf --`,
     ].join("\n"),
-    previous: "keep",
     hostStages: ["deploy"],
     env: { SITE_DIR: `/srv/www/${service}` },
   };

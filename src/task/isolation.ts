@@ -1,5 +1,5 @@
 import { strongestIsolation, weakestIsolation } from "../model/execution.ts";
-import { stepsToRun } from "../model/pipeline.ts";
+import { runOf } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
 import { effectiveIsolation, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
@@ -43,7 +43,7 @@ export async function releaseWarnings(
   keepers: Pick<Keepers, "runners">,
 ): Promise<Reason[]> {
   const { pipeline } = project;
-  const deploys = [...stepsToRun(pipeline, "deploy"), ...stepsToRun(pipeline, "start")].length > 0;
+  const deploys = [...runOf(pipeline, "deploy"), ...runOf(pipeline, "start")].length > 0;
   const open = deploys && !pipeline.sealed ? [newReason("warn_not_sealed")] : [];
   return [...open, ...(await approvalWarnings(project, keepers))];
 }

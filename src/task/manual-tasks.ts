@@ -8,12 +8,12 @@ import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
-import type { EndedSpan, Telemetry } from "../telemetry/telemetry.ts";
-import { readTraceparent } from "../telemetry/trace-context.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { TaskEvents } from "./events/task-events.ts";
-import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
-import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/enqueue.ts";
+import { enqueueReported } from "./notify/enqueue-reported.ts";
+import { reportEnd } from "./notify/report-task.ts";
 import { endStages } from "./queue/stages.ts";
+import { recordManualStart } from "./queue/task-trace.ts";
 import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
 
 /**
@@ -61,8 +61,7 @@ export function buildManualTasks({ store, events, telemetry }: ManualTasksParts)
       consoleUrl: events.consoleUrl(),
       audited,
     });
-    const context = readTraceparent(traceparent);
-    if (context) telemetry.record({ ...manualSpan(enqueued.task), context, startMs, endMs: Date.now() });
+    recordManualStart(telemetry, enqueued.task, startMs);
     events.enqueued(enqueued);
     events.send(calls);
     return enqueued.task;
@@ -107,29 +106,7 @@ export function buildManualTasks({ store, events, telemetry }: ManualTasksParts)
   };
 }
 
-/** The first span of a task that a user started; that of other tasks is their delivery. */
-function manualSpan({ id, projectId }: Task): Pick<EndedSpan, "name" | "kind" | "attributes"> {
-  const attributes = { "slipway.task.id": id, "slipway.project.id": projectId };
-  return { name: "manual start", kind: "server", attributes };
-}
-
-interface Start {
-  order: TaskOrder;
-  consoleUrl: string;
-  audited: NewAuditEntry;
-}
-
-export const startTask = operation(
-  "startTask",
-  async (
-    keepers,
-    { order, consoleUrl, audited }: Start,
-  ): Promise<{ enqueued: Enqueued; calls: AddedCall[] }> => {
-    const enqueued = await enqueueTask(keepers, order, keepers.now());
-    await keepers.audit.add(entryOfTask(audited, enqueued.task));
-    return { enqueued, calls: await reportEnqueued(keepers, enqueued, consoleUrl, enqueued) };
-  },
-);
+export const startTask = operation("startTask", enqueueReported);
 
 interface Canceled {
   task: Task;

@@ -1,7 +1,7 @@
 import type { ScannedDelivery } from "../model/delivery.ts";
 import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import { gitAddressOf } from "../model/git/git-url.ts";
-import { stepsToRun } from "../model/pipeline.ts";
+import { runOf } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
 import { isSideEffect, stageNames } from "../model/stage/stage-name.ts";
 import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
@@ -93,7 +93,7 @@ function deliveryWarnings(
 
 function deploys({ pipeline }: Project, actions: Actions | null): boolean {
   return stageNames.some(
-    (name) => isSideEffect(name) && stepsToRun(pipeline, name).length > 0 && isStageAsked(actions, name),
+    (name) => isSideEffect(name) && runOf(pipeline, name).length > 0 && isStageAsked(actions, name),
   );
 }
 

@@ -1,33 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { startDefaults, stepDefaults } from "../../src/model/pipeline.ts";
+import { stepDefaults } from "../../src/model/pipeline.ts";
 import { setUpApi } from "../support/api-setup.ts";
+import { pipelineApi } from "../support/pipeline-api.ts";
 
 const server = await setUpApi();
-
-type Steps = { name: string; script: string }[];
-interface Project {
-  id: number;
-  stages: Record<string, object> | null;
-  pipeline: Record<"build" | "deploy" | "start", Steps> &
-    Record<"data" | "scratch", string[]> & { sealed: boolean };
-  warnings: string[];
-}
-
-const git = { url: "https://git.example.com/shop.git" };
-let count = 0;
-const make = (body: object) =>
-  server.admin.expect<Project>(201, "POST", "/api/projects", { name: `pipeline ${++count}`, git, ...body });
-const change = (id: number, body: object) =>
-  server.admin.expect<Project>(200, "PATCH", `/api/projects/${id}`, body);
-
-async function faultsOf(body: object, id?: number): Promise<Record<string, string>> {
-  const path = id === undefined ? "/api/projects" : `/api/projects/${id}`;
-  const sent = id === undefined ? { name: `pipeline ${++count}`, git, ...body } : body;
-  const answer = await server.admin.request(id === undefined ? "POST" : "PATCH", path, sent);
-  expect(answer.status).toBe(422);
-  const { fields } = (answer.body as { error: { fields: { field: string; message: string }[] } }).error;
-  return Object.fromEntries(fields.map(({ field, message }) => [field, message]));
-}
+const { make, change, faultsOf } = pipelineApi(server);
 
 describe("the pipeline of a project", () => {
   test("is complete in answers: steps have names, and every field has its value", async () => {
@@ -42,7 +19,7 @@ describe("the pipeline of a project", () => {
     expect(pipeline).toEqual({
       build: [{ ...stepDefaults, name: "build", script }],
       deploy: ["deploy-1", "ship", "deploy-3"].map((name) => ({ ...stepDefaults, name, script })),
-      start: [{ ...startDefaults, name: "start", script }],
+      start: [{ ...stepDefaults, name: "start", script }],
       ...{ data: [], scratch: [], sealed: true },
     });
   });
@@ -51,22 +28,12 @@ describe("the pipeline of a project", () => {
     const step = {
       ...{ name: "all", script: "make", timeout: 9, directory: "web", image: "node:22", network: "none" },
     };
-    const start = {
-      ...{
-        ...step,
-        host: true,
-        previous: "stop-after-healthy",
-        settleSeconds: 7,
-        log: "a.log",
-        switch: "true",
-      },
-      healthCheck: { type: "tcp", host: "127.0.0.1", port: "$PORT", timeoutSeconds: 3 },
-    };
+    const check = { http: "", tcp: "127.0.0.1:80", command: "", expect: "", within: 3 };
     const folders = { data: ["uploads", "public/media"], scratch: [".next/cache"], sealed: false };
     const whole = {
-      build: [{ ...step, host: false }],
-      deploy: [{ ...step, host: true }],
-      start: [start],
+      build: [{ ...step, host: false, check: null, onRollback: false, once: false }],
+      deploy: [{ ...step, host: true, check, onRollback: true, once: true }],
+      start: [{ ...step, host: true, check, onRollback: false, once: true }],
       ...folders,
     };
     const { id, pipeline } = await make({ pipeline: whole });
@@ -107,21 +74,115 @@ describe("the pipeline of a project", () => {
       { "pipeline.build.0.network": 'must be "bridge" or "none"' },
     ],
     ["host", { build: [{ host: true }] }, { "pipeline.build.0.host": "is for steps of deploy and start" }],
-    ["start rules", { build: [{ log: "a" }] }, { "pipeline.build.0.log": "is no field here" }],
-    ["healthCheck", { start: [{ healthCheck: { type: "x" } }] }, { "pipeline.start.0.healthCheck.type": "" }],
-    ["previous", { start: [{ previous: "kill" }] }, { "pipeline.start.0.previous": 'must be "stop-first"' }],
     [
-      "settleSeconds",
-      { start: [{ settleSeconds: -1 }] },
-      { "pipeline.start.0.settleSeconds": "must be at least 0" },
+      "onRollback",
+      { start: [{ onRollback: true }] },
+      { "pipeline.start.0.onRollback": "is for steps of deploy" },
     ],
-    ["log", { start: [{ log: "/var/log/x" }] }, { "pipeline.start.0.log": "must be a file in the folder" }],
+    ["once", { build: [{ once: true }] }, { "pipeline.build.0.once": "is for steps of deploy and start" }],
+    [
+      "check of a step",
+      { start: [{ check: { http: "/x" } }] },
+      { "pipeline.start.0.check.http": "must be a whole URL: a path needs a port" },
+    ],
+    ["field of 1.0", { start: [{ log: "a" }] }, { "pipeline.start.0.log": "is no field here" }],
+    ["start", { start: "node server.js" }, { "pipeline.start": "matches none of the allowed forms" }],
+    ["no command", { start: { web: {} } }, { "pipeline.start.web.command": "must not be blank" }],
+    [
+      "name of a service",
+      { start: { "Web 1": { command: "x" } } },
+      { "pipeline.start.Web 1": "must have 1 to 32 small letters" },
+    ],
+    [
+      "unknown field",
+      { start: { web: { command: "x", prot: 1 } } },
+      { "pipeline.start.web.prot": "is no field here; did you mean port?" },
+    ],
+    [
+      "unknown field of a check",
+      { start: { web: { command: "x", check: { htpp: "/" } } } },
+      { "pipeline.start.web.check.htpp": "is no field here; did you mean http?" },
+    ],
+    [
+      "port",
+      { start: { web: { command: "x", port: 0 } } },
+      { "pipeline.start.web.port": "must be at least 1" },
+    ],
+    [
+      "one port twice",
+      { start: { web: { command: "x", port: 80 }, admin: { command: "y", port: 80 } } },
+      { "pipeline.start.admin.port": "must be another one: the service web has this port" },
+    ],
+    [
+      "check of two kinds",
+      { start: { web: { command: "x", check: { http: "/", tcp: "$PORT" } } } },
+      { "pipeline.start.web.check": "must have exactly one of http, tcp and command" },
+    ],
+    [
+      "check of no kind",
+      { start: { web: { command: "x", check: { within: 5 } } } },
+      { "pipeline.start.web.check": "must have exactly one of http, tcp and command" },
+    ],
+    [
+      "path without a port",
+      { start: { web: { command: "x", port: "none", check: { http: "/" } } } },
+      { "pipeline.start.web.check.http": "must be a whole URL: a path needs a port" },
+    ],
+    [
+      "expect without http",
+      { start: { web: { command: "x", check: { tcp: "$PORT", expect: "a" } } } },
+      { "pipeline.start.web.check.expect": "is for http checks" },
+    ],
+    [
+      "tcp",
+      { start: { web: { command: "x", check: { tcp: "localhost" } } } },
+      { "pipeline.start.web.check.tcp": "must be a port or host:port" },
+    ],
+    [
+      "http",
+      { start: { web: { command: "x", check: { http: "healthz" } } } },
+      { "pipeline.start.web.check.http": "must be a path such as /healthz" },
+    ],
+    [
+      "duration",
+      { start: { web: { command: "x", drain: "5 minutes" } } },
+      { "pipeline.start.web.drain": "must be a number of seconds, or a time such as 30s" },
+    ],
+    [
+      "long duration",
+      { start: { web: { command: "x", stopGrace: "2h" } } },
+      { "pipeline.start.web.stopGrace": "must be at most 3600" },
+    ],
+    [
+      "restart",
+      { start: { web: { command: "x", restart: "yes" } } },
+      { "pipeline.start.web.restart": 'must be "always" or "on-failure" or "never"' },
+    ],
+    [
+      "limits",
+      { start: { web: { command: "x", limits: { memoryMb: 1 } } } },
+      { "pipeline.start.web.limits.memoryMb": "must be at least 4" },
+    ],
+    [
+      "variable of a service",
+      { start: { web: { command: "x", env: { CI_REF: "x" } } } },
+      { "pipeline.start.web.env.CI_REF": "must not start with CI_" },
+    ],
+    [
+      "image of a service",
+      { start: { web: { command: "x", image: "--privileged" } } },
+      { "pipeline.start.web.image": "must be an image" },
+    ],
     [
       "switch",
-      { start: [{ switch: "x" }] },
-      { "pipeline.start.0.switch": "needs previous: stop-after-healthy" },
+      { start: { web: { command: "x", port: 80, switch: "x" } } },
+      { "pipeline.start.web.switch": "needs a service that starts beside" },
     ],
-    ["two starts", { start: [{}, {}] }, { "pipeline.start": "must have at most 1 entry" }],
+    [
+      "many services",
+      { start: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`s${n}`, { command: "x" }])) },
+      { "pipeline.start": "must have at most 20 entries" },
+    ],
     ["data", { data: ["/srv"] }, { "pipeline.data.0": "must be a folder inside the repository" }],
     [
       "scratch",
@@ -199,6 +260,11 @@ test("only an administrator adds, changes or removes a host step", async () => {
     pipeline: { build: [{ script: "make" }], deploy: [{ name: "copy", script: "cp a b" }, ...deploy] },
   });
   await client.expect(200, "PATCH", path, { env: { A: "1" } });
+  const start = (switchOnHost: boolean) => ({
+    web: { command: "x", switch: "nginx -s reload", switchOnHost },
+  });
+  await client.expect(200, "PATCH", path, { pipeline: { start: start(false) } });
+  await client.expect(403, "PATCH", path, { pipeline: { start: start(true) } });
 });
 
 test("a secret is a variable or a file, and caches may lie below the home folder", async () => {

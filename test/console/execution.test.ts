@@ -29,6 +29,7 @@ test("image, network, isolation, cache and limits of a project are set in its se
   await panel.getByLabel("Cache folders").fill(".npm");
   await panel.getByLabel("Cache folders").press("Enter");
   await panel.getByLabel("Memory").fill("512");
+  await panel.getByLabel("Disk of releases and data").fill("2048");
   await saveBar(page).getByRole("button", { name: "Save" }).click();
   await panel.getByText("must be an image such as node:22").first().waitFor();
   await panel.getByLabel("Container image").fill("node:22");
@@ -43,7 +44,7 @@ test("image, network, isolation, cache and limits of a project are set in its se
     image: "node:22",
     isolation: "container",
     cache: [".npm"],
-    limits: { memoryMb: 512, cpus: null, processes: null, nice: 0 },
+    limits: { memoryMb: 512, cpus: null, processes: null, nice: 0, diskMb: 2048 },
     stages: { build: { script: "make", image: "alpine:3", network: "none" }, deploy: { script: "" } },
   });
 });

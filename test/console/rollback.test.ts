@@ -50,30 +50,23 @@ test("the question before a rollback, and its page, show the settings that retur
 }, 60_000);
 
 test("a task that was rolled back says what serves only while that serves", async () => {
-  const projectId = await server.project(
-    repository.url,
-    {},
-    {
-      stages: { start: { script: "sleep 300 &", settleSeconds: 1 } },
-    },
-  );
-  const startWith = (script: string) =>
-    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  const start = (command: string) => ({ pipeline: { start: { web: { command, port: "none" } } } });
+  const projectId = await server.project(repository.url, {}, start("exec sleep 300"));
+  const startWith = (command: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, start(command));
   const first = await deploy(projectId, "success");
   await startWith("exit 1");
   const second = await deploy(projectId, "failed");
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${second.task.id}`);
   await page.getByText(`${second.short} failed; ${first.short} is serving again.`).waitFor();
-  await startWith("sleep 300 &");
+  await startWith("exec sleep 300");
   await deploy(projectId, "success");
   await go(`/tasks/${second.task.id}`);
   await page
-    .getByText(`${second.short} failed; ${first.short} was serving again when this task ended. start failed`)
+    .getByText(`${second.short} failed; ${first.short} was serving again when this task ended.`)
     .waitFor();
   expect(await page.getByText("is serving again.", { exact: false }).count()).toBe(0);
-  await startWith("true");
-  await deploy(projectId, "success");
   await close();
 }, 60_000);
 
@@ -88,9 +81,9 @@ async function waitingTask() {
 }
 
 test("the last output of a service that did not start keeps its lines", async () => {
-  const script = "(echo 'Error: no port'; echo '    at listen (server.js:3)'; sleep 0.1) > out.log &";
-  const start = { script, settleSeconds: 1, log: "out.log" };
-  const projectId = await server.project(repository.url, {}, { stages: { start } });
+  const command = "echo 'Error: no port'; echo '    at listen (server.js:3)'; exit 1";
+  const pipeline = { start: { web: { command } } };
+  const projectId = await server.project(repository.url, {}, { pipeline });
   const { task } = await deploy(projectId, "failed");
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${task.id}`);

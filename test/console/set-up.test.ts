@@ -56,7 +56,8 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
   );
   const build = page.getByRole("textbox", { name: "build", exact: true });
   expect(await build.inputValue()).toBe("npm ci --cache .npm --no-audit --no-fund\nnpm run build");
-  await page.getByText("NODE_ENV=production, PORT=3000").waitFor();
+  expect(await page.getByRole("textbox", { name: "Service web" }).inputValue()).toBe("npm run start");
+  await page.getByText("NODE_ENV=production").waitFor();
   await page.getByRole("combobox", { name: "Start from" }).click();
   await page.getByRole("option", { name: "Empty scripts" }).click();
   expect(await build.inputValue()).toBe("");
@@ -99,11 +100,11 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByLabel("Clone URL").fill(`${dirname(repository.url)}/missing.git`);
   await page.getByRole("button", { name: "Continue without reading the repository" }).click();
   await page.getByLabel("Name").fill("my name");
-  await page.getByRole("textbox", { name: "start", exact: true }).fill("./own &");
+  await page.getByRole("textbox", { name: "Service web" }).fill("./own");
   await page.getByLabel("Clone URL").fill(repository.url);
   await page.getByText("Slipway can read the repository").waitFor();
   expect(await page.getByLabel("Name").inputValue()).toBe("my name");
-  expect(await page.getByRole("textbox", { name: "start", exact: true }).inputValue()).toBe("./own &");
+  expect(await page.getByRole("textbox", { name: "Service web" }).inputValue()).toBe("./own");
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
   await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
@@ -146,6 +147,43 @@ test("a preset that changes the machine itself creates host steps for an admin, 
   expect(gil.faults).toEqual([]);
   await gil.close();
   site.remove();
+});
+
+test("a Procfile becomes services, which are deployed from the repository and serve", async () => {
+  const { page, go } = view;
+  const shop = await makeRepository();
+  await shop.push({
+    Procfile: "release: echo migrated\nweb: python3 -m http.server $PORT\nworker: sleep 600\n",
+    "page.html": "<h1>Shop</h1>",
+  });
+  await go("/projects/new");
+  await page.getByLabel("Clone URL").fill(shop.url);
+  await page.getByText("Slipway can read the repository").waitFor();
+  expect(await page.getByRole("textbox", { name: "Service worker" }).inputValue()).toBe("sleep 600");
+  await page.getByLabel("After the start, check that web $PORT answers").waitFor();
+  await page.getByLabel("Name").fill("procfile");
+  await page.getByRole("button", { name: "Add the project" }).click();
+  await page.waitForURL(/projects\/\d+\/set-up/);
+  const id = Number(/projects\/(\d+)/.exec(page.url())?.[1]);
+  const { pipeline } = await server.admin.expect<{ pipeline: object }>(200, "GET", `/api/projects/${id}`);
+  expect(pipeline).toMatchObject({
+    deploy: [{ script: "echo migrated" }],
+    start: {
+      web: { command: "python3 -m http.server $PORT", port: "$PORT", check: { tcp: "$PORT" } },
+      worker: { command: "sleep 600", port: "none", check: null },
+    },
+  });
+  const task = await server.admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/tasks`, {});
+  await server.reach(task.id, "success");
+  const { services } = await server.admin.expect<{
+    services: { name: string; state: string; port: number }[];
+  }>(200, "GET", `/api/projects/${id}/services`);
+  expect(services.map(({ name, state }) => `${name} ${state}`)).toEqual(["web serving", "worker serving"]);
+  const web = services.find(({ name }) => name === "web");
+  expect(await (await fetch(`http://127.0.0.1:${web?.port}/page.html`)).text()).toBe("<h1>Shop</h1>");
+  for (const { name } of services)
+    await server.admin.expect(202, "POST", `/api/projects/${id}/services/${name}/stop`);
+  shop.remove();
 });
 
 test("a delivery that starts no task offers to deploy now", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { type ContainerScene, leftContainers, startContainerScene } from "../support/container-scene.ts";
 import { eventually } from "../support/eventually.ts";
-import { sampleLimits, sampleStart } from "../support/fake-server.ts";
+import { sampleLimits } from "../support/fake-server.ts";
 import { testImage } from "../support/podman.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -77,20 +77,11 @@ describe.skipIf(!podman)("a stage with an image", () => {
 
   test("runs a script by its #! line, and a health check in a container too", async () => {
     const start = "#!/bin/sh\necho by-line; readlink /bin/ls >kind.txt";
-    const healthCheck = {
-      type: "command",
-      command: 'grep busybox kind.txt && test "$(readlink /bin/sh)" = busybox',
-      timeoutSeconds: 20,
-    } as const;
-    const { state, text } = await scene.run({ start }, { start: { ...sampleStart, healthCheck } });
+    const command = 'grep busybox kind.txt && test "$(readlink /bin/sh)" = busybox';
+    const check = { http: "", tcp: "", command, expect: "", within: 20 };
+    const { state, text } = await scene.run({ start }, { check });
     expect(state).toBe("success");
     expect(text).toContain("by-line");
-  });
-
-  test("does not call a service started that ends with its container", async () => {
-    const { state, text } = await scene.run({ start: "sleep 60 & echo started" });
-    expect(state).toBe("failed");
-    expect(text).toContain("a container ends with its script");
   });
 
   test("keeps its limits of memory, processors and processes", async () => {

@@ -222,7 +222,15 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const { id: taskId, ref, message, author } = await store.tasks.create(sampleTask({ projectId }));
     await store.releases.put({
       ...{ taskId, projectId, attempt: 5, runnerId: 1, state: "kept", ref, message, author },
-      ...{ commit: "", pipeline, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
+      ...{
+        commit: "",
+        pipeline,
+        env: {},
+        bytes: 1,
+        deployedAt: sampleTime,
+        endedAt: null,
+        rolledBackAt: null,
+      },
       ...{ place: 1, replacedPlace: 0 },
     });
     const { id } = await store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));

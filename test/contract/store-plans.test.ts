@@ -57,6 +57,8 @@ const waitingTask: Task = {
   approval: null,
   startedAt: null,
   fetchingSince: null,
+  deployingSince: null,
+  serviceAction: null,
   finishedAt: null,
 };
 

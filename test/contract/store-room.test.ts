@@ -54,7 +54,15 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
       await store.tasks.change(taskId, { whileIn: ["queued"], set: { state: "success", finishedAt: now } });
       await store.releases.put({
         ...{ taskId, projectId, attempt: 1, runnerId: id, state, ref, commit: "", message, author, pipeline },
-        ...{ env: {}, bytes: null, place: 1, replacedPlace: 0, deployedAt: now, endedAt: null },
+        ...{
+          env: {},
+          bytes: null,
+          place: 1,
+          replacedPlace: 0,
+          deployedAt: now,
+          endedAt: null,
+          rolledBackAt: null,
+        },
       });
       return store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));
     }

@@ -25,7 +25,15 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const { ref, message, author } = task;
     await store.releases.put({
       ...{ taskId: task.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
-      ...{ commit: task.commit ?? "", pipeline, env: {}, bytes: 1, deployedAt: sampleTime, endedAt: null },
+      ...{
+        commit: task.commit ?? "",
+        pipeline,
+        env: {},
+        bytes: 1,
+        deployedAt: sampleTime,
+        endedAt: null,
+        rolledBackAt: null,
+      },
       ...{ place: 1, replacedPlace: 0 },
     });
     return task;

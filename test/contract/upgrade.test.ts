@@ -72,6 +72,7 @@ describe.each(await availableDatabases())("a database on $name", ({ make }) => {
             env: {},
             bytes: null,
             endedAt: null,
+            rolledBackAt: null,
           },
           ...{ place: 0, replacedPlace: 0, deployedAt: new Date(1000 - finishedAt) },
         });

@@ -2,6 +2,7 @@ import type { Probe } from "./kinds/fault-kind.ts";
 import { Api } from "./load/api.ts";
 import type { DeployLoad } from "./load/deploy-load.ts";
 import type { PushLoad } from "./load/push-load.ts";
+import type { Random } from "./random.ts";
 import { type Violation, violation } from "./reconciler/violation.ts";
 import { type Instance, type Part, until } from "./setups/part.ts";
 import { answersReady } from "./setups/slipway-process.ts";
@@ -40,7 +41,7 @@ export class Probes implements Probe {
         ];
       }),
     ]);
-    return found.flat();
+    return [...found.flat(), ...((await this.#deploy?.notServing()) ?? [])];
   }
 
   /** Restarts parts that ended, as a supervisor does: for example a server that cannot reach its database at its start. */
@@ -59,6 +60,10 @@ export class Probes implements Probe {
 
   async untilStep(step: StepName): Promise<boolean> {
     return (await this.#deploy?.untilStep(step)) ?? false;
+  }
+
+  async beginDeploy(random: Random, project?: string): Promise<void> {
+    await this.#deploy?.beginDeploy(random, project);
   }
 
   stepIsOver(): void {

@@ -13,7 +13,7 @@ export function reportOf(results: RoundResult[]): string {
   for (const kind of kinds)
     lines.push(row([kind, ...setups.map((setup) => count(kind, setup)), count(kind)]));
   lines.push(row(["all", ...setups.map((setup) => count(undefined, setup)), count()]));
-  lines.push("", loadLine(results));
+  lines.push("", loadLine(results), longestLine(results));
   const minutes = setups.map((setup) => {
     const seconds = results
       .filter((result) => result.setup === setup)
@@ -31,6 +31,12 @@ export function reportOf(results: RoundResult[]): string {
   const violations = bad.reduce((sum, result) => sum + result.violations.length, 0);
   lines.push("", `${faults.length} faults, ${violations} violations`);
   return lines.join("\n");
+}
+
+function longestLine(results: RoundResult[]): string {
+  const names = [...new Set(results.flatMap(({ longest }) => Object.keys(longest)))];
+  const most = (name: string) => Math.max(...results.map(({ longest }) => longest[name] ?? 0));
+  return `Services, at most: ${names.map((name) => `${most(name)} ${name}`).join(", ")}.`;
 }
 
 function loadLine(results: RoundResult[]): string {

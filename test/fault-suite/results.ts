@@ -13,6 +13,8 @@ export interface RoundResult {
   seconds: number;
   faults: { kind: string; target: string; seconds: number }[];
   load: Record<string, number>;
+  /** In seconds. */
+  longest: Record<string, number>;
   violations: Violation[];
   /** Only if there are violations. */
   timeline: string[];

@@ -9,6 +9,7 @@ import { Probes } from "./probes.ts";
 import { Random } from "./random.ts";
 import { emptyHistory, type FaultWindow, type History } from "./reconciler/history.ts";
 import { reconcile } from "./reconciler/reconcile.ts";
+import { longestTimes } from "./reconciler/services.ts";
 import { isFinal, type Violation, violation } from "./reconciler/violation.ts";
 import { type RoundResult, violationLines } from "./results.ts";
 import { faultsOfRound, type ScheduledFault } from "./schedule.ts";
@@ -163,6 +164,7 @@ class Rounds {
         seconds: Math.round((to - from) / 100) / 10,
       })),
       load: loadOf(history),
+      longest: longestTimes(history),
       violations,
       timeline: violations.length > 0 ? this.#timeline.since(beganAt) : [],
     };
@@ -192,6 +194,7 @@ class Rounds {
       to: Number.POSITIVE_INFINITY,
       unreadable: unreadableDuring(this.#world, kind, target),
       breaksLogFile: kind.breaksLogFile ?? false,
+      sparesRunners: kind.sparesRunners?.(target) ?? false,
     };
     windows.push(window);
     const found: Violation[] = this.#world.parts

@@ -8,6 +8,8 @@ import { serviceUrl } from "../support/services.ts";
 import type { SetupName } from "./setups/world.ts";
 
 const duration = pick("100s", "20m");
+/** The long form has about 100 kills. */
+const killDuration = pick("25s", "14m");
 /** The load, plus at most as long for the last round to settle; doubled for a slow machine. */
 const limitMs = longTest(pick(480_000, 40 * 60_000));
 /** Consecutive runs take consecutive rounds of one seed, which contain every kind of fault; then the next seed begins. */
@@ -37,30 +39,43 @@ async function availableSetups(): Promise<SetupName[]> {
   ].map((name) => name as SetupName);
 }
 
+async function runSuite(command: string[]): Promise<{ exitCode: number; hasFaults: boolean }> {
+  const folder = mkdtempSync(join(tmpdir(), "slipway-fault-suite-"));
+  const child = Bun.spawn(
+    [
+      ...[process.execPath, join(import.meta.dir, "run.ts"), "--quiet", ...command],
+      ...["--seed", String(Math.floor(runNumber() / runsPerSeed))],
+      ...["--first-round", String(runNumber() % runsPerSeed), "--results", join(folder, "results.jsonl")],
+    ],
+    { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+  );
+  const [output, problems, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  console.log(output + problems);
+  rmSync(folder, { recursive: true, force: true });
+  return { exitCode, hasFaults: /^[1-9]\d* faults, 0 violations$/m.test(output) };
+}
+
 test(
   "the fault suite finds no violation in any set-up (short form)",
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "slipway-fault-suite-"));
-    const number = runNumber();
-    const command = [
-      ...[process.execPath, join(import.meta.dir, "run.ts"), "--quiet"],
-      ...["--setup", (await availableSetups()).join()],
-      ...["--seed", String(Math.floor(number / runsPerSeed))],
-      ...["--first-round", String(number % runsPerSeed)],
-      ...["--duration", duration, "--results", join(folder, "results.jsonl")],
-    ];
-    const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-    const [output, problems, exitCode] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    console.log(output + problems);
-    expect({ exitCode, hasFaults: /^[1-9]\d* faults, 0 violations$/m.test(output) }).toEqual({
+    const setups = (await availableSetups()).join();
+    expect(await runSuite(["--setup", setups, "--duration", duration])).toEqual({
       exitCode: 0,
       hasFaults: true,
     });
-    rmSync(folder, { recursive: true, force: true });
+  },
+  limitMs,
+);
+
+test(
+  "services, keepers, runners and servers are killed at random moments of deploys: what should serve serves, once",
+  async () => {
+    const command = ["--setup", "sqlite", "--faults", "kill-in-deploy", "--duration", killDuration];
+    expect(await runSuite(command)).toEqual({ exitCode: 0, hasFaults: true });
   },
   limitMs,
 );

@@ -15,14 +15,17 @@ export interface Surroundings {
   receiver: NotificationReceiver;
   receiverLink: Link;
   verifyLink: Link;
-  /** Whether the program has releases, polls and approvals. */
+  /** Whether the program has services, polls and approvals. */
   knowsReleases: boolean;
   /** Settings with which scripts see `scriptsFolder`. Its runners are root, and scripts run as another user. */
   runnerFlags(name: string): Record<string, string>;
   stop(): Promise<void>;
 }
 
-/** What scripts and services write: their record, and the addresses of services. */
+/** Where a runner works. */
+export const runnerFolder = (folder: string, name: string) =>
+  join(folder, `${name.replaceAll(" ", "-")}-work`);
+/** What scripts and services write: their record, and the addresses and locks of services. */
 export const scriptsFolder = (folder: string) => join(folder, "scripts");
 export const recordFile = (folder: string) => join(scriptsFolder(folder), "scripts.record");
 
@@ -43,11 +46,11 @@ export async function surround(setup: string, program: string, timeline: Timelin
     receiver,
     receiverLink,
     verifyLink,
-    knowsReleases: printed(program, "task", "--help").includes("approve"),
+    knowsReleases: printed(program, "service", "--help").includes("restart"),
     runnerFlags: (name) =>
       hasSandbox
         ? {
-            "runner-dir": join(folder, `${name.replaceAll(" ", "-")}-work`),
+            "runner-dir": runnerFolder(folder, name),
             "runner-sandbox-paths": `${scriptsFolder(folder)}:rw`,
           }
         : {},

@@ -2,17 +2,14 @@ import { expect, test } from "bun:test";
 import { answerOf } from "../support/release-scene.ts";
 import { setUpReleases } from "../support/releases-setup.ts";
 
-const { server, newPort, serviceProject, read, deploy } = await setUpReleases();
+const { server, newPort, serviceProject, change, read, deploy } = await setUpReleases();
 
 /** A project whose first deploy serves, and whose next builds do not end. */
 async function servingProject(more: Record<string, unknown> = {}) {
   const port = newPort();
   const projectId = await serviceProject(port);
   const first = await deploy(projectId, "success");
-  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-    stages: { build: { script: "echo building; sleep 300" } },
-    ...more,
-  });
+  await change(projectId, { pipeline: { build: [{ script: "echo building; sleep 300" }] }, ...more });
   const build = async () => (await server.run(projectId)).id;
   const staysLive = async () => {
     expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id, liveNote: "" });

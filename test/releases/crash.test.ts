@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { endScriptsIn, isAlive } from "../support/process-watch.ts";
-import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
+import { answerOf, type ProjectAnswer, service } from "../support/release-scene.ts";
+import { webBeside, webOn } from "../support/releases-setup.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { runnerFolderOf, scratchOf, temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -14,83 +14,86 @@ import { runnerFolderOf, scratchOf, temporaryFolder } from "../support/temporary
 const settings = { "tasks-lease": "12s" };
 /** The runner ends a task after three quarters of this without a server, so a restart of the server must take less. */
 const patient = { "tasks-lease": "60s" };
-let dataDir: string;
+const dataDir = temporaryFolder("crash");
+const scratch = scratchOf(dataDir);
+const slow = join(scratch, "slow");
+const isLong = `while [ -f ${slow} ]; do sleep 0.05; done`;
 let repository: GitRepository;
 let server: ServerProcess;
-const port = freePort();
-const slow = join(tmpdir(), `slipway-slow-${process.pid}`);
 
 beforeAll(async () => {
-  dataDir = temporaryFolder("crash");
   repository = await makeRepository();
   await repository.push({ "server.js": service });
   server = await startServerProcess(dataDir, settings);
 });
 afterAll(async () => {
-  await server.end("SIGTERM");
+  await server.end("SIGINT");
   endScriptsIn(runnerFolderOf(dataDir));
-  rmSync(slow, { force: true });
 });
 
 const read = (id: number) => server.admin.expect<ProjectAnswer>(200, "GET", `/api/projects/${id}`);
 
-/** Its start takes long while the file is there. */
-function project(): Promise<number> {
-  const script = `echo starting; while [ -f ${slow} ]; do sleep 0.05; done; node server.js &`;
-  const healthCheck = { type: "http", url: `http://127.0.0.1:${port}/`, timeoutSeconds: 10 };
-  const env = { LISTEN: String(port) };
-  return server.project(repository.url, {}, { stages: { start: { script, healthCheck } }, env });
+/** On a fixed port. Its start takes long while the file is there. */
+function fixedProject(port: number): Promise<number> {
+  const command = `echo starting; ${isLong}; LISTEN=${port} exec node server.js`;
+  const web = webOn(port, { command, check: { http: "/", within: 60 } });
+  return server.project(repository.url, {}, { pipeline: { start: { web } } });
 }
 
-describe("kill -9", () => {
-  test("of the runner after stop-first has ended the previous service: nothing is called live until a rollback", async () => {
-    const projectId = await project();
+/** Started beside the earlier one. Its switch takes long while the file is there. */
+function besideProject(upstream: string): Promise<number> {
+  const web = webBeside({ switch: `echo "$PORT" >${upstream}; echo proxy-moved; ${isLong}` });
+  return server.project(repository.url, {}, { pipeline: { start: { web } } });
+}
+
+async function killRunner(): Promise<void> {
+  const runner = server.runnerPid();
+  process.kill(runner, "SIGKILL");
+  await eventually("another runner runs", () => server.runnerPid() !== runner);
+}
+
+/** The project names this task as live again, by the reports of the runner. */
+const isLive = (projectId: number, taskId: number) =>
+  eventually(`task ${taskId} is live`, async () => (await read(projectId)).liveTaskId === taskId);
+
+describe("kill -9 of the runner", () => {
+  test("after the previous service on a fixed port has ended: the next runner starts it again", async () => {
+    const port = freePort();
+    const projectId = await fixedProject(port);
     const first = await server.reach((await server.run(projectId)).id, "success");
+    const before = await answerOf(port);
     await Bun.write(slow, "");
     await repository.push({}, { message: "second" });
     const { id } = await server.run(projectId);
     await server.logged(id, "starting");
     expect(await read(projectId)).toMatchObject({ liveTaskId: null });
-    const runner = server.runnerPid();
-    process.kill(runner, "SIGKILL");
-    await server.reach(id, "lost");
-    await eventually("another runner runs", () => server.runnerPid() !== runner);
-    expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
-    expect(await answerOf(port).catch(() => null)).toBeNull();
+    expect(isAlive(before.pid)).toBeFalse();
     rmSync(slow);
-    const path = `/api/projects/${projectId}/rollback`;
-    const back = await server.admin.expect<{ id: number }>(201, "POST", path, {});
-    await server.reach(back.id, "success");
+    await killRunner();
+    await server.reach(id, "lost");
+    await isLive(projectId, first.id);
     expect((await answerOf(port)).commit).toBe(first.commit ?? "");
-    expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
-    await endListeners(port);
   });
 
-  test("of the runner during the first start: the project stays with it, because a service may run there", async () => {
-    const projectId = await project();
+  test("during the first start: the project stays with it, and the next deploy replaces what was started", async () => {
+    const port = freePort();
+    const projectId = await fixedProject(port);
     await Bun.write(slow, "");
     const { id } = await server.run(projectId);
     await server.logged(id, "starting");
-    process.kill(server.runnerPid(), "SIGKILL");
+    await killRunner();
     const { runnerId } = await server.reach(id, "lost");
     rmSync(slow);
     expect(await read(projectId)).toMatchObject({ liveTaskId: null, homeRunnerId: runnerId });
+    const commit = await repository.push({}, { message: "again" });
     await server.reach((await server.run(projectId)).id, "success");
-    await endListeners(port);
+    expect((await answerOf(port)).commit).toBe(commit);
   });
 
-  test("of the runner during the switch of stop-after-healthy: nothing is called live, and a rollback ends both services", async () => {
-    const upstream = join(scratchOf(dataDir), "upstream");
+  test("during the switch: the new service ends, the earlier one was never touched and is live again", async () => {
+    const upstream = join(scratch, "upstream");
     const served = async () => answerOf(Number(await Bun.file(upstream).text()));
-    const switchTo = `echo "$PORT" >${upstream}; echo proxy-moved; while [ -f ${slow} ]; do sleep 0.05; done`;
-    const healthCheck = { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 10 };
-    const start = {
-      script: "LISTEN=$PORT node server.js &",
-      previous: "stop-after-healthy",
-      switch: switchTo,
-      healthCheck,
-    };
-    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const projectId = await besideProject(upstream);
     const first = await server.reach((await server.run(projectId)).id, "success");
     const before = await served();
     await Bun.write(slow, "");
@@ -99,26 +102,19 @@ describe("kill -9", () => {
     await server.logged(id, "proxy-moved");
     const during = await served();
     expect(during.commit).toBe(second);
-    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
-    const runner = server.runnerPid();
-    process.kill(runner, "SIGKILL");
+    await killRunner();
     await server.reach(id, "lost");
-    await eventually("another runner runs", () => server.runnerPid() !== runner);
-    // The proxy may point to either service, so no commit is called live. The new one is not left without a guard.
+    rmSync(slow);
     await eventually("the new service has ended", () => !isAlive(during.pid));
     expect(isAlive(before.pid)).toBeTrue();
-    const lost = await read(projectId);
-    expect(lost.liveTaskId).toBeNull();
-    expect(lost.liveNote).toContain("nothing is known to be serving");
-    rmSync(slow);
+    await isLive(projectId, first.id);
+    // The switch script had moved the proxy: a rollback moves it back.
     const path = `/api/projects/${projectId}/rollback`;
-    const back = await server.admin.expect<{ id: number }>(201, "POST", path, {});
+    const back = await server.admin.expect<{ id: number }>(201, "POST", path, { taskId: first.id });
     await server.reach(back.id, "success");
-    const after = await served();
-    expect(after.commit).toBe(first.commit ?? "");
-    expect(isAlive(before.pid)).toBeFalse();
-    expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
-    process.kill(after.pid, "SIGKILL");
+    expect((await served()).commit).toBe(first.commit ?? "");
+    await eventually("the earlier service has ended", () => !isAlive(before.pid));
+    await isLive(projectId, back.id);
   });
 });
 
@@ -129,15 +125,9 @@ describe("kill -9 of a server with a longer lease", () => {
   });
 
   test("during the switch: the runner goes on, and the new commit is live", async () => {
-    const upstream = join(scratchOf(dataDir), "upstream-2");
-    const start = {
-      script: "LISTEN=$PORT node server.js &",
-      previous: "stop-after-healthy",
-      switch: `echo "$PORT" >${upstream}; echo proxy-moved; while [ -f ${slow} ]; do sleep 0.05; done`,
-      healthCheck: { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 10 },
-    };
+    const upstream = join(scratch, "upstream-2");
     const served = async () => answerOf(Number(await Bun.file(upstream).text()));
-    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const projectId = await besideProject(upstream);
     await server.reach((await server.run(projectId)).id, "success");
     const before = await served();
     await Bun.write(slow, "");
@@ -146,26 +136,26 @@ describe("kill -9 of a server with a longer lease", () => {
     await server.logged(id, "proxy-moved");
     await server.end("SIGKILL");
     server = await startServerProcess(dataDir, patient);
-    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
     rmSync(slow);
     await server.reach(id, "success");
-    const after = await served();
-    expect(after.commit).toBe(second);
-    expect(isAlive(before.pid)).toBeFalse();
-    expect(await read(projectId)).toMatchObject({ liveTaskId: id });
-    process.kill(after.pid, "SIGKILL");
+    expect((await served()).commit).toBe(second);
+    await eventually("the earlier service has ended", () => !isAlive(before.pid));
+    await isLive(projectId, id);
   });
 
-  test("during a rollback: it names the old commit only when that serves again", async () => {
-    const projectId = await project();
+  test("during the return to the earlier service: its commit is live only when it serves again", async () => {
+    const port = freePort();
+    const projectId = await fixedProject(port);
     const first = await server.reach((await server.run(projectId)).id, "success");
-    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-      stages: { start: { script: "exit 1" } },
-    });
-    await Bun.write(slow, "");
+    const web = webOn(port, { command: `touch ${slow}; exit 1` });
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { pipeline: { start: { web } } });
     await repository.push({}, { message: "third" });
     const { id } = await server.run(projectId);
-    await eventually("it rolls back", async () => (await server.task(id)).rollback?.state === "running");
+    await eventually(
+      "the earlier one has ended",
+      async () => (await answerOf(port).catch(() => null)) === null,
+    );
+    await eventually("the new one has failed", () => Bun.file(slow).exists());
     await server.end("SIGKILL");
     server = await startServerProcess(dataDir, patient);
     expect(await read(projectId)).toMatchObject({ liveTaskId: null });

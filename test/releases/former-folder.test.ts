@@ -6,7 +6,13 @@ import { systemClock } from "../../src/clock.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeServer, sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
+import {
+  type FakeServer,
+  sampleInstruction,
+  sampleService,
+  startFakeServer,
+} from "../support/fake-server.ts";
+import { leaveFormerService } from "../support/former-service.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, type ProcessWatch, signalIfAlive, watchProcesses } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
@@ -20,7 +26,7 @@ let dataDir: string;
 let root: string;
 let watch: ProcessWatch;
 let runner: ReturnType<typeof startRunnerProcess>;
-/** The service of task 1, which runs in the former folder. */
+/** What the start script of task 1 has left running in the former folder, as version 1.0 recorded it. */
 let first: number;
 
 beforeAll(async () => {
@@ -28,22 +34,22 @@ beforeAll(async () => {
   commit = await repository.push({ "app.txt": "one\n" });
 });
 
-/** The runner has served task 1 in the data folder, and was started again with `runner.dir`. */
+/** The runner has deployed task 1 in the data folder, and was started again with `runner.dir`. */
 beforeEach(async () => {
   server = startFakeServer();
   dataDir = temporaryFolder("data");
   root = temporaryFolder("root");
   watch = watchProcesses();
   runner = startRunner({ SLIPWAY_RUNNER_DIR: join(dataDir, "runner") });
-  await run(serviceTask(1));
-  [first = 0] = await watch.all(1);
+  await run(sampleInstruction(repository.url, { deploy: "true" }));
   await runner.stop();
+  first = leaveFormerService(formerly("1"));
   runner = startRunner({ SLIPWAY_RUNNER_DIR: root });
 });
 afterEach(async () => {
   await runner.stop();
   server.stop();
-  for (const pid of watch.alive()) signalIfAlive(pid, "SIGKILL");
+  for (const pid of [first, ...watch.alive()]) signalIfAlive(pid, "SIGKILL");
   for (const folder of [dataDir, root]) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -58,15 +64,12 @@ function startRunner(settings: Record<string, string> = {}): typeof runner {
   );
 }
 
-const serve = () => `sleep 300 & echo $! >>${watch.file}`;
+const serve = () => `echo $$ >>${watch.file}; exec sleep 300`;
 
-function serviceTask(taskId: number, script = serve()): RunTask {
-  const instruction = sampleInstruction(repository.url, { start: script }, { taskId });
-  return {
-    ...instruction,
-    stages: withStart(instruction.stages, { previous: "stop-first" }),
-    release: { isKept: true, from: null, previous: null },
-  };
+function serviceTask(taskId: number, command = serve()): RunTask {
+  const services = [sampleService(command, { port: "none" })];
+  const release = { isKept: true, from: null, previous: null };
+  return { ...sampleInstruction(repository.url, {}, { taskId }), services, release };
 }
 
 /** Its result. */
@@ -89,7 +92,7 @@ test("the next deploy ends the service that runs in the former folder, and its w
   const result = await run(serviceTask(2));
   expect(isAlive(first)).toBeFalse();
   expect(result).toMatchObject({ state: "success", kept: [{ taskId: 2 }, { taskId: 1 }] });
-  const [, second = 0] = await watch.all(2);
+  const [second = 0] = await watch.all(1);
   expect(isAlive(second)).toBeTrue();
   for (const taskId of [3, 4]) await run(serviceTask(taskId));
   expect(isAlive(second)).toBeFalse();
@@ -98,12 +101,12 @@ test("the next deploy ends the service that runs in the former folder, and its w
 });
 
 test("the release in the former folder comes back when the next deploy fails", async () => {
-  const { stages } = serviceTask(1);
-  const previous = { ...releaseOf(1), stages, services: [], env: {} };
+  const services = serviceTask(1).services ?? [];
+  const previous = { ...releaseOf(1), stages: [], services, env: {} };
   const result = await run({ ...serviceTask(2, "exit 3"), release: { isKept: true, from: null, previous } });
   expect(server.lines.map(({ text }) => text)).toContain(`[${commit.slice(0, 7)} (task 1) is serving again]`);
   expect(result).toMatchObject({ state: "failed", kept: [{ taskId: 1 }] });
-  const [, again = 0] = await watch.all(2);
+  const [again = 0] = await watch.all(1);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
   const place = isRoot ? join(projectIn(root), "1") : formerly("1");
@@ -114,7 +117,7 @@ test("a rollback to the release in the former folder needs no build, also as the
   const release = { isKept: true, from: releaseOf(1), previous: null };
   const result = await run({ ...serviceTask(2), release });
   expect(result).toMatchObject({ state: "success", kept: [{ taskId: 1 }] });
-  const [, again = 0] = await watch.all(2);
+  const [again = 0] = await watch.all(1);
   expect(isAlive(first)).toBeFalse();
   expect(isAlive(again)).toBeTrue();
   const place = isRoot ? join(projectIn(root), "1") : formerly("1");
@@ -129,11 +132,11 @@ test.skipIf(!isRoot)(
     const options = {
       ...folders,
       policy: "live",
+      isUsed: () => false,
       clock: systemClock,
       log: pino({ level: "silent" }),
     } as const;
     const workspaces = openWorkspaces({ ...options, owner });
-    expect(workspaces.services(1).living()).toMatchObject([{ taskId: 1 }]);
     expect(workspaces.kept(1)).toMatchObject([{ taskId: 1 }]);
     const reopened = await workspaces.reopen(1, 1, 1);
     expect(reopened?.folder).toStartWith(root);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await startServerProcess(join(folder, "data"));
 });
 afterAll(async () => {
-  await server.end("SIGTERM");
+  await server.end("SIGINT");
   await git.stop();
   endScriptsIn(folder);
 });

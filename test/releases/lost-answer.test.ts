@@ -22,7 +22,8 @@ test("a deploy that is canceled while the answer to its begin is lost reports th
   };
   const instruction = sampleInstruction(repository.url, { deploy: "echo never" }, { taskId: 2 });
   const { ref, stages, env } = instruction;
-  const previous = { taskId: 1, attempt: 1, ref, commit, message: "", author: "", stages, env };
+  const own = { taskId: 1, attempt: 1, ref, commit, message: "", author: "" };
+  const previous = { ...own, stages, services: [], env };
   server.instructions.push({ ...instruction, release: { isKept: true, from: null, previous } });
   await eventually("the task is finished", () => server.finished.length > 0);
   expect(server.stages).toEqual([

@@ -6,6 +6,7 @@ import { freePort } from "../support/free-port.ts";
 import { testImage } from "../support/podman.ts";
 import { isAlive, signalIfAlive } from "../support/process-watch.ts";
 import {
+  manageUnit,
   pidsOn,
   type Recipe,
   RecipeRun,
@@ -41,7 +42,7 @@ beforeAll(async () => {
   server = await startServerProcess(join(folder, "data"), settings, [], env);
 });
 afterAll(async () => {
-  await server.end("SIGTERM");
+  await server.end("SIGINT");
   for (const pid of ports.flatMap(pidsOn)) signalIfAlive(pid, "SIGKILL");
 });
 
@@ -288,9 +289,10 @@ describe("systemd service", () => {
     });
     const as = user ? `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups --` : "";
     const restart = restartOf(recipe.files["hello.service"] ?? "", place, as);
-    writeSystemctl(systemctl, { "restart hello.service": restart });
-    const start = recipe.project.pipeline.start?.[0] as { healthCheck: { timeoutSeconds: number } };
-    start.healthCheck.timeoutSeconds = 15;
+    const manager = manageUnit(place, restart);
+    writeSystemctl(systemctl, { "restart hello.service": manager.command });
+    const [start] = recipe.project.pipeline.start as { check: { within: number } }[];
+    if (start) start.check.within = 15;
     await prove({
       run: await begin(recipe),
       url: `http://127.0.0.1:${port}/version`,
@@ -298,5 +300,6 @@ describe("systemd service", () => {
       change: { "README.md": "changed" },
       broken: { "server.js": throws },
     });
+    manager.stop();
   });
 });

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import type { ReleaseAnswer } from "../support/release-scene.ts";
 import { setUpReleases } from "../support/releases-setup.ts";
 
-const { server, git, rollback, deploy } = await setUpReleases();
+const { server, gitUrl, rollback, deploy } = await setUpReleases();
 
-const newProject = () => server.project(`${git.url}/shop.git`, { deploy: "true" }, { env: { COLOR: "red" } });
+const newProject = () => server.project(gitUrl, { deploy: "true" }, { env: { COLOR: "red" } });
 const releasesOf = async (projectId: number) =>
   (await server.admin.expect<{ items: ReleaseAnswer[] }>(200, "GET", `/api/projects/${projectId}/releases`))
     .items;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { answerOf, type ReleaseAnswer } from "../support/release-scene.ts";
-import { httpCheck, setUpReleases } from "../support/releases-setup.ts";
+import { setUpReleases } from "../support/releases-setup.ts";
 
-const { server, newPort, serviceProject, read, rollback, deploy } = await setUpReleases();
+const { server, gitUrl, newPort, serviceProject, change, read, rollback, deploy } = await setUpReleases();
 
 const releasesOf = async (projectId: number) =>
   (await server.admin.expect<{ items: ReleaseAnswer[] }>(200, "GET", `/api/projects/${projectId}/releases`))
@@ -15,12 +15,8 @@ const releasesOf = async (projectId: number) =>
 describe("a rollback by hand", () => {
   test("of a kept release needs no build, and takes as long as the service takes to start", async () => {
     const port = newPort();
-    const projectId = await serviceProject(port, {
-      stages: {
-        build: { script: "sleep 2; cp server.js built.js" },
-        start: { script: "node built.js &", healthCheck: httpCheck(port) },
-      },
-    });
+    const projectId = await serviceProject(port);
+    await change(projectId, { pipeline: { build: [{ script: "sleep 2; cp server.js built.js" }] } });
     const first = await deploy(projectId, "success");
     const deployedAt = performance.now();
     const second = await deploy(projectId, "success");
@@ -60,9 +56,7 @@ describe("a rollback by hand", () => {
     const port = newPort();
     const projectId = await serviceProject(port);
     const first = await deploy(projectId, "success");
-    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-      env: { LISTEN: String(port), NEW: "1" },
-    });
+    await change(projectId, { env: { LISTEN: String(port), NEW: "1" } });
     for (let i = 0; i < 3; i++) await deploy(projectId, "success");
     const releases = await releasesOf(projectId);
     expect(releases.map(({ isKept }) => isKept)).toEqual([true, true, true, false]);
@@ -94,35 +88,67 @@ describe("a rollback by hand", () => {
     expect(other.status).toBe(409);
   });
 
-  test("to the release that serves: its earlier process, which the runner has ended, is not reported as exited", async () => {
+  test("to the release that serves starts its service once more, with the secrets of today", async () => {
     const port = newPort();
     const projectId = await serviceProject(port);
-    const { task } = await deploy(projectId, "success");
-    const outputOf = (id: number) =>
-      server.admin.expect<{ output: string; hasExited: boolean }>(200, "GET", `/api/tasks/${id}/output`);
-    await eventually("the first one is watched", async () => (await outputOf(task.id)).output !== "");
+    const secret = (value: string) =>
+      server.admin.expect(204, "PUT", `/api/projects/${projectId}/secrets/TOKEN`, { value });
+    await secret("old-secret");
+    const { task, commit } = await deploy(projectId, "success");
+    const before = await answerOf(port);
+    expect(before.secret).toBe("old-secret");
+    await secret("new-secret");
     const { id } = await rollback(projectId, { taskId: task.id });
     await server.reach(id, "success");
-    // Each look of the runner sends what is new, and looks at all services within the same time.
-    for (const count of [2, 3, 4]) {
-      await answerOf(port);
-      await eventually("it is watched", async () => (await outputOf(id)).output.includes(`request ${count}`));
-    }
-    expect((await outputOf(task.id)).hasExited).toBe(false);
+    expect(await answerOf(port)).toMatchObject({ commit, secret: "new-secret" });
+    expect(isAlive(before.pid)).toBe(false);
     expect(await read(projectId)).toMatchObject({ liveTaskId: id, liveNote: "" });
   });
 
-  test("the first minute of output is shown, and a service that exits in it is not live", async () => {
+  test("of a release with services runs no deploy step again, except those marked with onRollback", async () => {
+    const port = newPort();
+    const record = join(server.scratch, `steps-${port}`);
+    const step = (name: string, more = {}) => ({
+      ...{ name, script: `echo "${name} \${CI_ROLLBACK:-} $CI_COMMIT" >>${record}`, ...more },
+    });
+    const projectId = await serviceProject(port);
+    await change(projectId, {
+      pipeline: {
+        deploy: [step("migrate"), step("warm", { onRollback: true }), step("never", { once: true })],
+      },
+    });
+    const first = await deploy(projectId, "success");
+    await deploy(projectId, "success");
+    rmSync(record);
+    await server.reach((await rollback(projectId)).id, "success");
+    expect(await Bun.file(record).text()).toBe(`warm true ${first.commit}\n`);
+    expect((await answerOf(port)).commit).toBe(first.commit);
+  });
+
+  test("of a release without services runs its steps again, except those marked with once", async () => {
+    const record = join(server.scratch, "site-steps");
+    const step = (name: string, more = {}) => ({ name, script: `echo ${name} >>${record}`, ...more });
+    const projectId = await server.project(
+      gitUrl,
+      {},
+      { pipeline: { deploy: [step("copy"), step("migrate", { once: true })], start: [step("reload")] } },
+    );
+    await deploy(projectId, "success");
+    await deploy(projectId, "success");
+    rmSync(record);
+    await server.reach((await rollback(projectId)).id, "success");
+    expect(await Bun.file(record).text()).toBe("copy\nreload\n");
+  });
+
+  test("a service that is killed is not live until it serves again", async () => {
     const port = newPort();
     const projectId = await serviceProject(port);
     const { task } = await deploy(projectId, "success");
     const { pid } = await answerOf(port);
-    const output = () =>
-      server.admin.expect<{ output: string; hasExited: boolean }>(200, "GET", `/api/tasks/${task.id}/output`);
-    await eventually("the output is shown", async () => (await output()).output.includes("request 1"));
     process.kill(pid, "SIGKILL");
-    await eventually("the exit is seen", async () => (await output()).hasExited);
-    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
-    expect((await read(projectId)).liveNote).toContain("exited within a minute");
+    await eventually("the end is seen", async () => (await read(projectId)).liveTaskId === null);
+    expect((await read(projectId)).liveNote).toContain("The service web");
+    await eventually("it serves again", async () => (await read(projectId)).liveTaskId === task.id);
+    expect((await answerOf(port)).pid).not.toBe(pid);
   });
 });

@@ -32,8 +32,9 @@ export interface DeployServer {
   /** Waits until a line of the log contains the text. */
   logged(id: number, text: string): Promise<LogLineJson[]>;
   runnerPid(): number;
+  /** As Ctrl-C: the services of its runner end too. */
   stop(): Promise<void>;
-  /** Ends what scripts left running, and deletes the data. */
+  /** Ends what scripts and services left running. */
   remove(): void;
 }
 
@@ -79,7 +80,7 @@ export async function startDeployServer(
     runnerDir: runnerFolderOf(dataDir),
     logLines,
     ...(await deployClient(app.url, dataDir)),
-    stop: () => app.stop(),
+    stop: () => app.stop("SIGINT"),
     remove,
   };
 }

@@ -42,7 +42,7 @@ export async function setUpServerProcess(
   server = await start();
   afterAll(async () => {
     const runner = server.runnerPid();
-    await server.end("SIGTERM");
+    await server.end("SIGINT");
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
     endScriptsIn(dataDir);
     endScriptsIn(runnerFolderOf(dataDir));

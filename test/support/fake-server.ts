@@ -1,10 +1,12 @@
 import { stepDefaults } from "../../src/model/pipeline.ts";
+import { serviceDefaults } from "../../src/model/service/service.ts";
 import { type StageName, stepTitle } from "../../src/model/stage/stage-name.ts";
 import {
   beatRequest,
   type RunTask,
   timingOf,
   type WireLine,
+  type WireService,
   type WireStage,
 } from "../../src/runner/protocol.ts";
 
@@ -18,6 +20,8 @@ export interface FakeServer {
   stages: string[];
   /** The states of rollbacks in the order of their reports. */
   rollbacks: string[];
+  /** What the runner has said of the disk use of projects. */
+  disk: Record<string, unknown>[];
   finished: { taskId: number; attempt: number; state: string; reason: string }[];
   /** All lines in the order of their index, without duplicates, as in the real server. */
   lines: WireLine[];
@@ -36,6 +40,7 @@ export function startFakeServer(port = 0): FakeServer {
     beats: 0,
     stages: [],
     rollbacks: [],
+    disk: [],
     finished: [],
     lines,
     disturb: () => null,
@@ -59,6 +64,8 @@ export function startFakeServer(port = 0): FakeServer {
       }
       if (path === "stage")
         fake.stages.push(`${stepTitle(body.stage ?? "", body.step ?? null)} ${body.state}`);
+      if (path === "services")
+        fake.disk.push(...((body.disk as Record<string, unknown>[] | undefined) ?? []));
       if (path === "rollback") fake.rollbacks.push(String(body.state));
       if (path === "finish") fake.finished.push(body as unknown as FakeServer["finished"][number]);
       if (path === "log") {
@@ -79,28 +86,13 @@ export function startFakeServer(port = 0): FakeServer {
   return fake;
 }
 
-type StartRules = NonNullable<WireStage["steps"][number]["start"]>;
-
-export const sampleStart: StartRules = {
-  healthCheck: null,
-  previous: "keep",
-  settleSeconds: 0,
-  log: "",
-  switch: "",
-};
-
-/** The same steps with other rules for their start. */
-export function withStart(stages: WireStage[], rules: Partial<StartRules>): WireStage[] {
-  return stages.map(({ name, steps }) => ({
-    name,
-    steps: steps.map((step) => (step.start ? { ...step, start: { ...step.start, ...rules } } : step)),
-  }));
+export function sampleService(command: string, more: Partial<WireService> = {}): WireService {
+  return { ...serviceDefaults, name: "web", command, stopGrace: 1, drain: 0, ...more };
 }
 
 export function sampleStep(name: string, script: string): WireStage["steps"][number] {
   const { timeout: _timeout, ...defaults } = stepDefaults;
-  const step = { ...defaults, name, script, timeoutMs: 60_000 };
-  return name === "start" ? { ...step, start: sampleStart } : step;
+  return { ...defaults, name, script, timeoutMs: 60_000 };
 }
 
 export function sampleInstruction(
@@ -126,7 +118,7 @@ export function sampleInstruction(
       steps: [sampleStep(name, script)],
     })),
     resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
-    services: [],
+    services: null,
     folders: { data: [], scratch: [], sealed: false },
     cache: [],
     cacheScope: "other",

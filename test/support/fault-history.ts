@@ -9,12 +9,22 @@ import type {
   PublishedMessage,
   ReleaseRules,
   ScriptLine,
+  ServiceMoment,
   ServiceView,
   TaskView,
 } from "../fault-suite/reconciler/history.ts";
 
 export function fault(from: number, to: number, more: Partial<FaultWindow> = {}): FaultWindow {
-  return { kind: "kill", target: "server", from, to, unreadable: [], breaksLogFile: false, ...more };
+  return {
+    kind: "kill",
+    target: "server",
+    from,
+    to,
+    unreadable: [],
+    breaksLogFile: false,
+    sparesRunners: false,
+    ...more,
+  };
 }
 
 /** One publish each, acknowledged 10 ms after it was sent. */
@@ -142,7 +152,7 @@ export function releases(
     lines?: ScriptLine[];
   } = {},
 ): Partial<History> {
-  const rules: ReleaseRules = { previous: "stop-first", needsApproval: false, ...change.rules };
+  const rules: ReleaseRules = { port: "fixed", needsApproval: false, ...change.rules };
   const tasks = change.tasks ?? releaseTasks();
   return {
     ...good,
@@ -159,15 +169,15 @@ export function releases(
         served: "commit-13",
         live: "commit-13",
         liveNote: "",
-        overlaps: [],
         running: 1,
+        moments: [],
         ...change.service,
       },
     ],
   };
 }
 
-const ofService = { projectId: 2, stage: "start" };
+const ofRelease = { projectId: 2, stage: "deploy" };
 
 export function releaseTasks(broken: Partial<TaskView> = {}): TaskView[] {
   const failed = { isBroken: true, state: "failed", reason: "commit- failed; commit- is serving again." };
@@ -178,11 +188,20 @@ export function releaseTasks(broken: Partial<TaskView> = {}): TaskView[] {
   ];
 }
 
-export const started = (taskId: number) => [line("start", taskId, ofService), line("end", taskId, ofService)];
-export const rolledBack = (taskId: number) => started(taskId).map((each) => ({ ...each, isRollback: true }));
-export const releaseLines = () => [
-  ...started(11),
-  line("start", 12, ofService),
-  ...rolledBack(11),
-  ...started(13),
+export const served = (taskId: number) => line("serving", taskId, { ...ofRelease, stage: "service" });
+export const released = (taskId: number) => [
+  line("start", taskId, ofRelease),
+  line("end", taskId, ofRelease),
+  served(taskId),
 ];
+export const releaseLines = () => [
+  ...released(11),
+  line("start", 12, ofRelease),
+  line("end", 12, ofRelease),
+  served(11),
+  ...released(13),
+];
+
+/** A look at the service each second: what is served, and what is shown. */
+export const moments = (...looks: [boolean, string | null][]): ServiceMoment[] =>
+  looks.map(([isServed, shown], second) => ({ at: second * 1_000, isServed, shown }));

@@ -3,16 +3,20 @@ import type { PromiseName } from "../fault-suite/reconciler/violation.ts";
 import {
   fault,
   line,
+  moments,
   ran,
+  released,
   releaseLines,
   releases,
   releaseTasks,
-  rolledBack,
-  started,
   task,
 } from "./fault-history.ts";
 
 const aFault = [fault(0, 100_000)];
+type Look = [boolean, string | null];
+const serving: Look = [true, "serving"];
+const away: Look = [false, "restarting"];
+const repeat = (count: number, look: Look) => Array.from({ length: count }, () => look);
 
 /** Histories of releases and polls that violate one promise each. */
 export const badReleases: Record<string, [PromiseName, Partial<History>][]> = {
@@ -21,28 +25,43 @@ export const badReleases: Record<string, [PromiseName, Partial<History>][]> = {
     ["live-untrue", releases({ service: { served: null } })],
     ["live-untrue", releases({ service: { live: null } })],
     ["live-untrue", releases({ service: { running: 2 } })],
-    ["two-services", releases({ service: { overlaps: ["processes 1 and 2"] } })],
     ["rollback-missing", releases({ tasks: releaseTasks({ reason: "exit code 3" }) })],
     [
-      "rollback-repeated",
+      "rollback-deployed",
       releases({
-        lines: [
-          ...started(11),
-          line("start", 12, { projectId: 2, stage: "start" }),
-          ...rolledBack(11),
-          ...rolledBack(11),
-          ...started(13),
-        ],
+        lines: [...releaseLines(), ...released(11).map((each) => ({ ...each, isRollback: true }))],
       }),
     ],
     ["unapproved-deploy", releases({ rules: { needsApproval: true } })],
     ["untrue-success", releases({ tasks: releaseTasks({ state: "success" }) })],
     ["untrue-success", releases({ lines: releaseLines().slice(0, -1) })],
-    ["deploy-ran-twice", releases({ lines: [...releaseLines(), ...started(13)] })],
+    ["deploy-ran-twice", releases({ lines: [...releaseLines(), ...released(13)] })],
     ["task-failed", releases({ tasks: [...releaseTasks(), task(14, { projectId: 2, state: "failed" })] })],
     [
       "task-never-ends",
       releases({ tasks: [...releaseTasks(), task(14, { projectId: 2, state: "waiting" })] }),
+    ],
+  ],
+  services: [
+    [
+      "second-copy",
+      releases({ lines: [...releaseLines(), line("second-copy", 13, { projectId: 2, stage: "service" })] }),
+    ],
+    ["not-serving", releases({ service: { moments: moments(serving, ...repeat(12, away)) } })],
+    ["state-untrue", releases({ service: { moments: moments(serving, ...repeat(12, [true, "starting"])) } })],
+    [
+      "state-untrue",
+      {
+        ...releases({ service: { moments: moments(serving, ...repeat(12, [false, "serving"])) } }),
+        faults: [fault(0, 100_000, { sparesRunners: true })],
+      },
+    ],
+    [
+      "state-untrue",
+      {
+        ...releases({ service: { moments: moments(serving, ...repeat(32, [false, "serving"])) } }),
+        faults: aFault,
+      },
     ],
   ],
   polls: [
@@ -77,8 +96,22 @@ export const allowedReleases: [string, Partial<History>][] = [
     },
   ],
   [
-    "two services at once while the switch is under way",
-    releases({ rules: { previous: "stop-after-healthy" }, service: { overlaps: ["processes 1 and 2"] } }),
+    "a service that is away and shown so during a fault, and a state that is wrong while its runner is away",
+    {
+      ...releases({
+        service: {
+          moments: moments(serving, ...repeat(20, away), serving, ...repeat(20, [false, "serving"]), serving),
+        },
+      }),
+      faults: aFault,
+    },
+  ],
+  [
+    "a page that nobody shows while nothing serves during a fault",
+    {
+      ...releases({ service: { moments: moments(serving, ...repeat(40, [false, null])) } }),
+      faults: [fault(0, 100_000, { sparesRunners: true })],
+    },
   ],
   [
     "no live task after a start that was lost",
@@ -103,7 +136,7 @@ export const allowedReleases: [string, Partial<History>][] = [
         line("start", 13, { projectId: 2, stage: "build" }),
         line("end", 11, { projectId: 2, stage: "build" }),
         line("approved", 13, { projectId: 2, stage: "approval" }),
-        ...started(13),
+        ...released(13),
       ],
     }),
   ],

@@ -34,17 +34,30 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends the processes that scripts left running whose workspace is in this folder, as the last act of a test. */
+/** Ends scripts whose workspace is in this folder, and services of the runner that works in it, as the last act of a test. */
 export function endScriptsIn(folder: string): void {
   if (!existsSync("/proc")) return;
+  // A keeper would start its service again.
+  for (const pid of keepersIn(folder)) signalIfAlive(pid, "SIGKILL");
   for (const pid of readdirSync("/proc").map(Number))
-    if (environmentOf(pid).some((variable) => variable.startsWith(`CI_WORKSPACE=${folder}/`)))
+    if (textsIn(pid, "environ").some((variable) => variable.startsWith(`CI_WORKSPACE=${folder}/`)))
       signalIfAlive(pid, "SIGKILL");
 }
 
-function environmentOf(pid: number): string[] {
+/** Keepers, and their helpers, of the services of a runner that works in this folder. */
+export function keepersIn(folder: string, projectId?: number): number[] {
+  const part = `/services/${projectId === undefined ? "" : `${projectId}/`}`;
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => {
+      const [, script = ""] = textsIn(pid, "cmdline");
+      return script.startsWith(`${folder}/`) && script.includes(part) && script.endsWith("/keeper");
+    });
+}
+
+function textsIn(pid: number, file: "cmdline" | "environ"): string[] {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    return readFileSync(`/proc/${pid}/${file}`, "utf8").split("\0");
   } catch {
     return [];
   }

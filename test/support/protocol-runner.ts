@@ -7,6 +7,8 @@ export interface ProtocolRunner {
   token: string;
   /** One claim; null when the server has no work for it within its wait. */
   claim(signal?: AbortSignal): Promise<RunTask | null>;
+  /** A call that is not about a task. */
+  post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
   call(
     name: "beat" | "log" | "stage" | "rollback" | "finish",
     held: Pick<RunTask, "taskId" | "attempt" | "lease">,
@@ -47,6 +49,7 @@ export async function registerRunner(
   return {
     id,
     token,
+    post,
     async claim(signal) {
       const response = await post(
         "claim",

@@ -1,3 +1,4 @@
+import type { AppRole } from "../../src/app/app-context.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
@@ -22,8 +23,9 @@ export interface ProtocolScene {
 export async function startProtocolScene(
   settings: Partial<Config> = {},
   clock: Clock = systemClock,
+  role?: AppRole,
 ): Promise<ProtocolScene> {
-  const server = await startApiServer(settings, clock);
+  const server = await startApiServer(settings, clock, role);
   const client = await deployClient(server.url, server.dataDir);
   const runner = await registerRunner(server.url, server.admin, { name: "by hand", concurrency: 20 });
   return {

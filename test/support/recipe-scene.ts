@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { holdersOf, listeningSockets } from "../../src/runner/process/port-holders.ts";
+import { holdersOf, listeningSockets } from "../../src/runner/service/port-holders.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { examplesOf } from "./page-examples.ts";
 import type { ProjectAnswer } from "./release-scene.ts";
@@ -9,29 +9,29 @@ import type { ServerProcess } from "./server-process.ts";
 /** A page of docs/recipes: the files of its repository, and the project that its scripts and fields describe. */
 export interface Recipe {
   files: Record<string, string>;
-  project: { pipeline: Record<string, Record<string, unknown>[]>; env?: Record<string, string> };
+  project: { pipeline: Record<string, Fields[] | Record<string, Fields>>; env?: Record<string, string> };
 }
+
+type Fields = Record<string, unknown>;
 
 export async function readRecipe(page: string, replaced: Record<string, string>): Promise<Recipe> {
   const named = (await examplesOf(`recipes/${page}`, replaced)).filter(({ name }) => name !== "");
   const fields = named.find(({ language, name }) => language === "json" && name === "project");
   if (!fields) throw new Error(`docs/recipes/${page} has no fields of a project.`);
-  const { stages, ...project } = JSON.parse(fields.text) as Recipe["project"] & {
-    stages?: Record<string, Record<string, unknown>>;
-  };
-  project.pipeline ??= Object.fromEntries(
-    Object.entries(stages ?? {}).map(([stage, step]) => [stage, [step]]),
-  );
-  const set = (stage: string, more: Record<string, string>) => {
-    project.pipeline[stage] = [{ ...project.pipeline[stage]?.[0], ...more }];
-  };
+  const project = JSON.parse(fields.text) as Recipe["project"];
   const files: Record<string, string> = {};
   for (const { language, name, text } of named) {
-    if (language === "sh" && name === "switch") set("start", { switch: text });
-    else if (language === "sh") set(name, { script: text });
+    const held = project.pipeline[name];
+    if (language === "sh" && name === "switch") Object.assign(serviceOf(project), { switch: text });
+    else if (language === "sh")
+      project.pipeline[name] = [{ ...(Array.isArray(held) ? held[0] : {}), script: text }];
     else if (name !== "project") files[name] = text;
   }
   return { files, project };
+}
+
+function serviceOf({ pipeline: { start } }: Recipe["project"]): Fields {
+  return start === undefined || Array.isArray(start) ? {} : (start.web ?? {});
 }
 
 /** One project of a recipe on a running server. */
@@ -85,10 +85,7 @@ export function pidsOn(port: number): number[] {
   return holdersOf(listeningSockets(port)).map(({ pid }) => pid);
 }
 
-/**
- * A stand-in for `systemctl` where no systemd runs. It reloads nginx by its own command, and restarts a unit: the process of
- * ExecStart, in the folder and with the environment that the unit names, in a session of its own.
- */
+/** A stand-in for `systemctl` where no systemd runs: it runs these commands. */
 export function writeSystemctl(file: string, commands: Record<string, string>): void {
   mkdirSync(dirname(file), { recursive: true });
   const cases = Object.entries(commands).map(([command, script]) => `"${command}")\n${script}\n;;`);
@@ -98,7 +95,19 @@ export function writeSystemctl(file: string, commands: Record<string, string>): 
   });
 }
 
-/** The shell commands of a restart by systemd. `as` runs the program as the unit's user. */
+/** A stand-in for systemd, which starts units outside of the runner. `command` asks it for a restart and waits for its end. */
+export function manageUnit(folder: string, restart: string): { command: string; stop(): void } {
+  const [asked, done] = [join(folder, "asked"), join(folder, "done")];
+  Bun.spawnSync(["mkfifo", asked, done]);
+  const loop = `while read -r _ <${asked}; do (\n${restart}\n)\necho restarted >${done}; done`;
+  const manager = Bun.spawn(["sh", "-c", loop], { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+  return { command: `echo restart >${asked}; read -r _ <${done}`, stop: () => manager.kill() };
+}
+
+/**
+ * The shell commands of a restart by systemd: the process of ExecStart, in the folder and with the environment that the unit
+ * names. `as` runs the program as the unit's user.
+ */
 export function restartOf(unit: string, folder: string, as: string): string {
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "";
   const pid = join(folder, "unit.pid");

@@ -1,9 +1,5 @@
-import { eventually } from "./eventually.ts";
-
 /** A service that answers with its commit, its process id and how often it was asked; it prints each request. */
-export const service = `const { appendFileSync } = require("node:fs");
-console.log("printed before listening");
-if (process.env.LOG) appendFileSync(process.env.LOG, "written to the log file\\n");
+export const service = `console.log("printed before listening");
 let count = 0;
 require("node:http")
   .createServer((request, response) => {
@@ -29,21 +25,13 @@ export async function answerOf(port: number): Promise<ServiceAnswer> {
   return (await response.json()) as ServiceAnswer;
 }
 
-/** Ends the service on a port, if there is one, as the last act of a test. */
-export async function endListeners(port: number): Promise<void> {
-  const found = await answerOf(port).catch(() => null);
-  if (found === null) return;
-  process.kill(found.pid, "SIGKILL");
-  await eventually(`port ${port} is free`, async () => (await answerOf(port).catch(() => null)) === null);
-}
-
 /** A project as far as these tests read it. */
 export interface ProjectAnswer {
   liveTaskId: number | null;
   liveNote: string;
   homeRunnerId: number | null;
   warnings: string[];
-  stages: Record<"build" | "deploy" | "start", { script: string; healthCheck?: unknown; previous?: string }>;
+  services: { state: string; serving: number; total: number } | null;
 }
 
 export interface ReleaseAnswer {

@@ -1,31 +1,27 @@
 /**
  * The service of a release: answers with its commit. Its arguments are the record file, a name by which the suite finds its
- * process, the port (`-`: `$PORT`) and the kind of its commit.
+ * process, and the kind of its commit. It runs by Node, which sandboxes show.
  */
 import { appendFileSync, existsSync } from "node:fs";
+import { createServer } from "node:http";
 import { dirname } from "node:path";
 
-const [recordFile = "", , port = "-", kind = "version"] = process.argv.slice(2);
+const [recordFile = "", , kind = "version"] = process.argv.slice(2);
 const { CI_COMMIT, CI_PROJECT_ID, CI_TASK_ID, CI_ATTEMPT, CI_ROLLBACK, PORT } = process.env;
+
+function record(event: string): void {
+  const fields = [event, CI_PROJECT_ID, CI_TASK_ID, CI_ATTEMPT, "service", CI_COMMIT, CI_ROLLBACK ?? false];
+  appendFileSync(recordFile, `${fields.join(" ")}\n`);
+}
 
 if (kind === "broken") throw new Error("this commit does not start");
 
-Bun.serve({
-  hostname: "127.0.0.1",
-  port: Number(port === "-" ? PORT : port),
-  fetch: () => new Response(CI_COMMIT, { headers: { connection: "close" } }),
-});
+createServer((_request, response) => {
+  response.setHeader("connection", "close");
+  response.end(CI_COMMIT);
+}).listen(Number(PORT), "127.0.0.1", () => record("serving"));
 process.on("SIGTERM", () => {
-  const fields = [
-    "stopping",
-    CI_PROJECT_ID,
-    CI_TASK_ID,
-    CI_ATTEMPT,
-    "service",
-    CI_COMMIT,
-    CI_ROLLBACK ?? false,
-  ];
-  appendFileSync(recordFile, `${fields.join(" ")}\n`);
+  record("stopping");
   // As a service that answers its last requests, within the stop grace of the suite.
   setTimeout(() => process.exit(0), 250);
 });

@@ -39,8 +39,9 @@ export function startRunnerProcess(
   return {
     pid: child.pid,
     log: () => Bun.file(join(dataDir, "runner.log")).text(),
-    async stop() {
-      child.kill("SIGTERM");
+    /** By SIGINT, its services end too; by SIGTERM they go on. */
+    async stop(signal: "SIGINT" | "SIGTERM" = "SIGINT") {
+      child.kill(signal);
       await child.exited;
     },
   };

@@ -5,6 +5,7 @@ import { plainExecution } from "../../src/model/execution.ts";
 import { completePipeline } from "../../src/model/pipeline.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { Runner } from "../../src/model/runner.ts";
+import type { RunningService } from "../../src/model/service/running-service.ts";
 import type { NewTask, TaskStage } from "../../src/model/task.ts";
 import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
 
@@ -18,7 +19,7 @@ export function sampleRunner(name: string, change: Partial<Runner> = {}) {
 /** Whole models with every field set, for tests that change only what they are about. */
 export function sampleProject(
   change: Partial<Project> = {},
-): Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId"> {
+): Omit<Project, "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId"> {
   return {
     ...plainExecution,
     needsContainer: false,
@@ -44,7 +45,10 @@ export function sampleProject(
     labels: [],
     supersede: "none",
     deploy: noApproval,
+    diskMb: 2048,
+    disk: null,
     rollback: "off",
+    rollbackWithin: 30,
     publicUrl: "https://shop.example",
     defaultNotify: true,
     sample: false,
@@ -91,6 +95,32 @@ export function sampleStage(
 ): TaskStage {
   const stage = { state: "pending", startedAt: null, finishedAt: null, exitCode: null, ...change } as const;
   return { name, ...stage, steps: [{ name, ...stage }] };
+}
+
+export function sampleService(change: Partial<RunningService> = {}): RunningService {
+  return {
+    projectId: 1,
+    name: "web",
+    runnerId: 7,
+    taskId: 12,
+    state: "serving",
+    since: sampleTime,
+    startedAt: sampleTime,
+    restarts: 0,
+    exits: [],
+    lastExit: null,
+    fault: "",
+    lastLines: "",
+    port: 20_001,
+    memoryBytes: 123_456_789_012,
+    cpu: 0.25,
+    reportedAt: sampleTime,
+    sampledAt: sampleTime,
+    isAway: false,
+    downSince: null,
+    recoveringSince: null,
+    ...change,
+  };
 }
 
 export function sampleTask(change: Partial<NewTask> = {}): NewTask {

@@ -10,8 +10,8 @@ const listensWithinMs = 60_000;
 /** `slipway start` as a separate process, so that it can be killed. */
 export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> {
   pid: number;
-  /** Sends a signal and waits for the end; returns the exit code. */
-  end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
+  /** Sends a signal and waits for the end; returns the exit code. Services of its runner end by SIGINT only. */
+  end(signal: "SIGINT" | "SIGKILL" | "SIGTERM"): Promise<number>;
   /** Everything that it has printed and logged. */
   output(): string;
 }

@@ -11,6 +11,9 @@ export interface TestRunner {
   logLines: string[];
 }
 
+/** Apart from those that runners use which are started with the default settings. */
+const testPorts = { first: 30_000, last: 30_999 };
+
 export function startTestRunner(server: string, root: string, more: Partial<RunnerOptions> = {}): TestRunner {
   const [drain, abandon] = [new AbortController(), new AbortController()];
   const logLines: string[] = [];
@@ -30,9 +33,12 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
       image: undefined,
       bounds: { memoryBytes: null, cpus: null },
     },
+    services: { ports: testPorts, output: { maxBytes: 1024 ** 2, maxAgeMs: 86_400_000 } },
+    endsServices: () => true,
     cacheMaxBytes: 1024 ** 3,
     workspacePolicy: "live",
     releases: 3,
+    projectQuotaBytes: null,
     stopGraceMs: 300,
     version: "test",
     env: process.env,

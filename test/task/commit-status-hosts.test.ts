@@ -53,6 +53,7 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
       ...sampleProject({ git: { url: service.cloneUrl, ref: "main", submodules: false } }),
       commitStatus: { context, skipped: true },
       id: 1,
+      disk: null,
       liveTaskId: null,
       liveNote: "",
       homeRunnerId: null,

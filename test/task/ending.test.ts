@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { textOf } from "../support/deploy-server.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { watchProcesses } from "../support/process-watch.ts";
@@ -13,6 +14,10 @@ sh -c 'echo $$ >>${file}; exec sleep 300' &
 setsid sh -c 'echo $$ >>${file}; exec sleep 300' &
 echo $$ >>${file}
 `;
+
+/** A service of two processes in one session. Without a sandbox, a daemon that leaves the session escapes. */
+const pair = (file: string) =>
+  `sh -c 'echo $$ >>${file}; exec sleep 300' & echo $$ >>${file}; exec sleep 300`;
 
 describe("a task that is canceled", () => {
   test("while queued never runs", async () => {
@@ -46,11 +51,10 @@ describe("a task that is canceled", () => {
 
   test("while it starts a service ends the service too", async () => {
     const watch = watchProcesses();
-    const projectId = await server.project(repository.url, {
-      start: `${family(watch.file)} echo begun; sleep 300`,
-    });
+    const web = { command: pair(watch.file), check: { command: "false" } };
+    const projectId = await server.project(repository.url, {}, { pipeline: { start: { web } } });
     const { id } = await server.run(projectId);
-    await watch.all(3);
+    await watch.all(2);
     await cancel(id);
     await server.reach(id, "canceled");
     expect(watch.alive()).toEqual([]);
@@ -90,48 +94,40 @@ describe("nothing survives a task", () => {
     expect(textOf(await server.log(id))).toContain("were ended");
   });
 
-  test("whose start fails its health check", async () => {
+  test("whose service fails its check", async () => {
     const watch = watchProcesses();
-    const start = {
-      script: `${family(watch.file)} echo started`,
-      healthCheck: { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 1 },
-    };
-    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const web = { command: `echo started; ${pair(watch.file)}`, check: { tcp: "127.0.0.1:1", within: 1 } };
+    const projectId = await server.project(repository.url, {}, { pipeline: { start: { web } } });
     const { id } = await server.run(projectId);
     const task = await server.reach(id, "failed");
-    expect(task.reason).toContain("The health check of 127.0.0.1:1 did not pass within 1 s");
+    expect(task.reason).toContain("the check of the service web (127.0.0.1:1) did not pass within 1 s");
+    expect(task.reason).toContain("last output: started");
     expect(watch.alive()).toEqual([]);
   });
 });
 
-test("a task whose health check fails after its deploy does not count as live", async () => {
-  const healthCheck = { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 1 };
-  const stages = { deploy: { script: "echo deployed" }, start: { script: "true" } };
-  const projectId = await server.project(repository.url, {}, { stages });
+test("a task whose check fails after its deploy does not count as live", async () => {
+  const start = (more = {}) => ({ pipeline: { start: [{ script: "true", ...more }] } });
+  const projectId = await server.project(repository.url, {}, start());
   const live = await server.reach((await server.run(projectId)).id, "success");
-  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
-    stages: { start: { healthCheck } },
-  });
+  const check = { tcp: "127.0.0.1:1", within: 1 };
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, start({ check }));
   await server.reach((await server.run(projectId)).id, "failed");
   expect(await server.admin.expect(200, "GET", `/api/projects/${projectId}`)).toMatchObject({
     liveTaskId: live.id,
   });
 });
 
-describe("a service that start leaves in the background", () => {
-  test("continues to run, and its health check is awaited", async () => {
-    const watch = watchProcesses();
-    const start = {
-      script: `sh -c 'echo $$ >>${watch.file}; touch ready; exec sleep 300' >service.log 2>&1 &`,
-      healthCheck: { type: "command", command: "test -f ready", timeoutSeconds: 10 },
-    };
-    const projectId = await server.project(repository.url, {}, { stages: { start } });
-    const task = await server.reach((await server.run(projectId)).id, "success");
-    expect(watch.alive()).toHaveLength(1);
-    for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
-    const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
-    expect(project).toMatchObject({ liveTaskId: task.id });
-  });
+test("a service continues to run after its task, which has awaited its check", async () => {
+  const watch = watchProcesses();
+  const ready = join(server.scratch, "ready");
+  const command = `sleep 1; echo $$ >>${watch.file}; touch ${ready}; exec sleep 300`;
+  const web = { command, check: { command: `test -f ${ready}`, within: 10 } };
+  const projectId = await server.project(repository.url, {}, { pipeline: { start: { web } } });
+  const task = await server.reach((await server.run(projectId)).id, "success");
+  expect(watch.alive()).toHaveLength(1);
+  const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
+  expect(project).toMatchObject({ liveTaskId: task.id });
 });
 
 describe("a project with supersede", () => {

@@ -39,8 +39,6 @@ test.each(["", "y", "a line of usual length that a build tool repeats for ever"]
         stop: new AbortController().signal,
         timeoutMs: 15_000,
         killAt: (termedAt) => termedAt + 1000,
-        mayLeaveProcesses: false,
-        mark: crypto.randomUUID(),
         watch() {},
       });
       output.end();

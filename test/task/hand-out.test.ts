@@ -43,6 +43,7 @@ function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elap
       finished: (task) => void finished.push(task),
       requeued() {},
       logged() {},
+      services() {},
       async flushed() {},
       send() {},
       consoleUrl: () => "https://slipway.example",

@@ -12,6 +12,11 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let root: string;
 let logLines: string[];
+const options = (folder: string) =>
+  ({
+    ...{ root: folder, former: null, knownHosts: "", policy: "live" as const, clock: systemClock, log },
+    isUsed: () => false,
+  }) as const;
 const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
 
 beforeEach(() => {
@@ -25,8 +30,7 @@ describe("a folder that cannot be removed", () => {
     if (String(path).includes("1")) throw new Error("EACCES: permission denied");
     await rm(path, options);
   };
-  const open = () =>
-    openWorkspaces({ root, former: null, knownHosts: "", policy: "live", clock: systemClock, log, remove });
+  const open = () => openWorkspaces({ ...options(root), remove });
 
   test("is logged at the start of a runner, and the others are removed", async () => {
     const workspaces = open();
@@ -51,11 +55,10 @@ describe("a folder that cannot be removed", () => {
 /** Runs a command; `changes` says how its machine differs. */
 function run(command: string[], changes: Partial<Parameters<typeof runProcess>[0]>) {
   return runProcess({
-    ...{ command, cwd: root, env: { PATH: process.env.PATH ?? "" }, mark: "leftovers", timeoutMs: 60_000 },
+    ...{ command, cwd: root, env: { PATH: process.env.PATH ?? "" }, timeoutMs: 60_000 },
     onOutput() {},
     stop: new AbortController().signal,
     killAt: (termedAt) => termedAt + 50,
-    mayLeaveProcesses: false,
     watch() {},
     ...changes,
   });
@@ -103,9 +106,7 @@ test.skipIf(!(await canMount()))(
   "a disk that is full during a rollback does not cost the kept release",
   async () => {
     await using disk = await makeSmallDisk(1);
-    const workspaces = openWorkspaces({
-      ...{ root: disk.path, former: null, knownHosts: "", policy: "live", clock: systemClock, log },
-    });
+    const workspaces = openWorkspaces(options(disk.path));
     const kept = await workspaces.open(7, 1, 1);
     mkdirSync(kept.source);
     await kept.close({ state: "kept", keep: 1 });
@@ -113,7 +114,7 @@ test.skipIf(!(await canMount()))(
     disk.fill();
     const noteAll = () => {
       for (let stage = 0; stage < 100; stage++)
-        rollback?.noteTree({ mark: "m".repeat(100), leader: 999_999_999 });
+        rollback?.noteTree({ leader: 999_999_999, startedAt: "", boot: "b".repeat(100) });
     };
     expect(noteAll).toThrow("ENOSPC");
     expect(await workspaces.sweep(100)).toBe(0);
@@ -125,9 +126,7 @@ test.skipIf(!(await canMount()))(
   "a disk that is full when a task has succeeded does not cost its release",
   async () => {
     await using disk = await makeSmallDisk(1);
-    const workspaces = openWorkspaces({
-      ...{ root: disk.path, former: null, knownHosts: "", policy: "live", clock: systemClock, log },
-    });
+    const workspaces = openWorkspaces(options(disk.path));
     for (const taskId of [1, 2]) {
       const release = await workspaces.open(7, taskId, 1);
       mkdirSync(release.source);

@@ -67,14 +67,12 @@ describe("kill -9 of the runner", () => {
     expect(await watch.all(1)).toHaveLength(1);
   });
 
-  test("during a health check: its command and the checked service end too", async () => {
+  test("during the start of a service: the next runner ends the service", async () => {
     const watch = watchProcesses();
-    const sleeper = `sh -c 'echo $$ >>${watch.file}; exec sleep 300'`;
-    const healthCheck = { type: "command", command: sleeper, timeoutSeconds: 60 };
-    const start = { script: `${sleeper} >/dev/null 2>&1 &`, healthCheck };
-    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const web = { command: `echo $$ >>${watch.file}; exec sleep 300`, check: { command: "false" } };
+    const projectId = await server.project(repository.url, {}, { pipeline: { start: { web } } });
     const { id } = await server.run(projectId);
-    await watch.all(2);
+    await watch.all(1);
     await killRunner();
     await eventually("nothing of it is alive", () => watch.alive().length === 0);
     await server.reach(id, "lost");

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { markVariable } from "../../src/runner/process/process-tree.ts";
+import { treeOf } from "../../src/runner/process/process-tree.ts";
 import type { RunnerOptions } from "../../src/runner/run/runner.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeServer, sampleInstruction, startFakeServer, withStart } from "../support/fake-server.ts";
+import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -99,8 +99,11 @@ describe("a task that takes too long", () => {
 
   test("is a timeout also when the server says so during a health check", async () => {
     const instruction = sampleInstruction(repository.url, { start: "echo started" });
-    const healthCheck = { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 60 } as const;
-    const stages = withStart(instruction.stages, { healthCheck });
+    const check = { http: "", tcp: "127.0.0.1:1", command: "", expect: "", within: 60 };
+    const stages = instruction.stages.map(({ name, steps }) => ({
+      name,
+      steps: steps.map((step) => ({ ...step, check })),
+    }));
     server.instructions.push({ ...instruction, stages });
     await eventually("the check begins", () => server.lines.some(({ text }) => text.startsWith("[waiting")));
     server.answer = { continue: false, why: "timeout" };
@@ -293,15 +296,15 @@ describe("leftovers of a runner that was killed with its guard", () => {
   test("are ended and removed at the next start; a kept workspace stays", async () => {
     runner.drain.abort();
     await runner.done;
-    const orphan = Bun.spawn(["sleep", "300"], { env: { ...process.env, [markVariable]: "7-1-orphan" } });
+    const orphan = Bun.spawn(["sleep", "300"], { detached: true });
     const dead = { pid: 1, startedAt: "never" };
     const folder = (name: string, record: object) => {
       mkdirSync(join(root, "releases/7", name), { recursive: true });
       writeFileSync(join(root, "releases/7", name, "state.json"), JSON.stringify(record));
     };
-    const trees = [{ leader: orphan.pid, mark: "7-1-orphan" }];
-    folder("7", { state: "building", owner: dead, trees, services: [] });
-    folder("6", { state: "kept", owner: dead, trees: [], services: [] });
+    const trees = [treeOf(orphan.pid)];
+    folder("7", { state: "building", owner: dead, trees });
+    folder("6", { state: "kept", owner: dead, trees: [] });
     runner = startRunner();
     await eventually("the orphan is ended", () => !isAlive(orphan.pid));
     await eventually("its folder is removed", () => readdirSync(join(root, "releases/7")).length === 1);

@@ -7,13 +7,20 @@ const leaseMs = 5000;
 
 const scene = await setUpProtocol({ "tasks.lease": leaseMs });
 
+/** The next task. A claim waits for less than a lease. */
+async function claimNext() {
+  for (;;) {
+    const claimed = await scene.runner.claim();
+    if (claimed !== null) return claimed;
+  }
+}
+
 describe("a runner that falls silent", () => {
   test("before deploy was acknowledged: the task is queued once more, and its late calls change nothing", async () => {
     const zombie = await scene.claimed();
     await scene.stage(zombie, "build", "running");
-    const again = await scene.runner.claim();
+    const again = await claimNext();
     expect(again).toMatchObject({ taskId: zombie.taskId, attempt: 2 });
-    if (!again) throw new Error("nothing was claimed");
     const before = await scene.client.task(zombie.taskId);
     for (const late of [
       await scene.runner.call("beat", zombie, { waitMs: 0 }),
@@ -54,7 +61,7 @@ describe("a runner that falls silent", () => {
 
   test("twice: the task is lost and not tried a third time", async () => {
     const first = await scene.claimed();
-    const second = await scene.runner.claim();
+    const second = await claimNext();
     expect(second).toMatchObject({ taskId: first.taskId, attempt: 2 });
     expect((await scene.client.reach(first.taskId, "lost")).reason).toContain("a second time");
   });

@@ -29,7 +29,6 @@ describe("a task runs its stages in one workspace", () => {
       "build: one",
       "deploy: built",
       "start: refs/heads/main start",
-      "start: [the script left no process in its session and there is no health check: whether the service runs is not known]",
     ]);
     const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
     expect(project).toMatchObject({ liveTaskId: id });

@@ -3,14 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
-import { sessionMembers } from "../../src/runner/process/process-tree.ts";
-import { describeService } from "../../src/runner/process/started-service.ts";
+import { treeOf } from "../../src/runner/process/process-tree.ts";
 import { readState } from "../../src/runner/workspace/state.ts";
 import { openWorkspaces, type WorkspacePolicy } from "../../src/runner/workspace/workspace.ts";
-import { eventually } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let root: string;
+const used = new Set<string>();
 beforeEach(() => {
   root = temporaryFolder("workspaces");
 });
@@ -19,7 +18,15 @@ const hourMs = 3_600_000;
 
 function open(clock = manualClock(), policy: WorkspacePolicy = "live") {
   const log = pino({ level: "silent" });
-  return openWorkspaces({ root, former: null, knownHosts: "", policy, clock, log });
+  return openWorkspaces({
+    root,
+    former: null,
+    knownHosts: "",
+    policy,
+    isUsed: (folder) => used.has(folder),
+    clock,
+    log,
+  });
 }
 
 test("a built workspace waits as long as the server says, also if the clock of its machine was set", async () => {
@@ -57,22 +64,21 @@ test("a workspace stays while it is not known whether a service runs in it", asy
   expect(readdirSync(join(root, "releases/7"))).toEqual([]);
 });
 
-test("with `none`, the files go with their task, and the service is known until it has ended", async () => {
-  const workspaces = open(manualClock(), "none");
-  const served = await workspaces.open(7, 1, 1);
-  mkdirSync(served.source);
-  const child = Bun.spawn(["setsid", "sleep", "300"]);
-  await eventually("it has a session", () => sessionMembers(child.pid).length > 0);
-  served.addService(describeService({ taskId: 1, commit: "c" }, { mark: "none", leader: child.pid }, null));
-  await served.close({ state: "kept", keep: 1 });
-  expect(readdirSync(served.folder)).toEqual(["state.json"]);
-  expect(workspaces.services(7).living()).toMatchObject([{ taskId: 1 }]);
-  child.kill("SIGKILL");
-  await child.exited;
-  expect(workspaces.services(7).hasEnded(1)).toBeTrue();
-  await (await workspaces.open(7, 2, 1)).close({ state: "kept", keep: 1 });
-  expect(readdirSync(join(root, "releases/7"))).toEqual([]);
-});
+test.each(["live", "none"] as const)(
+  "with `%s`, a workspace stays as long as a service runs in it",
+  async (policy) => {
+    const workspaces = open(manualClock(), policy);
+    const served = await workspaces.open(7, 1, 1);
+    mkdirSync(served.source);
+    used.add(served.folder);
+    await served.close({ state: "kept", keep: 1 });
+    await (await workspaces.open(7, 2, 1)).close({ state: "kept", keep: 1 });
+    expect(existsSync(served.source)).toBeTrue();
+    used.delete(served.folder);
+    await (await workspaces.open(7, 3, 1)).close({ state: "kept", keep: 1 });
+    expect(existsSync(served.source)).toBe(false);
+  },
+);
 
 /** The record of a workspace cannot be written, as on a full disk: a folder has the name of the file. */
 function blockRecord({ source }: { source: string }): void {
@@ -107,7 +113,7 @@ test("a rollback that ends on a full disk leaves no process in the record that t
   mkdirSync(kept.source);
   await kept.close({ state: "kept", keep: 1 });
   const rollback = await workspaces.reopen(7, 1, 1);
-  const service = { mark: "a-service", leader: 999_999_999 };
+  const service = treeOf(999_999_999);
   rollback?.noteTree(service);
   blockRecord(kept);
   rollback?.forgetTree(service);

@@ -1,25 +1,31 @@
 import { expect, test } from "bun:test";
-import { completePipeline, type StartStep } from "../../src/model/pipeline.ts";
+import { completePipeline } from "../../src/model/pipeline.ts";
+import type { ServiceBody } from "../../src/model/service/service.ts";
 import { stageNames } from "../../src/model/stage/stage-name.ts";
 import { changedSettings } from "../../src/task/release/changed-settings.ts";
 
-const pipeline = (start: Partial<StartStep> = {}) =>
-  completePipeline({ build: [{ script: "make" }], start: [{ script: "./serve &", ...start }] });
-const http = (url: string) => ({ type: "http", url, timeoutSeconds: 5 }) as const;
+const pipeline = (web: ServiceBody = {}) =>
+  completePipeline({ build: [{ script: "make" }], start: { web: { command: "./serve", ...web } } });
 
 test("what differs between a release and its project is named with both values", () => {
   const release = { env: { PORT: "1", GONE: "x", SAME: "y", CI_REF_NAME: "main" }, pipeline: pipeline() };
   const project = {
     env: { PORT: "2", NEW: "z", SAME: "y" },
     image: "",
-    pipeline: pipeline({ script: "./other &", healthCheck: http("http://127.0.0.1:2/"), settleSeconds: 9 }),
+    pipeline: pipeline({
+      command: "./other",
+      check: { http: "/", within: 5 },
+      limits: { memoryMb: 64 },
+      env: { MODE: "live" },
+    }),
   };
   expect(changedSettings(release, project, stageNames)).toEqual([
     { setting: "env.PORT", release: "1", project: "2" },
     { setting: "env.GONE", release: "x", project: null },
-    { setting: "stages.start.script", release: "./serve &", project: "./other &" },
-    { setting: "stages.start.healthCheck", release: null, project: "http://127.0.0.1:2/ (5 s)" },
-    { setting: "stages.start.settleSeconds", release: "5", project: "9" },
+    { setting: "services.web.command", release: "./serve", project: "./other" },
+    { setting: "services.web.env", release: null, project: "MODE=live" },
+    { setting: "services.web.check", release: null, project: "/ (5 s)" },
+    { setting: "services.web.limits", release: null, project: "memoryMb=64" },
     { setting: "env.NEW", release: null, project: "z" },
   ]);
 });
@@ -28,11 +34,25 @@ test("nothing differs where the project is as it was, and stages that do not run
   const image = "debian:12";
   const pinned = completePipeline({
     build: [{ script: "make", image }],
-    start: [{ script: "./serve &", image }],
+    start: { web: { command: "./serve", image } },
   });
   const project = { env: {}, image, pipeline: pipeline() };
   expect(changedSettings({ env: {}, pipeline: pinned }, project, stageNames)).toEqual([]);
   for (const step of pinned.build) step.script = "make all";
   expect(changedSettings({ env: {}, pipeline: pinned }, project, ["deploy", "start"])).toEqual([]);
   expect(changedSettings({ env: {}, pipeline: pinned }, project, stageNames)).toHaveLength(1);
+});
+
+test("a service that was added, and steps that became services, are named by their fields", () => {
+  const steps = completePipeline({ start: [{ script: "./serve", check: { command: "./ask" } }] });
+  const project = {
+    env: {},
+    image: "",
+    pipeline: completePipeline({ start: { worker: { command: "./work" } } }),
+  };
+  expect(changedSettings({ env: {}, pipeline: steps }, project, stageNames)).toEqual([
+    { setting: "stages.start.script", release: "./serve", project: null },
+    { setting: "stages.start.check", release: "./ask (60 s)", project: null },
+    { setting: "services.worker.command", release: null, project: "./work" },
+  ]);
 });

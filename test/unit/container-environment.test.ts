@@ -24,7 +24,6 @@ function environmentIn(shell: string[], env: Record<string, string>): { exitCode
     files: {},
     mark: "mark",
     taskId: 1,
-    mustLeaveNothing: false,
   });
   try {
     const [dashC = "", wrapper = "", ...rest] = command.slice(command.indexOf("image") + 1);

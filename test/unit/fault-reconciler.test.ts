@@ -99,7 +99,7 @@ describe("the reconciler", () => {
   test("has a bad history for every promise that a history can violate", () => {
     const tried = new Set(Object.values(bad).flatMap((cases) => cases.map(([promise]) => promise)));
     // Found while a fault is injected, not in a history.
-    const found = ["ready-but-unusable", "not-recovered", "second-instance"];
+    const found = ["ready-but-unusable", "not-recovered", "second-instance", "needs-server", "action-failed"];
     expect([...tried, ...found].sort()).toEqual(Object.keys(promises).sort());
   });
 });

@@ -10,6 +10,7 @@ const world = {
   links: [{ name: "clients → server" }, { name: "runner → server" }, { name: "server → receiver" }],
   runnerTokens: [{ part: { name: "runner" } }],
   steps: ["switch", "approval"],
+  services: [{ name: "stop first" }],
 } as unknown as World;
 const kinds = faultKinds.filter((kind) => kind.targets(world).length > 0).map(({ name }) => name);
 

@@ -127,7 +127,14 @@ describe("the proof that a call is ours", () => {
   const project = {
     ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),
   };
-  const byId = async () => ({ ...project, id: 7, liveTaskId: null, liveNote: "", homeRunnerId: null });
+  const byId = async () => ({
+    ...project,
+    id: 7,
+    disk: null,
+    liveTaskId: null,
+    liveNote: "",
+    homeRunnerId: null,
+  });
   const call = {
     projectId: 7,
     url: "https://api.github.com/repos/a/b",
@@ -195,11 +202,14 @@ describe("a commit status", () => {
     runnerId: 1,
     startedAt: sampleTime,
     fetchingSince: null,
+    deployingSince: null,
+    serviceAction: null,
     finishedAt: sampleTime,
   };
   const project = (url: string): Project => ({
     ...sampleProject({ git: { url, ref: "main", submodules: false } }),
     id: 1,
+    disk: null,
     liveTaskId: null,
     liveNote: "",
     homeRunnerId: null,

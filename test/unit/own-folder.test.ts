@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import pino from "pino";
-import { ownFolderIn, sweepOwnFolders } from "../../src/runner/process/own-folder.ts";
 import { identityOf } from "../../src/runner/process/process-tree.ts";
+import { ownFolderIn, sweepOwnFolders } from "../../src/runner/workspace/own-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let parent: string;

@@ -2,8 +2,15 @@ import { expect, test } from "bun:test";
 import { recognisedHost } from "../../src/git-host/recognise.ts";
 import { presetsFor } from "../../src/set-up/presets.ts";
 
-const presets = (names: string[], packageJson = "") =>
-  presetsFor(names, new Map([["package.json", packageJson]]), "shop");
+const presets = (names: string[], packageJson = "", procfile = "") =>
+  presetsFor(
+    names,
+    new Map([
+      ["package.json", packageJson],
+      ["Procfile", procfile],
+    ]),
+    "shop",
+  );
 const namesOf = (files: string[], packageJson = "") => presets(files, packageJson).map(({ name }) => name);
 
 test("the files in the root of a repository suggest its stages, containers first", () => {
@@ -45,6 +52,54 @@ test("stages that use the engine or a folder of the machine are meant for host s
     expect([name, hostStages.includes("deploy")]).toEqual([name, changesMachine(deploy)]);
     expect([name, hostStages.includes("start")]).toEqual([name, changesMachine(start)]);
   }
+});
+
+test("what stays up is a service in the foreground, with a port that is checked", () => {
+  const services = [
+    ...presets(["pom.xml", "build.gradle", "go.mod"]),
+    ...presets(["package.json"], '{"scripts":{"start":"node ."}}'),
+  ].map(({ services: found, start }) => [start, Object.keys(found), found.web?.command, found.web?.port]);
+  expect(services).toEqual([
+    ["", ["web"], 'java -jar "$(ls target/*.jar | head -n 1)"', 8080],
+    ["", ["web"], 'java -jar "$(ls build/libs/*.jar | head -n 1)"', 8080],
+    ["", ["web"], "./service", 8080],
+    ["", ["web"], "npm run start", 3000],
+  ]);
+});
+
+test("each line of a Procfile is a service; release is a part of the deploy", () => {
+  const text = [
+    "# processes",
+    "release: ./manage.py migrate",
+    "web: gunicorn shop.wsgi --bind 0.0.0.0:$PORT\r",
+    "Mail_Worker:  celery -A shop worker",
+    "cron1: 0 * * * * ./hourly",
+    "static: public",
+    "not a line",
+    "empty:",
+  ].join("\n");
+  const [python, ...others] = presets(["Procfile", "requirements.txt", "go.mod"], "", text);
+  expect(others.map(({ name }) => name)).toEqual(["go"]);
+  expect(python).toMatchObject({ name: "procfile", because: "Procfile", start: "", hostStages: [] });
+  expect(python?.build).toBe("python3 -m venv .venv\n.venv/bin/pip install -r requirements.txt");
+  expect(python?.deploy).toBe(". .venv/bin/activate && ./manage.py migrate");
+  expect(Object.keys(python?.services ?? {})).toEqual(["web", "mail-worker"]);
+  expect(python?.services.web).toMatchObject({
+    command: ". .venv/bin/activate && gunicorn shop.wsgi --bind 0.0.0.0:$PORT",
+    port: "$PORT",
+    check: { tcp: "$PORT", within: 60 },
+  });
+  expect(python?.services["mail-worker"]).toMatchObject({
+    command: ". .venv/bin/activate && celery -A shop worker",
+    ...{ port: "none", check: null },
+  });
+  const [node] = presets(["Procfile", "package.json"], '{"scripts":{"build":"x"}}', "worker: node a.js");
+  expect([node?.build, node?.services.worker?.command]).toEqual([
+    "npm install --cache .npm --no-audit --no-fund\nnpm run build",
+    "node a.js",
+  ]);
+  // Without a process there is nothing to suggest.
+  expect(presets(["Procfile"], "", "release: true\nstatic: public")).toEqual([]);
 });
 
 test("the host of a clone URL is recognised by its name", () => {

@@ -16,13 +16,14 @@ import {
 } from "../../src/reason/reason.ts";
 import { reasonTexts } from "../../src/reason/reason-texts.ts";
 import { reasonOf } from "../../src/reason/said-reason.ts";
+import { warningTexts } from "../../src/reason/warning-texts.ts";
 import { finishRequest } from "../../src/runner/protocol.ts";
 
 const why = newReason("paths_cut", { sent: 20, total: 31 });
 const nested = newReason("paths_unknown", { why });
 
 test("a code has one meaning", () => {
-  const all = [reasonTexts, fieldTexts, answerTexts].flatMap((texts) => Object.keys(texts));
+  const all = [reasonTexts, fieldTexts, answerTexts, warningTexts].flatMap((texts) => Object.keys(texts));
   expect(all).toHaveLength(Object.keys(allTexts).length);
 });
 

@@ -21,6 +21,8 @@ function ended(change: Partial<Task>): Task {
     runnerId: 1,
     startedAt: null,
     fetchingSince: null,
+    deployingSince: null,
+    serviceAction: null,
     finishedAt: second(60),
     ...change,
   };

@@ -94,7 +94,7 @@ describe.each(await recordedDatabases())("the recorded installation on %s", (nam
   test("completes a project without a choice for the previous service", async () => {
     const { projectId } = await admin("GET", `/api/tasks/${installation.facts.tasks.failed}`);
     const project = await admin("GET", `/api/projects/${projectId}`);
-    expect(project).toMatchObject({ name: "states", stages: { start: { previous: "keep", log: "" } } });
+    expect(project).toMatchObject({ name: "states", stages: { start: { previous: "stop-first", log: "" } } });
   });
 
   test("has one step for each stage that had a script, and the same `stages` in answers", async () => {

@@ -4,12 +4,10 @@ import { Link } from "wouter";
 import type { OverviewData } from "../../overview-query.ts";
 import { t } from "../../text/text.ts";
 import { Panel } from "../page.tsx";
+import { Series, unbroken } from "../series.tsx";
 
 type Gateway = NonNullable<OverviewData["gateway"]>;
-type Point = Gateway["hour"][number];
 
-const width = 300;
-const height = 56;
 const minuteMs = 60_000;
 const stepMs = { hour: minuteMs, day: 15 * minuteMs };
 const spanMs = { hour: 60 * minuteMs, day: 24 * 60 * minuteMs };
@@ -66,65 +64,5 @@ export function GatewayFigures({ gateway }: { gateway: Gateway }) {
         </>
       )}
     </Panel>
-  );
-}
-
-/** Points in a row without a missing step between them: a gap is drawn as a gap, not as a line or as zero. */
-function unbroken(points: Point[], stepMs: number): Point[][] {
-  const parts: Point[][] = [];
-  let lastMs = Number.NEGATIVE_INFINITY;
-  for (const point of points) {
-    const atMs = Date.parse(point.at);
-    if (atMs - lastMs > stepMs) parts.push([]);
-    parts.at(-1)?.push(point);
-    lastMs = atMs;
-  }
-  return parts;
-}
-
-function Series({
-  title,
-  figures,
-  parts,
-  amountOf,
-  kind,
-  axis,
-}: {
-  title: string;
-  figures: string;
-  parts: Point[][];
-  amountOf: (point: Point) => number;
-  kind: string;
-  axis: { endMs: number; spanMs: number };
-}) {
-  const most = Math.max(1, ...parts.flat().map(amountOf));
-  const x = (point: Point) =>
-    Math.min(Math.max(width - ((axis.endMs - Date.parse(point.at)) / axis.spanMs) * width, 0), width);
-  const y = (value: number) => height - 2 - (value / most) * (height - 6);
-  return (
-    <figure className="series" data-kind={kind}>
-      <figcaption>
-        <span>{title}</span>
-        <span className="figures dim">{figures}</span>
-      </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-        {parts.map((points) => {
-          const places = points.map((point) => [x(point), y(amountOf(point))] as const);
-          const [firstX] = places[0] ?? [0];
-          const [lastX, lastY] = places.at(-1) ?? [0, height];
-          // A single point is as wide as a pixel or two, so that it can be seen.
-          const endX = Math.max(lastX, firstX + 1.5);
-          const line = [...places, [endX, lastY] as const]
-            .map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`)
-            .join(" ");
-          return (
-            <g key={points[0]?.at}>
-              <polygon points={`${firstX.toFixed(1)},${height} ${line} ${endX.toFixed(1)},${height}`} />
-              <polyline points={line} />
-            </g>
-          );
-        })}
-      </svg>
-    </figure>
   );
 }

@@ -12,9 +12,9 @@ import { groupChoices, useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
-import type { HealthCheck } from "../settings/health-check.tsx";
 import { originOf } from "./host-pages.ts";
 import { HostSteps } from "./host-steps.tsx";
+import { checksOf, pipelineOf, presetTitles, type Scripts, scriptPath, scriptsOf } from "./preset-fields.ts";
 import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
   type CredentialFields,
@@ -25,7 +25,7 @@ import {
   RepositoryStep,
 } from "./repository-step.tsx";
 
-interface Fields extends Record<StageName, string> {
+interface Fields extends Scripts {
   url: string;
   name: string;
   ref: string;
@@ -68,7 +68,7 @@ export default function NewProject() {
   const suggested = useRef<Fields>(empty);
   const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
   const preset = found?.presets.find(({ name }) => name === fields.preset);
-  const check = preset?.healthCheck ?? null;
+  const checks = preset ? checksOf(preset) : [];
   const hostStages = preset?.hostStages.filter((stage) => fields[stage] !== "") ?? [];
 
   const suggest = useCallback((inspected: Inspected) => {
@@ -137,7 +137,12 @@ export default function NewProject() {
       () => {},
     );
   };
-  const shownPaths = new Set(["git.url", "git.ref", "name", "groupId", ...stageNames.map(scriptPath)]);
+  const commandPaths = Object.keys(fields.services).map((name) => `pipeline.start.${name}.command`);
+  const shownPaths = new Set([
+    ...["git.url", "git.ref", "name", "groupId"],
+    ...stageNames.map(scriptPath),
+    ...commandPaths,
+  ]);
   return (
     <>
       <PageHead title={t("setUp.title")} about={t("setUp.about")} />
@@ -205,18 +210,33 @@ export default function NewProject() {
                   value={fields.preset}
                   onChange={choose}
                 />
-                {stageNames.map((name) => (
+                {stageNames
+                  .filter((name) => name !== "start" || (preset?.start ?? "") !== "")
+                  .map((name) => (
+                    <ScriptEditor
+                      key={name}
+                      label={t(`stages.${name}`)}
+                      description={t(`stages.${name}Hint`)}
+                      minLines={2}
+                      {...text(name, scriptPath(name))}
+                    />
+                  ))}
+                {Object.entries(fields.services).map(([name, command]) => (
                   <ScriptEditor
                     key={name}
-                    label={t(`stages.${name}`)}
-                    description={t(`stages.${name}Hint`)}
-                    minLines={2}
-                    {...text(name, scriptPath(name))}
+                    label={t("serviceForm.cardOf", { name })}
+                    description={t("serviceForm.commandHint")}
+                    minLines={1}
+                    value={command}
+                    error={errorOf("services", `pipeline.start.${name}.command`)}
+                    onChange={(event) =>
+                      set({ services: { ...fields.services, [name]: event.currentTarget.value } })
+                    }
                   />
                 ))}
-                {check && (
+                {checks.length > 0 && (
                   <Checkbox
-                    label={t("setUp.presetCheck", { check: checkText(check) })}
+                    label={t("setUp.presetCheck", { check: checks.join(t("words.listSeparator")) })}
                     checked={fields.isChecked}
                     onChange={(event) => set({ isChecked: event.currentTarget.checked })}
                   />
@@ -268,33 +288,6 @@ async function keepToken(kind: string | null, cloneUrl: string, token: string): 
   }
 }
 
-function scriptPath(name: StageName): string {
-  return `pipeline.${name}.0.script`;
-}
-
-function presetTitles(): Record<Preset["name"], string> {
-  return {
-    compose: t("setUp.preset_compose"),
-    dockerfile: t("setUp.preset_dockerfile"),
-    node: t("setUp.preset_node"),
-    "node-static": t("setUp.preset_node_static"),
-    maven: t("setUp.preset_maven"),
-    gradle: t("setUp.preset_gradle"),
-    go: t("setUp.preset_go"),
-    static: t("setUp.preset_static"),
-  };
-}
-
-function checkText(check: HealthCheck): string {
-  if (check.type === "http") return check.url;
-  return check.type === "tcp" ? `${check.host}:${check.port}` : check.command;
-}
-
-function scriptsOf(preset: Preset | undefined): Record<StageName, string> {
-  const scripts = stageNames.map((name) => [name, preset?.[name] ?? ""]);
-  return Object.fromEntries(scripts) as Record<StageName, string>;
-}
-
 function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fields> {
   const [best] = presets;
   return {
@@ -306,27 +299,18 @@ function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fiel
 }
 
 async function addProject(
-  { url, name, ref, groupId, isChecked, ...fields }: Fields,
+  { url, name, ref, groupId, isChecked, ...scripts }: Fields,
   preset: Preset | undefined,
   hostStages: Preset["hostStages"],
   credential: ReturnType<typeof credentialOf>,
 ) {
-  const started = preset && { previous: preset.previous, healthCheck: isChecked ? preset.healthCheck : null };
-  const steps = (stage: StageName) => {
-    const host = hostStages.some((each) => each === stage) ? { host: true } : {};
-    return fields[stage] === "" ? [] : [{ script: fields[stage], ...host }];
-  };
   const project = await answerOf(
     api.projects.$post({
       json: {
         name,
         groupId,
         git: { url: url.trim(), ref },
-        pipeline: {
-          build: steps("build"),
-          deploy: steps("deploy"),
-          start: steps("start").map((step) => ({ ...step, ...started })),
-        },
+        pipeline: pipelineOf(scripts, preset, { isChecked, hostStages }),
         ...(preset ? { env: preset.env, cache: preset.cache } : {}),
       },
     }),

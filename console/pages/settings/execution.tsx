@@ -22,6 +22,7 @@ const bounds = [
   { field: "memoryMb", suffix: " MiB", min: 16 },
   { field: "cpus", suffix: "", min: 0.01 },
   { field: "processes", suffix: "", min: 8 },
+  { field: "diskMb", suffix: " MiB", min: 1 },
 ] as const;
 
 /** Names of the fields. */
@@ -33,6 +34,7 @@ function labelsOf(): Record<keyof Fields, string> {
     memoryMb: t("execution.memory"),
     cpus: t("execution.cpus"),
     processes: t("execution.processes"),
+    diskMb: t("execution.disk"),
     nice: t("execution.nice"),
   };
 }

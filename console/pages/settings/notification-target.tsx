@@ -32,6 +32,8 @@ const eventNames = {
   "delivery.rejected": "notify.event_delivery_rejected",
   "delivery.failed": "notify.event_delivery_failed",
   "runner.gone": "notify.event_runner_gone",
+  "service.down": "notify.event_service_down",
+  "service.up": "notify.event_service_up",
 } as const satisfies Record<Target["events"][number], TextKey>;
 
 const events = Object.keys(eventNames) as Target["events"];

@@ -1,4 +1,4 @@
-import { Checkbox, Select, TagsInput } from "@mantine/core";
+import { Checkbox, NumberInput, SegmentedControl, Select, TagsInput, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { type StageName, stageNames } from "../../../src/model/stage/stage-name.ts";
@@ -9,53 +9,71 @@ import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { ApprovalFields } from "./approval.tsx";
-import { HealthCheckFields } from "./health-check.tsx";
-import { StartSettings } from "./start.tsx";
-import { filledSteps, StageSteps, type StartStep, type Step, shownSteps } from "./steps.tsx";
+import { isNameTaken, type NamedService, ServiceCards, shownServices, storedServices } from "./services.tsx";
+import { filledSteps, StageSteps, type Step, shownSteps } from "./steps.tsx";
 
 type Pipeline = Project["pipeline"];
 
+/** What was typed for the other form stays until it is saved. */
+interface Start {
+  kind: "services" | "steps";
+  services: NamedService[];
+  steps: Step[];
+}
+
 /** Each list can change and conflict separately. `rule`: approvals. */
-interface Fields extends Pipeline {
+interface Fields extends Omit<Pipeline, "start"> {
+  start: Start;
   rollback: Project["rollback"];
+  rollbackWithin: Project["rollbackWithin"];
   rule: Project["deploy"];
 }
 
-function fieldsOf({ rollback, deploy: rule, pipeline }: Project): Fields {
-  const steps = {
-    build: shownSteps("build", pipeline.build),
-    deploy: shownSteps("deploy", pipeline.deploy),
-    start: shownSteps("start", pipeline.start),
+function startOf(start: Pipeline["start"]): Start {
+  const steps = Array.isArray(start) ? start : [];
+  return {
+    kind: steps.length > 0 ? "steps" : "services",
+    services: Array.isArray(start) ? [] : shownServices(start),
+    steps: shownSteps("start", steps),
   };
-  return { ...pipeline, ...steps, rollback, rule };
 }
 
-function changeOf({ rollback, rule, build, deploy, start, ...rest }: Partial<Fields>): ProjectChange {
+function fieldsOf({ rollback, rollbackWithin, deploy: rule, pipeline }: Project): Fields {
+  const { build, deploy, start, ...rest } = pipeline;
+  const shown = { build: shownSteps("build", build), deploy: shownSteps("deploy", deploy) };
+  return { ...rest, ...shown, start: startOf(start), rollback, rollbackWithin, rule };
+}
+
+function changeOf(changed: Partial<Fields>): ProjectChange {
+  const { rollback, rollbackWithin, rule, build, deploy, start, ...rest } = changed;
   const pipeline = {
     ...rest,
     ...(build ? { build: filledSteps("build", build) } : {}),
     ...(deploy ? { deploy: filledSteps("deploy", deploy) } : {}),
-    ...(start ? { start: filledSteps("start", start) } : {}),
+    ...(start
+      ? { start: start.kind === "steps" ? filledSteps("start", start.steps) : storedServices(start.services) }
+      : {}),
   };
   return {
-    rollback,
-    deploy: rule,
+    ...{ rollback, rollbackWithin, deploy: rule },
     ...(Object.keys(pipeline).length === 0 ? {} : { pipeline }),
   };
 }
 
 const hasScript = (steps: Step[]) => steps.some(({ script }) => script.trim() !== "");
+const starts = ({ kind, services, steps }: Start) =>
+  kind === "services" ? services.length > 0 : hasScript(steps);
 
 export function StageSettings({ project }: { project: Project }) {
   const draft = useProjectDraft(project, fieldsOf, changeOf);
   const { value, set, refused } = draft;
   const { data: me } = useQuery(meQuery);
-  const [start] = value.start;
-  const setStart = (change: Partial<StartStep>) =>
-    set({ start: value.start.map((step) => ({ ...step, ...change })) });
-  // What follows a stage applies only if the stage has a script, or a value was stored when it had one.
-  const starts = hasScript(value.start) || Boolean(start?.healthCheck);
-  const deploys = starts || hasScript(value.deploy);
+  // What follows a stage applies only if the stage has a script.
+  const deploys = starts(value.start) || hasScript(value.deploy);
+  const setStart = (change: Partial<Start>) => set({ start: { ...value.start, ...change } });
+  const isUnclear =
+    value.start.kind === "services" &&
+    value.start.services.some((_, at) => isNameTaken(value.start.services, at));
   const steps = (stage: StageName) => ({
     stage,
     isAdmin: me?.role === "admin",
@@ -63,41 +81,48 @@ export function StageSettings({ project }: { project: Project }) {
   });
   return (
     <Panel id="stages" title={t("settings.stages")} about={t("stages.about")}>
-      <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
+      <form
+        className="form"
+        style={{ maxWidth: 820 }}
+        onSubmit={(event) => (isUnclear ? event.preventDefault() : draft.submit(event))}
+      >
         <Group title={t("stages.groupScripts")}>
-          <StageSteps {...steps("build")} isList steps={value.build} onChange={(build) => set({ build })} />
-          <StageSteps
-            {...steps("deploy")}
-            isList
-            steps={value.deploy}
-            onChange={(deploy) => set({ deploy })}
-          />
-          <StageSteps
-            {...steps("start")}
-            isList={false}
-            steps={value.start}
-            onChange={(changed) => set({ start: changed })}
-          />
-        </Group>
-        {starts && start && (
-          <Group title={t("stages.groupHealth")}>
-            <HealthCheckFields
-              value={start.healthCheck}
-              onChange={(healthCheck) => setStart({ healthCheck })}
-              errorOf={(field) => refused?.about(`pipeline.start.0.healthCheck.${field}`)}
+          <StageSteps {...steps("build")} steps={value.build} onChange={(build) => set({ build })} />
+          <StageSteps {...steps("deploy")} steps={value.deploy} onChange={(deploy) => set({ deploy })} />
+          <div>
+            <Text size="sm" fw={600} mb={4} id="start-kind">
+              {t("serviceForm.kind")}
+            </Text>
+            <SegmentedControl
+              aria-labelledby="start-kind"
+              data={[
+                { value: "services", label: t("serviceForm.kindServices") },
+                { value: "steps", label: t("serviceForm.kindSteps") },
+              ]}
+              value={value.start.kind}
+              onChange={(kind) => setStart({ kind: kind === "steps" ? "steps" : "services" })}
             />
-          </Group>
-        )}
+            <Text size="xs" c="dimmed" mt={4}>
+              {t(value.start.kind === "steps" ? "serviceForm.kindStepsHint" : "serviceForm.kindServicesHint")}
+            </Text>
+          </div>
+          {value.start.kind === "steps" ? (
+            <StageSteps
+              {...steps("start")}
+              steps={value.start.steps}
+              onChange={(changed) => setStart({ steps: changed })}
+            />
+          ) : (
+            <ServiceCards
+              isAdmin={me?.role === "admin"}
+              errorOf={(path) => refused?.about(path)}
+              services={value.start.services}
+              onChange={(services) => setStart({ services })}
+            />
+          )}
+        </Group>
         {deploys && (
           <Group title={t("stages.groupRelease")}>
-            {starts && start && (
-              <StartSettings
-                value={start}
-                set={setStart}
-                errorOf={(field) => refused?.about(`pipeline.start.0.${field}`)}
-                isChecked={start.healthCheck !== null}
-              />
-            )}
             <Select
               label={t("stages.rollback")}
               data={[
@@ -108,6 +133,18 @@ export function StageSettings({ project }: { project: Project }) {
               value={value.rollback}
               onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
             />
+            {value.rollback === "automatic" && (
+              <NumberInput
+                label={t("stages.rollbackWithin")}
+                description={t("stages.rollbackWithinHint")}
+                min={0}
+                max={1440}
+                maw={260}
+                value={value.rollbackWithin}
+                error={refused?.about("rollbackWithin")}
+                onChange={(minutes) => set({ rollbackWithin: Number(minutes) })}
+              />
+            )}
             {(["data", "scratch"] as const).map((list) => (
               <TagsInput
                 key={list}
@@ -156,6 +193,7 @@ function labelsOf(): Record<keyof Fields, string> {
     scratch: t("stages.scratch"),
     sealed: t("stages.sealed"),
     rollback: t("stages.rollback"),
+    rollbackWithin: t("stages.rollbackWithin"),
     rule: t("stages.approval"),
   };
 }

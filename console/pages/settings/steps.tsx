@@ -7,31 +7,28 @@ import { ForManagers } from "../../components/permission.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
+import { CheckFields } from "./check.tsx";
 
 export type Step = Project["pipeline"]["build"][number];
-export type StartStep = Project["pipeline"]["start"][number];
 type Field = keyof Step;
 
 /** The values of a step that was just added. A field of the schema that is missing here is a type error. */
 const fresh: Omit<Step, "name"> = {
   ...{ script: "", directory: "", timeout: null, image: "", network: "bridge", host: false },
-};
-const freshStart: Omit<StartStep, "name"> = {
-  ...fresh,
-  ...{ healthCheck: null, previous: "stop-first", settleSeconds: 5, log: "", switch: "" },
+  ...{ check: null, onRollback: false, once: false },
 };
 
 /** A stage without steps shows the fields of its first one. Its fields have one order, so that forms compare equal. */
-export function shownSteps<S extends Step>(stage: StageName, steps: readonly S[]): S[] {
-  const first = { name: stage, ...(stage === "start" ? freshStart : fresh) } as S;
-  const ordered = (step: S) =>
-    Object.fromEntries(Object.keys(first).map((field) => [field, step[field as keyof S]])) as unknown as S;
+export function shownSteps(stage: StageName, steps: readonly Step[]): Step[] {
+  const first: Step = { name: stage, ...fresh };
+  const ordered = (step: Step) =>
+    Object.fromEntries(Object.keys(first).map((field) => [field, step[field as Field]])) as Step;
   return steps.length === 0 ? [first] : steps.map(ordered);
 }
 
 /** Without what was only shown. */
-export function filledSteps<S extends Step>(stage: StageName, steps: S[]): S[] {
-  const [blank] = shownSteps<S>(stage, []);
+export function filledSteps(stage: StageName, steps: Step[]): Step[] {
+  const [blank] = shownSteps(stage, []);
   return steps.filter((step) => JSON.stringify({ ...step, name: stage }) !== JSON.stringify(blank));
 }
 
@@ -50,6 +47,8 @@ interface FieldProps {
   isAlone: boolean;
   isAdmin: boolean;
   error: string | undefined;
+  /** What the server says about a part of the field. */
+  errorOf: (field: string) => string | undefined;
   change: (change: Partial<Step>) => void;
 }
 
@@ -138,38 +137,69 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
         onChange={(event) => change({ host: event.currentTarget.checked })}
       />
     ),
+  check: ({ stage, step, title, errorOf, change }) =>
+    isSideEffect(stage) &&
+    (stage === "start" || step.check !== null) && (
+      <div className="form" style={{ flex: "1 1 100%" }}>
+        <CheckFields
+          title={title}
+          value={step.check}
+          suggested={suggestedCheck}
+          onChange={(check) => change({ check })}
+          errorOf={errorOf}
+        />
+      </div>
+    ),
+  onRollback: ({ stage, step, title, change }) =>
+    stage === "deploy" && (
+      <Checkbox
+        size="xs"
+        label={t("stages.onRollback")}
+        aria-label={t("stages.onRollbackOf", { stage: title })}
+        checked={step.onRollback}
+        onChange={(event) => change({ onRollback: event.currentTarget.checked })}
+      />
+    ),
+  once: ({ stage, step, title, change }) =>
+    isSideEffect(stage) && (
+      <Checkbox
+        size="xs"
+        label={t("stages.once")}
+        aria-label={t("stages.onceOf", { stage: title })}
+        checked={step.once}
+        onChange={(event) => change({ once: event.currentTarget.checked })}
+      />
+    ),
 };
 
-/** The places of the editors, in rows. */
-const rows: Field[][] = [["script"], ["name", "directory", "timeout", "image"], ["network", "host"]];
+const suggestedCheck = { http: "http://127.0.0.1:8080/", tcp: "127.0.0.1:8080", command: "" };
 
-export interface StageStepsProps<S extends Step> {
+/** The places of the editors, in rows. */
+const rows: Field[][] = [
+  ["script"],
+  ["name", "directory", "timeout", "image"],
+  ["network", "host", "onRollback", "once"],
+  ["check"],
+];
+
+export interface StageStepsProps {
   stage: StageName;
-  steps: S[];
-  onChange: (steps: S[]) => void;
+  steps: Step[];
+  onChange: (steps: Step[]) => void;
   isAdmin: boolean;
   /** What the server says about a field of a step: `pipeline.build.0.script`. */
   errorOf: (path: string) => string | undefined;
-  /** Whether the stage may have several. */
-  isList: boolean;
 }
 
 /** The steps of a stage, at least one. */
-export function StageSteps<S extends Step>({
-  stage,
-  steps,
-  onChange,
-  isAdmin,
-  errorOf,
-  isList,
-}: StageStepsProps<S>) {
+export function StageSteps({ stage, steps, onChange, isAdmin, errorOf }: StageStepsProps) {
   const add = () => {
     const names = steps.map(({ name }) => name);
     const numbers = Array.from({ length: steps.length + 1 }, (_, index) => `${stage}-${index + 2}`);
     const name = numbers.find((each) => !names.includes(each)) ?? "";
-    onChange([...steps, ...shownSteps<S>(stage, []).map((step) => ({ ...step, name }))]);
+    onChange([...steps, ...shownSteps(stage, []).map((step) => ({ ...step, name }))]);
   };
-  const replaced = (at: number, ...others: S[]) => onChange(steps.toSpliced(at, 1, ...others));
+  const replaced = (at: number, ...others: Step[]) => onChange(steps.toSpliced(at, 1, ...others));
   return (
     <div className="script">
       {[...steps.entries()].map(([at, step]) => (
@@ -187,6 +217,7 @@ export function StageSteps<S extends Step>({
                     isAlone={steps.length === 1}
                     isAdmin={isAdmin}
                     error={errorOf(`pipeline.${stage}.${at}.${field}`)}
+                    errorOf={(part) => errorOf(`pipeline.${stage}.${at}.${part}`)}
                     change={(change) => replaced(at, { ...step, ...change })}
                   />
                 );
@@ -217,19 +248,17 @@ export function StageSteps<S extends Step>({
           ))}
         </div>
       ))}
-      {isList && (
-        <ForManagers>
-          <Button
-            mt={8}
-            variant="default"
-            size="compact-sm"
-            leftSection={<Icon name="plus" size={14} />}
-            onClick={add}
-          >
-            {t("stages.addStep", { stage })}
-          </Button>
-        </ForManagers>
-      )}
+      <ForManagers>
+        <Button
+          mt={8}
+          variant="default"
+          size="compact-sm"
+          leftSection={<Icon name="plus" size={14} />}
+          onClick={add}
+        >
+          {t("stages.addStep", { stage })}
+        </Button>
+      </ForManagers>
     </div>
   );
 }

@@ -1,13 +1,10 @@
-import { Text, TextInput } from "@mantine/core";
-import { Link } from "wouter";
+import { TextInput } from "@mantine/core";
 import type { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import type { Project } from "../../shapes.ts";
-import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { DotEnvButton } from "./dot-env-button.tsx";
-import { portOf } from "./health-check.tsx";
 import { RowsForm } from "./rows-form.tsx";
 
 const exampleName = "NODE_ENV";
@@ -30,22 +27,6 @@ function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): s
   return refused?.about(`env.${row.name}`);
 }
 
-/** The service listens on another port than the health check asks. */
-function OtherPort({ rows, project }: { rows: Variable[]; project: Project }) {
-  const port = rows.find(({ name }) => name === "PORT")?.value ?? "";
-  const checked = portOf(project.pipeline.start[0]?.healthCheck ?? null);
-  if (port === "" || checked === null || checked === port) return null;
-  return (
-    <Text size="sm" className="note" m={0} w="100%" role="status">
-      {rich("variables.otherPort", {
-        port,
-        checked,
-        link: <Link href={`/projects/${project.id}/settings/stages`}>{t("variables.toCheck")}</Link>,
-      })}
-    </Text>
-  );
-}
-
 /** Plain variables of the scripts, saved as a whole. */
 export function EnvironmentSettings({ project }: { project: Project }) {
   return (
@@ -65,10 +46,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
         failure={t("variables.notSaved")}
         label={t("variables.title")}
         extra={(rows, replace) => (
-          <>
-            <DotEnvButton rows={rows.filter(({ name, value }) => name + value !== "")} onRead={replace} />
-            <OtherPort rows={rows} project={project} />
-          </>
+          <DotEnvButton rows={rows.filter(({ name, value }) => name + value !== "")} onRead={replace} />
         )}
       >
         {(row, change, fault) => (

@@ -28,6 +28,7 @@ export const audit = {
   kind_push: "push",
   kind_runner: "runner",
   kind_sample: "sample",
+  kind_service: "service",
   kind_task: "task",
   kind_token: "token",
   kind_user: "user",
@@ -69,4 +70,8 @@ export const audit = {
   verb_backup: "backup",
   verb_connect: "connect",
   verb_forget: "forget",
+  verb_start: "start",
+  verb_stop: "stop",
+  verb_restart: "restart",
+  verb_exec: "exec",
 } as const;

@@ -20,6 +20,7 @@ export const execution = {
   memory: "Memory",
   cpus: "Processors (containers only)",
   processes: "Processes",
+  disk: "Disk of releases and data",
   nice: "Niceness (0 to 19)",
   noLimit: "no limit",
 } as const;

@@ -30,6 +30,8 @@ export const notify = {
   event_delivery_rejected: "Delivery rejected",
   event_delivery_failed: "Delivery failed",
   event_runner_gone: "Runner gone",
+  event_service_down: "Service down",
+  event_service_up: "Service up again",
   allEvents: "all task events",
   logLines: "Log lines",
   logLinesHint: "At the end of a message about a finished task",

@@ -13,5 +13,8 @@ export const service = {
   since: "Serving since",
   byTask: "{when}, {task}",
   lastDeploy: "Last deploy",
+  disk: "Disk",
+  diskUse: "{releases} releases, {data} data",
+  diskUseOf: "{releases} releases, {data} data, of {limit}",
   notes: { one: "{count} note about this project", other: "{count} notes about this project" },
 } as const;

@@ -37,6 +37,7 @@ export const setUp = {
   preset: "Start from",
   presetEmpty: "Empty scripts",
   presetBecause: "{preset} (found {file})",
+  preset_procfile: "Processes of a Procfile",
   preset_compose: "Docker Compose",
   preset_dockerfile: "Dockerfile",
   preset_node: "Node service",

@@ -1,4 +1,4 @@
-/** States of tasks, stages and deliveries. */
+/** States of tasks, stages, deliveries and services. */
 export const state = {
   queued: "queued",
   dispatched: "dispatched",
@@ -16,4 +16,11 @@ export const state = {
   merged: "merged",
   ignored: "ignored",
   rejected: "rejected",
+  starting: "starting",
+  serving: "serving",
+  unhealthy: "unhealthy",
+  restarting: "restarting",
+  down: "down",
+  stopped: "stopped",
+  unknown: "unknown",
 } as const;

@@ -39,6 +39,7 @@ export const task = {
   rerunSubmit: "Start the task",
   rerunAbout:
     "A new task builds and deploys the same commit with the current scripts and variables of the project.",
+  repeatAction: "A new task does the same with the services of the release that serves now.",
   rerunStarted: "Task {id} was started.",
   rerunFailed: "Couldn't start the task",
   redeploy: "Roll back to this release",

@@ -3,9 +3,6 @@ export const variables = {
   title: "Environment variables",
   about: "Every script gets these variables. Store passwords and tokens as secrets instead.",
   notSaved: "Couldn't save the variables",
-  otherPort:
-    "PORT is {port}, but the health check asks port {checked}. Write $PORT in the check, or change it: {link}",
-  toCheck: "Open the stages",
   add: "Add a variable",
   remove: "Remove {name}",
   theVariable: "the variable",

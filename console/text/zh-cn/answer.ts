@@ -22,6 +22,12 @@ export const answer: Translated<typeof answerTexts> = {
   no_default_target: "没有默认通知目标。",
   no_target: "项目 {project} 没有通知目标 {id}。",
   no_project_secret: "项目 {project} 没有 {name}。",
+  services_run: "请先停止 {project} 的服务（{services}）：删除后就没有人能看到它们还在运行。",
+  no_service: "正在提供服务的版本中没有服务 {name}。",
+  nothing_deployed: "{project} 没有版本在提供服务；请先部署。",
+  runner_away: "运行器 {runner} 已离线；请在它连接后重试。",
+  output_readers: "同时读取运行器 {runner} 输出的人太多。",
+  exec_needs_admin: "此项目的部署需要批准，因此只有管理员可以在其中运行命令。",
   no_host_hook: "{project} 没有由 Slipway 在 Git 平台上创建的 Webhook。",
   no_endpoint: "没有 {method} {path}；/docs 列出了可用的接口。",
   gone_user: "用户 {id} 不存在。",
@@ -180,12 +186,6 @@ export const answer: Translated<typeof answerTexts> = {
   noun_clone_credential: "克隆凭据",
   noun_status_token: "状态令牌",
   secret_dropped: "{noun}是为 {from} 保存的，现已删除，因为克隆地址现在位于 {to}：请保存新的。",
-  warn_status:
-    "{other} 以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
-  warn_status_hidden:
-    "另一个项目以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
-  warn_secrets_all:
-    "构建不需要审批，但会获得这些密钥：{names}。请为每个密钥选择：所有阶段都能获得，还是只有 deploy 和 start。",
   poll_first: "这是升级后的第一次轮询，不构建任何内容。自上次轮询以来推送的有：{refs}。",
   poll_first_more:
     "这是升级后的第一次轮询，不构建任何内容。自上次轮询以来推送的有：{refs}，以及另外 {more} 个。",

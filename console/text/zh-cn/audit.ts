@@ -30,6 +30,7 @@ export const audit: Translated<typeof english> = {
   kind_push: "推送",
   kind_runner: "运行器",
   kind_sample: "示例",
+  kind_service: "服务",
   kind_task: "任务",
   kind_token: "令牌",
   kind_user: "用户",
@@ -71,4 +72,8 @@ export const audit: Translated<typeof english> = {
   verb_backup: "备份",
   verb_connect: "连接",
   verb_forget: "忘记",
+  verb_start: "启动",
+  verb_stop: "停止",
+  verb_restart: "重启",
+  verb_exec: "运行命令",
 };

@@ -21,6 +21,7 @@ export const execution: Translated<typeof english> = {
   memory: "内存",
   cpus: "处理器（仅容器）",
   processes: "进程数",
+  disk: "发布和数据的磁盘空间",
   nice: "优先级 nice 值（0 到 19）",
   noLimit: "不限",
 };

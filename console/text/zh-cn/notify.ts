@@ -31,6 +31,8 @@ export const notify: Translated<typeof english> = {
   event_delivery_rejected: "投递被拒绝",
   event_delivery_failed: "投递失败",
   event_runner_gone: "运行器离线",
+  event_service_down: "服务中断",
+  event_service_up: "服务恢复",
   allEvents: "所有任务事件",
   logLines: "日志行数",
   logLinesHint: "附在已结束任务的消息末尾",

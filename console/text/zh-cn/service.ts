@@ -15,5 +15,8 @@ export const service: Translated<typeof english> = {
   since: "开始服务",
   byTask: "{when}，{task}",
   lastDeploy: "最近部署",
+  disk: "磁盘",
+  diskUse: "发布 {releases}，数据 {data}",
+  diskUseOf: "发布 {releases}，数据 {data}，上限 {limit}",
   notes: { other: "关于此项目的 {count} 条提示" },
 };

@@ -35,6 +35,7 @@ export const setUp: Translated<typeof english> = {
   preset: "起始内容",
   presetEmpty: "空脚本",
   presetBecause: "{preset}（发现 {file}）",
+  preset_procfile: "Procfile 中的进程",
   preset_compose: "Docker Compose",
   preset_dockerfile: "Dockerfile",
   preset_node: "Node 服务",

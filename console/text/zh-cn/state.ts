@@ -18,4 +18,11 @@ export const state: Translated<typeof english> = {
   merged: "已合并",
   ignored: "已忽略",
   rejected: "已拒绝",
+  starting: "正在启动",
+  serving: "正在服务",
+  unhealthy: "不健康",
+  restarting: "正在重启",
+  down: "已停机",
+  stopped: "已停止",
+  unknown: "未知",
 };

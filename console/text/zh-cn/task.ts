@@ -39,6 +39,7 @@ export const task: Translated<typeof english> = {
   rerunTitle: "重新运行任务 {id}？",
   rerunSubmit: "启动任务",
   rerunAbout: "新任务将使用项目当前的脚本和变量构建并部署同一提交。",
+  repeatAction: "新任务对现在正在服务的版本的服务执行相同的操作。",
   rerunStarted: "任务 {id} 已启动。",
   rerunFailed: "无法启动任务",
   redeploy: "回滚到此发布",

@@ -5,8 +5,6 @@ export const variables: Translated<typeof english> = {
   title: "环境变量",
   about: "所有脚本都会得到这些变量。密码和令牌请保存为密钥。",
   notSaved: "无法保存变量",
-  otherPort: "PORT 为 {port}，但健康检查访问端口 {checked}。请在检查中使用 $PORT 或修改它：{link}",
-  toCheck: "打开阶段设置",
   add: "添加变量",
   remove: "移除 {name}",
   theVariable: "该变量",

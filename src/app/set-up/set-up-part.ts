@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Store } from "../../model/store.ts";
-import { ownFolderIn, sweepOwnFolders } from "../../runner/process/own-folder.ts";
+import { ownFolderIn, sweepOwnFolders } from "../../runner/workspace/own-folder.ts";
 import type { Secrets } from "../../secrets.ts";
 import { buildHookChecker } from "../../set-up/hook-checker.ts";
 import { buildHostCallLimit } from "../../set-up/host-call-limit.ts";

@@ -18,6 +18,8 @@ import type { Inspections } from "../../set-up/inspect.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
+import type { ServiceActions } from "../../task/service/service-actions.ts";
+import type { WantedOutputs } from "../../task/service/wanted-output.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Poller } from "../../webhook/poll/poller.ts";
 import type { Replays } from "../../webhook/replay.ts";
@@ -50,6 +52,8 @@ export interface ApiDeps {
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
   manualTasks: ManualTasks;
+  serviceActions: ServiceActions;
+  outputs: Pick<WantedOutputs, "read">;
   approvals: Approvals;
   testMessages: TestMessages;
   /** The setting tasks.allowInternalNotifications. */

@@ -1,5 +1,6 @@
 import { type ExecutionSettings, isolationLevels, noLimits } from "../../model/execution.ts";
-import { imageSchema } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
+import { imageSchema } from "../../model/service/image-name.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { text } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
@@ -35,6 +36,11 @@ const limits = {
   nice: z.number().int().min(0).max(19),
 };
 
+const diskMb = z.number().int().min(1).max(1_073_741_824).nullable().openapi({
+  description:
+    "Most that releases and data of the project may take on its runner; the setting `runner.projectQuota` may be smaller. A deploy that exceeds it fails before its stage deploy.",
+});
+
 /** Fields of a project. */
 export const executionBody = {
   image: projectImage.optional(),
@@ -47,16 +53,18 @@ export const executionBody = {
     })
     .optional(),
   cache: cache.optional(),
-  limits: strict(limits).partial().optional(),
+  limits: strict({ ...limits, diskMb })
+    .partial()
+    .optional(),
 };
 
 export const executionShape = {
   image: projectImage,
   isolation,
   cache,
-  limits: z.object(limits).openapi({
+  limits: z.object({ ...limits, diskMb }).openapi({
     description:
-      "Bounds for each step; null: none. `cpus` holds in containers, and where the runner has a control group of its own.",
+      "Bounds for each step, and `diskMb` for the project; null: none. `cpus` holds in containers, and where the runner has a control group of its own.",
   }),
 };
 
@@ -64,7 +72,9 @@ export const executionShape = {
 export function mergeExecution(
   before: ExecutionSettings | null,
   { image, isolation, cache, limits: sent }: Partial<z.infer<z.ZodObject<typeof executionBody>>>,
-): Partial<ExecutionSettings> {
-  const limits = sent && { ...(before?.limits ?? noLimits), ...onlyGiven(sent) };
-  return onlyGiven({ image, isolation, cache, limits });
+): Partial<ExecutionSettings & Pick<Project, "diskMb">> {
+  const { diskMb, ...ofSteps } = sent ?? {};
+  const isSent = Object.keys(onlyGiven(ofSteps)).length > 0;
+  const limits = isSent ? { ...(before?.limits ?? noLimits), ...onlyGiven(ofSteps) } : undefined;
+  return onlyGiven({ image, isolation, cache, limits, diskMb });
 }

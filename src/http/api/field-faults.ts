@@ -40,6 +40,9 @@ function ended(sentence: string): string {
 
 function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
   const path = issue.path.map(String);
+  const meant = issue.code === "invalid_union" ? meantForm(issue.errors) : undefined;
+  if (meant)
+    return meant.flatMap((inner) => fieldFaults({ ...inner, path: [...issue.path, ...inner.path] }, place));
   if (issue.code === "unrecognized_keys") {
     const messages = issue.message.split("\n");
     return issue.keys.slice(0, maxFields).map((key, index) => ({
@@ -48,6 +51,16 @@ function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
     }));
   }
   return [{ field: shortened(path.join(".")) || place, message: reasonOfRule(issue.message) }];
+}
+
+/** The issues of the one form whose type the value has: a list, or an object; a number, or a text. */
+function meantForm(forms: $ZodIssue[][]): $ZodIssue[] | undefined {
+  const typed = forms.filter((issues) =>
+    issues.every(
+      ({ code, path }) => path.length > 0 || (code !== "invalid_type" && code !== "invalid_value"),
+    ),
+  );
+  return typed.length === 1 ? typed[0] : undefined;
 }
 
 function shortened(field: string): string {

@@ -15,7 +15,7 @@ const format = z.enum(notifyFormats).openapi({
 
 const events = z.array(z.enum(notifyEvents)).max(notifyEvents.length).openapi({
   description:
-    "Empty: all task events. `approval.requested`, `delivery.rejected`, `delivery.failed` and `runner.gone` are sent only to targets that name them.",
+    "Empty: all task events. `approval.requested`, `delivery.rejected`, `delivery.failed`, `runner.gone`, `service.down` and `service.up` are sent only to targets that name them.",
 });
 
 const logLines = z

@@ -17,6 +17,9 @@ import {
   secretScopes,
 } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { diskLimitOf, diskWarnings } from "../../model/service/disk-use.ts";
+import { type RunningService, stateAt, worstState } from "../../model/service/running-service.ts";
+import { serviceStates } from "../../model/service/service.ts";
 import { stageFaults, stagesBody, stagesOf, stagesSchema, withStages } from "../../model/stage/stages.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
@@ -77,6 +80,11 @@ const rollback = z.enum(["automatic", "off"]).openapi({
     "Whether the previous release comes back by itself when deploy, start or the health check fails.",
 });
 
+const rollbackWithin = z.number().int().min(0).max(1440).openapi({
+  description:
+    "Minutes after a deploy in which services that end again and again bring the previous release back; 0: off.",
+});
+
 const defaultNotify = z.boolean().openapi({
   description: "Whether the default target of the installation receives its messages too.",
 });
@@ -116,6 +124,7 @@ export function projectBodies(rules: GitUrlRules) {
     deploy: deployRuleBody.optional(),
     ...executionBody,
     rollback: rollback.optional(),
+    rollbackWithin: rollbackWithin.optional(),
     publicUrl: publicUrl.optional(),
   };
   return {
@@ -190,6 +199,7 @@ export const projectShape = z
     deploy: deployRuleShape,
     ...executionShape,
     rollback,
+    rollbackWithin,
     publicUrl,
     liveTaskId: z
       .number()
@@ -206,6 +216,29 @@ export const projectShape = z
       .int()
       .nullable()
       .openapi({ description: "The runner on which it was deployed, which gets its tasks." }),
+    disk: z
+      .object({
+        releasesBytes: z.number().int(),
+        dataBytes: z.number().int(),
+        limitBytes: z
+          .number()
+          .int()
+          .nullable()
+          .openapi({ description: "The smaller one of `limits.diskMb` and the runner's; null: no limit." }),
+      })
+      .nullable()
+      .openapi({
+        description:
+          "What its releases and its data take on its runner, measured after each task and every ten minutes while it has services; null: not measured yet.",
+      }),
+    services: z
+      .object({
+        state: z.enum(serviceStates).openapi({ description: "That of the worst service." }),
+        serving: z.number().int(),
+        total: z.number().int(),
+      })
+      .nullable()
+      .openapi({ description: "Its services, as their runner reports them; null: none was reported." }),
     warnings: z.array(z.string()).openapi({
       description:
         "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook and its approvals too.",
@@ -225,6 +258,15 @@ function secretWarnings({ deploy }: Project, secrets: Omit<ProjectSecret, "ciphe
   return [newReason("warn_secrets_all", { names: names.join(", ") })];
 }
 
+type ServiceSummary = NonNullable<ProjectAnswer["services"]>;
+
+export function serviceSummary(services: readonly RunningService[], now: Date): ServiceSummary | null {
+  const states = services.map((service) => stateAt(service, now));
+  const state = worstState(states);
+  if (state === null) return null;
+  return { state, serving: states.filter((each) => each === "serving").length, total: states.length };
+}
+
 export const changedProjectShape = projectShape
   .extend({
     warnings: z.array(z.string()).openapi({
@@ -240,6 +282,7 @@ export function projectJson(
   project: Project,
   secrets: Omit<ProjectSecret, "ciphertext">[],
   permission: Permission,
+  services: ServiceSummary | null,
 ) {
   const names = secrets.map((secret) => secret.name);
   const forScripts = secrets.filter(({ name }) => !isReservedSecret(name));
@@ -255,9 +298,16 @@ export function projectJson(
     secrets: forScripts.map(({ name, scope, as }) => ({
       ...{ name, scope: scope ?? "all", isScopeChosen: scope !== null, as },
     })),
+    limits: { ...project.limits, diskMb: project.diskMb },
+    disk: project.disk && {
+      releasesBytes: project.disk.releasesBytes,
+      dataBytes: project.disk.dataBytes,
+      limitBytes: diskLimitOf(project),
+    },
+    services,
     notify: project.notify.map(notifyTargetJson),
     ...reasonJson({ liveNote: project.liveNote }),
-    ...withWarnings(secretWarnings(project, forScripts)),
+    ...withWarnings([...secretWarnings(project, forScripts), ...diskWarnings(project)]),
     permission,
     revision: projectRevision(project),
   });

@@ -24,6 +24,7 @@ import {
   changeTargets,
   heldAddresses,
 } from "../../task/notify/change-targets.ts";
+import { startWarnings } from "../../task/release/start-warnings.ts";
 import { mergeDeployRule } from "./approval-shape.ts";
 import { boundSecretsOf, droppedWarnings } from "./bound-secrets.ts";
 import {
@@ -43,7 +44,6 @@ import {
   mayChangeHostSteps,
   mergePipeline,
   projectBodies,
-  projectJson,
   projectList,
   projectShape,
 } from "./project-shape.ts";
@@ -51,8 +51,10 @@ import { addWarnings, withWarnings } from "./reason-shape.ts";
 import { tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { queryId, text } from "./scalars.ts";
-import { json, listJson, onlyGiven, pageQuery } from "./shape.ts";
+import { mustNotRun } from "./services.ts";
+import { json, onlyGiven, pageQuery } from "./shape.ts";
 import { statusWarnings } from "./status-warnings.ts";
+import { writtenProject, writtenProjects } from "./written-projects.ts";
 
 const route = routesOf("projects");
 
@@ -111,10 +113,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
       ? []
       : (await permissions.members({ noun: "group", id: groupId })).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
-  const written = async (c: ApiContext, project: Project) => {
-    const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
-    return projectJson(project, await projects.secretNames([project.id]), permissionOn(project.id));
-  };
+  const written = (c: ApiContext, project: Project) => writtenProject(c, store, project);
 
   /** With the warnings about its webhook and its approvals, for people who can act on them. */
   const writtenWithWebhook = async (c: ApiContext, project: Project) => {
@@ -122,7 +121,11 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
     if (shown.permission !== "manage") return shown;
     const config = await management.read(project.id);
     const ofHook = config.enabled ? await management.warningsOf(config, project) : [];
-    return addWarnings(shown, [...(await releaseWarnings(project, store)), ...ofHook]);
+    return addWarnings(shown, [
+      ...startWarnings(project),
+      ...(await releaseWarnings(project, store)),
+      ...ofHook,
+    ]);
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -142,15 +145,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
       const { page, pageSize, ...filter } = c.req.valid("query");
       const ids = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await projects.list(onlyGiven({ ...filter, ids }), { page, pageSize });
-      const names = await projects.secretNames(list.items.map((project) => project.id));
-      const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
-      const namesOf = Map.groupBy(names, ({ projectId }) => projectId);
-      return c.json(
-        listJson(list, (project) =>
-          projectJson(project, namesOf.get(project.id) ?? [], permissionOn(project.id)),
-        ),
-        200,
-      );
+      return c.json({ ...list, items: await writtenProjects(c, store, list.items) }, 200);
     })
     .openapi(createProject, async (c) => {
       const body = c.req.valid("json");
@@ -173,6 +168,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         supersede: body.supersede ?? "none",
         deploy: mergeDeployRule(noApproval, body.deploy),
         rollback: body.rollback ?? "automatic",
+        ...onlyGiven({ rollbackWithin: body.rollbackWithin }),
         publicUrl: body.publicUrl ?? "",
         defaultNotify: body.defaultNotify ?? true,
         sample: false,
@@ -252,11 +248,12 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         ]);
       const warnings: Reason[] = droppedWarnings(titlesOf(forgotten), before, project);
       const ofStatus = await statusWarnings(c, projects, project);
-      warnings.push(...ofStatus, ...(await releaseWarnings(project, store)));
+      warnings.push(...ofStatus, ...startWarnings(project), ...(await releaseWarnings(project, store)));
       return c.json({ ...withTag(c, await written(c, project)), ...withWarnings(warnings) }, 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
+      await mustNotRun(store, project);
       const { delete: deleteAudited } = audited(c, projectChange("project.delete", project)).projects;
       if (!project.sample) await deleteWithTasks({ ...projects, delete: deleteAudited }, project.id);
       else {

@@ -1,7 +1,7 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
-import { startRulesSchema } from "../../model/pipeline.ts";
+import { serviceCheckSchema, serviceNameSchema, serviceSchema } from "../../model/service/service.ts";
 import { type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
@@ -30,7 +30,10 @@ const presetShape = z
       description:
         "Stages that change the machine itself: their steps need `host`, which only an administrator may set, and a runner with runner.hostSteps.",
     }),
-    ...startRulesSchema.pick({ previous: true, healthCheck: true }).shape,
+    services: z.record(serviceNameSchema, serviceSchema).openapi({
+      description: "What stays up, instead of a script of `start`.",
+    }),
+    check: serviceCheckSchema.nullable().openapi({ description: "Of the script of `start`." }),
   })
   .openapi("Preset");
 

@@ -58,7 +58,7 @@ type RequestOf<M, P extends string, O> = object &
       ? { headers: typeof ifMatch }
       : unknown);
 
-type ResponsesOf<O> = O extends { ok: unknown } | { created: unknown }
+type ResponsesOf<O> = O extends { ok: unknown } | { created: unknown } | { accepted: unknown }
   ? (O extends { ok: infer A } ? { 200: A } : unknown) &
       (O extends { created: infer A } ? { 201: A } : unknown) &
       (O extends { accepted: infer A } ? { 202: A } : unknown)
@@ -94,7 +94,7 @@ export function routesOf(tag: string) {
       responses: {
         ...faultResponses(access, request, faults),
         ...onlyGiven({ 200: ok, 201: created, 202: accepted }),
-        ...(ok || created ? {} : { 204: noContent }),
+        ...(ok || created || accepted ? {} : { 204: noContent }),
       },
       "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
       "x-scope": access === "anonymous" ? undefined : scope,

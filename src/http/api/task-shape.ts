@@ -84,6 +84,17 @@ export const taskShape = z
     rerunOf: id.nullable(),
     supersededBy: id.nullable(),
     rollbackTo: id.nullable().openapi({ description: "The task whose release this one brings back." }),
+    lane: z.enum(["deploy", "service"]).openapi({
+      description:
+        "`service`: an action with services, which is in no queue; it waits only for a running deploy or start of its project.",
+    }),
+    serviceAction: z
+      .union([
+        z.object({ type: z.enum(["start", "stop", "restart"]), services: z.array(z.string()) }),
+        z.object({ type: z.literal("exec"), command: z.array(z.string()) }),
+      ])
+      .nullable()
+      .openapi({ description: "What it does with the release that serves; null: it builds or deploys." }),
     rollback: z
       .object({
         taskId: id,

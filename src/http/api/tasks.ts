@@ -16,6 +16,7 @@ import type { ApiDeps } from "./deps.ts";
 import { namedProjects } from "./project-names.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { gitRef, queryId, queryTime, text } from "./scalars.ts";
+import { beginServiceAction } from "./services.ts";
 import { json, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { changesJson, getChanges } from "./task-changes.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
@@ -96,7 +97,7 @@ const cancelTask = route("post", "/tasks/{id}/cancel", {
 
 const rerunTask = route("post", "/tasks/{id}/rerun", {
   summary: "Run a task again",
-  description: "The same ref, commit and stages as a new task.",
+  description: "The same ref, commit and stages as a new task; or the same action with services.",
   access: "signed-in",
   created: json("The new task.", taskShape),
 });
@@ -120,17 +121,18 @@ const rejectTask = route("post", "/tasks/{id}/reject", {
   ok: json("The task as it is now.", taskShape),
 });
 
-export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: ApiDeps) {
+export function tasksApi(deps: ApiDeps) {
+  const { store, manualTasks, approvals, taskRetentionDays } = deps;
   const { tasks } = store;
   /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
     const now = store.now();
-    const queued = page.filter(({ state }) => state === "queued");
+    const queued = page.filter(({ state, serviceAction }) => state === "queued" && serviceAction === null);
     const positions = queued.length === 0 ? {} : await tasks.positions(queued, now);
     const waitOf = await waitsOf(tasks, page, now);
     return page.map((task) => {
       const wait = waitOf(task);
-      if (task.state !== "queued") return taskJson(task, onlyGiven({ wait }));
+      if (task.state !== "queued" || task.serviceAction !== null) return taskJson(task, onlyGiven({ wait }));
       return taskJson(task, onlyGiven({ queuePosition: positions[task.id] ?? 1, wait }));
     });
   }
@@ -240,7 +242,10 @@ export function tasksApi({ store, manualTasks, approvals, taskRetentionDays }: A
     })
     .openapi(rerunTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "manage");
-      const again = await manualTasks.rerun(task, project, noted(c, "task.rerun"));
+      const again =
+        task.serviceAction === null
+          ? await manualTasks.rerun(task, project, noted(c, "task.rerun"))
+          : await beginServiceAction(c, deps, project, task.serviceAction);
       return c.json(await written(again), 201);
     });
 }

@@ -1,17 +1,10 @@
 import type { z } from "zod";
 import { newReason } from "../../reason/reason.ts";
 import { strict } from "../../reason/schema-forms.ts";
-import {
-  type Pipeline,
-  type PipelineFault,
-  type StartStep,
-  type Step,
-  startDefaults,
-  startStepSchema,
-  stepDefaults,
-  stepSchema,
-} from "../pipeline.ts";
+import { type Pipeline, type PipelineFault, type Step, stepDefaults, stepSchema } from "../pipeline.ts";
 import { type StageName, stageNames } from "./stage-name.ts";
+import { startRulesSchema } from "./start-rules.ts";
+import { startOf, startStageDefaults, startStageFaults, stageOf as startStageOf } from "./start-stage.ts";
 
 /*
  * `stages` of the API, as version 1.0 had it: one script in each stage. Its fields do not grow. A pipeline that says more
@@ -19,18 +12,12 @@ import { type StageName, stageNames } from "./stage-name.ts";
  */
 
 const stageFields = { script: true, timeout: true, directory: true, image: true, network: true } as const;
-const startFields = {
-  healthCheck: true,
-  previous: true,
-  settleSeconds: true,
-  log: true,
-  switch: true,
-} as const;
 /** Left out of answers while they have their default. */
 const optionalFields = { directory: true, image: true, network: true } as const;
 
 const stage = stepSchema.pick(stageFields);
-const startStage = startStepSchema.pick({ ...stageFields, ...startFields });
+type Stage = z.infer<typeof stage>;
+const startStage = stage.extend(startRulesSchema.shape);
 
 const stageBody = strict(stage.shape).partial();
 export const stagesBody = strict({
@@ -50,65 +37,66 @@ export type Stages = z.infer<typeof stagesSchema>;
 
 /** Null: the pipeline says more than `stages` can. */
 export function stagesOf(pipeline: Pipeline): Stages | null {
-  const { build, deploy, start } = pipeline;
-  if (!stageNames.every((name) => isExpressible(name, pipeline))) return null;
-  return {
-    build: written(stage, build[0] ?? stepDefaults),
-    deploy: written(stage, deploy[0] ?? stepDefaults),
-    start: written(startStage, start[0] ?? startDefaults),
-  };
+  const [build, deploy, start] = [
+    stageOf("build", pipeline),
+    stageOf("deploy", pipeline),
+    startStageOf(pipeline.start),
+  ];
+  if (build === null || deploy === null || start === null) return null;
+  return { build: written(build), deploy: written(deploy), start: written(start) };
 }
 
-/** Which stages `stages` cannot change, because they have more than it can say. */
+/** What `stages` cannot change, because there is more than it can say, and what it says that is no more. */
 export function stageFaults(before: Pipeline, sent: StagesBody): PipelineFault[] {
-  return stageNames
-    .filter((name) => sent[name] !== undefined && !isExpressible(name, before))
+  const held = {
+    build: stageOf("build", before),
+    deploy: stageOf("deploy", before),
+    start: startStageOf(before.start),
+  };
+  const ofSteps = stageNames
+    .filter((name) => sent[name] !== undefined && held[name] === null)
     .map((name) => ({ path: [name], message: newReason("stage_of_steps") }));
+  const ofStart = sent.start ? startStageFaults(merged(held.start ?? startStageDefaults, sent.start)) : [];
+  return [...ofSteps, ...ofStart.map(({ path, message }) => ({ path: ["start", ...path], message }))];
 }
 
 /** The pipeline after a change of `stages`: what was not sent stays. */
 export function withStages(before: Pipeline, sent: StagesBody): Pipeline {
+  const start = startStageOf(before.start);
   return {
     ...before,
-    build: merged("build", stepDefaults, before.build, sent.build),
-    deploy: merged("deploy", stepDefaults, before.deploy, sent.deploy),
-    start: merged("start", startDefaults, before.start, sent.start),
+    build: sent.build
+      ? stepOf("build", merged(stageOf("build", before) ?? stepDefaults, sent.build))
+      : before.build,
+    deploy: sent.deploy
+      ? stepOf("deploy", merged(stageOf("deploy", before) ?? stepDefaults, sent.deploy))
+      : before.deploy,
+    start: sent.start ? startOf(merged(start ?? startStageDefaults, sent.start)) : before.start,
   };
 }
 
-/** Whether one step with the name of the stage and fields of `stages` alone is all that the stage has. */
-function isExpressible(name: StageName, pipeline: Pipeline): boolean {
-  const [step, ...more] = pipeline[name];
-  if (step === undefined) return true;
-  const { shape } = name === "start" ? startStage : stage;
-  const defaults: Partial<Step & StartStep> = name === "start" ? startDefaults : stepDefaults;
-  const others = Object.entries(step).filter(([field]) => !(field in shape) && field !== "name");
-  const isPlain = others.every(([field, value]) => isSame(value, defaults[field as keyof typeof defaults]));
-  return more.length === 0 && step.name === name && isPlain;
+/** Null: it has more than one step with the name of the stage and the fields of `stages` alone. */
+function stageOf(name: Exclude<StageName, "start">, pipeline: Pipeline): Stage | null {
+  const steps = pipeline[name];
+  const held = Object.entries(steps[0] ?? stepDefaults).filter(([field]) => field in stage.shape);
+  const own = Object.fromEntries(held) as Stage;
+  return Bun.deepEquals(stepOf(name, own), steps) ? own : null;
 }
 
-function merged<D extends object>(
-  name: StageName,
-  defaults: D,
-  held: (D & { name: string })[],
-  sent: { [K in keyof D]?: D[K] | undefined } | undefined,
-): (D & { name: string })[] {
-  if (sent === undefined) return held;
-  const step = { ...defaults, ...held[0], name };
-  for (const [field, value] of Object.entries(sent))
-    if (value !== undefined) Object.assign(step, { [field]: value });
-  return isSame(step, { ...defaults, name }) ? [] : [step];
+function stepOf(name: StageName, sent: Stage): Step[] {
+  const step = { ...stepDefaults, ...sent, name };
+  return Bun.deepEquals(step, { ...stepDefaults, name }) ? [] : [step];
 }
 
-function written<S extends z.ZodRawShape, T extends object>({ shape }: z.ZodObject<S>, step: T) {
-  const entries = Object.entries(step).filter(
+function merged<S extends object>(held: S, sent: { [K in keyof S]?: S[K] | undefined }): S {
+  const given = Object.entries(sent).filter(([, value]) => value !== undefined);
+  return { ...held, ...Object.fromEntries(given) };
+}
+
+function written<S extends Stage>(own: S): Omit<S, keyof typeof optionalFields> & Partial<Stage> {
+  const entries = Object.entries(own).filter(
     ([field, value]) =>
-      field in shape &&
       !(field in optionalFields && value === stepDefaults[field as keyof typeof stepDefaults]),
   );
-  return Object.fromEntries(entries) as Pick<T, keyof S & keyof T>;
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return Object.fromEntries(entries) as Omit<S, keyof typeof optionalFields> & Partial<Stage>;
 }

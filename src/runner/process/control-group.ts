@@ -69,17 +69,6 @@ export function setGroupLimits(folder: string, { memoryBytes, cpus, processes }:
   }
 }
 
-/** Whether runs of this process can have groups. */
-export function hasControlGroups(): boolean {
-  const folder = createControlGroup(`try-${process.pid}`);
-  if (folder === null) return false;
-  const child = Bun.spawn(["sleep", "60"], { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-  const isMoved = moveInto(folder, child.pid);
-  child.kill("SIGKILL");
-  void child.exited.then(() => removeControlGroup(folder));
-  return isMoved;
-}
-
 /** Moves a process; false: this user may not. */
 export function moveInto(folder: string, pid: number): boolean {
   try {
@@ -88,14 +77,6 @@ export function moveInto(folder: string, pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Whether another manager, such as systemd or a container engine, has moved a process out of the control groups of this one.
- * That needs rights over control groups, so that a script without them cannot hide a process this way.
- */
-export function isMoved(pid: number): boolean {
-  return textOf(`/proc/${pid}/cgroup`) !== textOf("/proc/self/cgroup");
 }
 
 /** The groups of version 1, where podman moves its monitor on a machine that has both versions. */

@@ -12,7 +12,7 @@ export type GuardMessage =
   | { type: "release"; task: string; tree: ProcessTree };
 
 interface GuardedTask {
-  trees: Map<string, ProcessTree>;
+  trees: Map<number, ProcessTree>;
   termAt: number;
   killAt: number;
   isEnding: boolean;
@@ -79,9 +79,9 @@ export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint
     } else if (message.type === "forget") tasks.delete(message.task);
     else if (task === undefined) return;
     else if (message.type === "ending") task.termAt = task.killAt;
-    else if (message.type === "release") task.trees.delete(message.tree.mark);
+    else if (message.type === "release") task.trees.delete(message.tree.leader);
     else {
-      task.trees.set(message.tree.mark, message.tree);
+      task.trees.set(message.tree.leader, message.tree);
       if (task.isEnding) end(task, message.tree);
     }
   }

@@ -4,7 +4,7 @@ import { ownCommand } from "../../own-command.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
 import { engineEnvironment } from "./container.ts";
 import type { GuardMessage } from "./guard.ts";
-import { guardCommand } from "./helper-commands.ts";
+import { guardCommand } from "./guard-command.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
 /**
@@ -22,7 +22,7 @@ export interface TaskGuard {
   /** The runner ends the task's processes itself. */
   ending(): void;
   watch(tree: ProcessTree): void;
-  /** The processes have ended, or may continue. */
+  /** The processes have ended. */
   release(tree: ProcessTree): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ interface WatchedTask {
   provenAt: number;
   limits: RunTask["limits"];
   isEnding: boolean;
-  trees: Map<string, ProcessTree>;
+  trees: Map<number, ProcessTree>;
 }
 
 export function openLifeline(log: Logger, idleMs = guardIdleMs): Lifeline {
@@ -143,11 +143,11 @@ export function openLifeline(log: Logger, idleMs = guardIdleMs): Lifeline {
           send({ type: "ending", task: key });
         },
         watch(tree) {
-          task.trees.set(tree.mark, tree);
+          task.trees.set(tree.leader, tree);
           send({ type: "watch", task: key, tree });
         },
         release(tree) {
-          task.trees.delete(tree.mark);
+          task.trees.delete(tree.leader);
           send({ type: "release", task: key, tree });
         },
         close() {

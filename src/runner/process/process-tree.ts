@@ -1,18 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { steadyClock } from "../../clock.ts";
+import { machineClock, steadyClock } from "../../clock.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
-import { isMoved, membersOf, removeControlGroup } from "./control-group.ts";
+import { membersOf, removeControlGroup } from "./control-group.ts";
 
 /**
- * The processes of one stage. They share a session (the script is started by setsid) and have a mark in their
- * environment; a child that leaves the session keeps the mark. A control group or a reaper finds those that cleared their
- * environment too. Without /proc, only the process group is known.
+ * The processes of one script. They share a session, which the script leads; a control group, where there is one, also has
+ * those that left it. Without either, a daemon whose parent has ended is not found.
  */
 export interface ProcessTree {
   /** Process id of the script, also of its group and session. */
   leader: number;
-  mark: string;
+  /** Clock ticks since boot, and which boot: pids are reused. */
+  startedAt: string;
+  boot: string;
   /** Folder of the control group of all its processes. */
   group?: string;
   /** If the script runs in a container, `leader` is the engine's client. */
@@ -21,8 +22,12 @@ export interface ProcessTree {
   isSandbox?: boolean;
 }
 
-/** Name of the environment variable that carries the mark. */
-export const markVariable = "SLIPWAY_RUN_MARK";
+const boot = machineClock()?.boot ?? "";
+
+/** The tree of a process that this one has just started. */
+export function treeOf(leader: number): ProcessTree {
+  return { leader, startedAt: statusOf(leader)?.startedAt ?? "", boot };
+}
 
 const pollEveryMs = 20;
 /** A process that SIGKILL has not ended by then belongs to another user, or is blocked in the kernel. */
@@ -46,7 +51,11 @@ export async function endTree(
 ): Promise<number[]> {
   if (tree.isSandbox) return endSandbox(tree.leader, killAt, send);
   // The client passes SIGTERM on to the container; a client that was killed leaves its container running.
-  const survivors = await endAll(() => targetsOf(tree), killAt, send);
+  const survivors = await endFound(
+    withDescendants(() => targetsOf(tree)),
+    killAt,
+    send,
+  );
   if (tree.group) removeControlGroup(tree.group);
   if (tree.container) await removeContainer(tree.container);
   return survivors;
@@ -61,16 +70,15 @@ function endSandbox(leader: number, killAt: KillAt, send: SendSignal): Promise<n
   return endFound(find, killAt, term);
 }
 
-/** The same for processes of which only the mark is certain, because pids are reused. */
-export async function endMarked({ mark, group, container }: ProcessTree, graceMs: number): Promise<number[]> {
-  const survivors = await endAll(
-    () => livingProcesses(isIn(group, (pid) => hasMark(pid, mark))),
-    (termedAt) => termedAt + graceMs,
-    sendSignal,
-  );
-  if (group) removeControlGroup(group);
-  if (container) await removeContainer(container);
-  return survivors;
+/** The same for a tree that an earlier runner has recorded. */
+export async function endRecorded(tree: ProcessTree, graceMs: number): Promise<number[]> {
+  const status = statusOf(tree.leader);
+  // The number of a session is free again only after its last process has ended.
+  const isOurs = tree.boot === boot && (status === null || status.startedAt === tree.startedAt);
+  if (isOurs) return endTree(tree, (termedAt) => termedAt + graceMs);
+  if (tree.group) removeControlGroup(tree.group);
+  if (tree.container) await removeContainer(tree.container);
+  return [];
 }
 
 /** For people: the remaining processes, which they must end themselves. */
@@ -78,41 +86,8 @@ export function survivorsText(what: string, survivors: number[]): Reason {
   return newReason("processes_left", { what, pids: survivors.map(Math.abs).join(", ") });
 }
 
-/** Living processes of a session; without /proc, the process group as a negative number. */
-export function sessionMembers(leader: number): number[] {
-  if (processIds() === null) return sendSignal(-leader, 0) ? [-leader] : [];
-  return livingProcesses((_pid, status) => status.session === leader);
-}
-
-/** Living processes that carry the mark and have left the session. */
-export function detachedMembers({ leader, mark }: ProcessTree): number[] {
-  return livingProcesses((pid, status) => status.session !== leader && hasMark(pid, mark));
-}
-
-/** Ends only the processes that `find` returns: their children with sessions of their own continue. */
-export function endOnly(find: () => number[], graceMs: number): Promise<number[]> {
-  return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);
-}
-
-/**
- * Processes that this one, or a descendant of it, has started, also those whose parent has ended if this is their reaper.
- * A container that a script has started belongs to its engine.
- */
-export function livingDescendants(): number[] {
-  return withDescendants(() => [process.pid])().filter((pid) => pid !== process.pid && !isMoved(pid));
-}
-
-/** Ends them, without this process itself. */
-export function endDescendants(graceMs: number): Promise<number[]> {
-  return endOnly(livingDescendants, graceMs);
-}
-
 export function isTreeAlive(tree: ProcessTree): boolean {
   return targetsOf(tree).length > 0;
-}
-
-function endAll(findNow: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
-  return endFound(withDescendants(findNow), killAt, send);
 }
 
 async function endFound(find: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
@@ -133,8 +108,8 @@ async function endFound(find: () => number[], killAt: KillAt, send: SendSignal):
 }
 
 /**
- * Adds the descendants of the processes found so far, also after their parent has ended: a child with its own session and
- * an empty environment can be found only by its parent.
+ * Adds the descendants of the processes found so far, also after their parent has ended: a child with its own session can be
+ * found only by its parent.
  */
 function withDescendants(find: () => number[]): () => number[] {
   const seen = new Map<number, string>();
@@ -156,22 +131,14 @@ function withDescendants(find: () => number[]): () => number[] {
   };
 }
 
-/** Living processes of the session or with the mark; without /proc, the group as a whole (a negative pid). */
-function targetsOf(tree: ProcessTree): number[] {
-  if (processIds() === null) return sendSignal(-tree.leader, 0) ? [-tree.leader] : [];
-  return livingProcesses(
-    isIn(tree.group, (pid, status) => status.session === tree.leader || hasMark(pid, tree.mark)),
-  );
-}
-
-type IsWanted = (pid: number, status: ProcessStatus) => boolean;
-
-function isIn(group: string | undefined, isWanted: IsWanted): IsWanted {
+/** Living processes of the session and the control group; without /proc, the group as a whole (a negative pid). */
+function targetsOf({ leader, group }: ProcessTree): number[] {
+  if (processIds() === null) return sendSignal(-leader, 0) ? [-leader] : [];
   const members = new Set(group === undefined ? [] : membersOf(group));
-  return (pid, status) => members.has(pid) || isWanted(pid, status);
+  return livingProcesses((pid, status) => members.has(pid) || status.session === leader);
 }
 
-function livingProcesses(isWanted: IsWanted): number[] {
+function livingProcesses(isWanted: (pid: number, status: ProcessStatus) => boolean): number[] {
   return (processIds() ?? []).filter((pid) => {
     const status = statusOf(pid);
     // A zombie disappears when its parent waits for it.
@@ -187,10 +154,6 @@ function sendSignal(pid: number, signal: Signal): boolean {
   } catch {
     return false;
   }
-}
-
-export function hasMark(pid: number, mark: string): boolean {
-  return readProc(pid, "environ")?.includes(`${markVariable}=${mark}\0`) ?? false;
 }
 
 export function processIds(): number[] | null {
@@ -224,7 +187,7 @@ export function statusOf(pid: number): ProcessStatus | null {
   };
 }
 
-export function readProc(pid: number, name: "stat" | "environ" | "comm"): string | null {
+export function readProc(pid: number, name: "stat" | "comm"): string | null {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {

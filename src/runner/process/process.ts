@@ -1,5 +1,3 @@
-import { closeSync, openSync } from "node:fs";
-import { ownCommand } from "../../own-command.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
 import {
   createControlGroup,
@@ -8,16 +6,14 @@ import {
   removeControlGroup,
   setGroupLimits,
 } from "./control-group.ts";
-import { reaperCommand } from "./helper-commands.ts";
 import {
   endTree,
   isTreeAlive,
   type KillAt,
-  markVariable,
   type ProcessTree,
   type SendSignal,
+  treeOf,
 } from "./process-tree.ts";
-import type { ReaperTask } from "./reaper.ts";
 
 export interface RunOptions {
   command: string[];
@@ -25,19 +21,13 @@ export interface RunOptions {
   /** The complete environment; nothing of the runner's own is added. */
   env: Record<string, string>;
   onOutput(bytes: Uint8Array): void;
-  /** Receives the output instead of `onOutput`, also after this run: a service writes to it as long as it runs. */
-  outputFile?: string;
   /** Aborted: the processes are ended, and a command that does not run yet never does. */
   stop: AbortSignal;
   timeoutMs: number;
   killAt: KillAt;
-  /** Background processes of the command continue (a service), until the caller ends the tree. */
-  mayLeaveProcesses: boolean;
-  /** Mark of the processes of this run, see ProcessTree. */
-  mark: string;
-  /** How processes are found that leave the session and clear their environment; absent: they are not. */
-  containment?: Containment;
-  /** Limits of the control group of the run. */
+  /** Name of its control group, in which processes are found that leave the session; absent: it has none. */
+  group?: string;
+  /** Limits of the control group. */
   limits?: GroupLimits;
   /** The command is the client of this container. */
   container?: RunningContainer;
@@ -48,19 +38,14 @@ export interface RunOptions {
   send?: SendSignal;
 }
 
-/** `group`: a control group for the run; a reaper with this time between SIGTERM and SIGKILL, where there is none. */
-export type Containment = "group" | { graceMs: number };
-
 export interface RunResult {
   end: "exited" | "stopped" | "timeout";
   /** Null: the command could not be ended. */
   exitCode: number | null;
   /** Processes that should have ended and are still alive. */
   survivors: number[];
-  /** The command left processes behind: alive if that is allowed, otherwise ended. */
+  /** The command left processes behind, which were ended. */
   hadLeftovers: boolean;
-  /** A living process still holds the output, which is no longer read. */
-  isOutputHeld: boolean;
   tree: ProcessTree;
 }
 
@@ -84,10 +69,10 @@ const waitThenRun = 'read -r slipway_may_run && exec "$@" </dev/null 2>&1';
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const child = spawnWaiting(options);
-  const { mark, container } = options;
-  const group = options.containment === "group" ? groupFor(mark, child.pid, options.limits) : null;
+  const { container } = options;
+  const group = options.group === undefined ? null : groupFor(options.group, child.pid, options.limits);
   const tree: ProcessTree = {
-    ...{ leader: child.pid, mark },
+    ...treeOf(child.pid),
     ...(group === null ? {} : { group }),
     ...(container ? { container } : {}),
     ...(options.isSandbox ? { isSandbox: true } : {}),
@@ -101,60 +86,39 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
     await endTree(tree, () => 0, options.send);
     throw error;
   }
-  const output =
-    child.stdout instanceof ReadableStream ? drain(child.stdout.getReader(), options.onOutput) : null;
+  const output = drain(child.stdout.getReader(), options.onOutput);
 
   const end = await firstEnd(child.exited, options);
   const hadLeftovers = end === "exited" && isTreeAlive(tree);
-  const mustEnd = end !== "exited" || (hadLeftovers && !options.mayLeaveProcesses);
+  const mustEnd = end !== "exited" || hadLeftovers;
   const survivors = mustEnd ? await endTree(tree, options.killAt, options.send) : [];
   const isLeaderAlive = survivors.some((pid) => Math.abs(pid) === child.pid);
   const exitCode = isLeaderAlive ? null : await child.exited;
-  if (group !== null && !hadLeftovers) removeControlGroup(group);
+  if (group !== null) removeControlGroup(group);
   // A client that ends by itself has removed its container, unless it failed or was killed.
   if (container && exitCode !== 0 && !mustEnd) await removeContainer(container);
-  return {
-    end,
-    exitCode,
-    survivors,
-    hadLeftovers,
-    isOutputHeld: output !== null && !(await output.finish()),
-    tree,
-  };
+  await output.finish();
+  return { end, exitCode, survivors, hadLeftovers, tree };
 }
 
 /** The group with the waiting shell in it; null: no group could be created. */
-function groupFor(mark: string, pid: number, limits?: GroupLimits): string | null {
-  const group = createControlGroup(mark);
+function groupFor(name: string, pid: number, limits?: GroupLimits): string | null {
+  const group = createControlGroup(name);
   if (group !== null && limits) setGroupLimits(group, limits);
   if (group === null || moveInto(group, pid)) return group;
   removeControlGroup(group);
   return null;
 }
 
-/** The command and its folder. A reaper may be root, and must not read settings of the runtime from a workspace. */
-function started({ command, cwd, containment, mayLeaveProcesses }: RunOptions) {
-  if (containment === undefined || containment === "group") return { command, cwd };
-  const task: ReaperTask = { command, cwd, graceMs: mayLeaveProcesses ? null : containment.graceMs };
-  return { command: [...ownCommand(), reaperCommand, JSON.stringify(task)], cwd: "/" };
-}
-
-function spawnWaiting(options: RunOptions) {
-  const { env, mark, outputFile } = options;
-  const { command, cwd } = started(options);
-  const file = outputFile === undefined ? null : openSync(outputFile, "a", 0o600);
-  try {
-    return Bun.spawn(["sh", "-c", waitThenRun, "sh", ...command], {
-      cwd,
-      env: { ...env, [markVariable]: mark },
-      stdin: "pipe",
-      stdout: file ?? "pipe",
-      stderr: "ignore",
-      detached: true,
-    });
-  } finally {
-    if (file !== null) closeSync(file);
-  }
+function spawnWaiting({ command, cwd, env }: RunOptions) {
+  return Bun.spawn(["sh", "-c", waitThenRun, "sh", ...command], {
+    cwd,
+    env,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+    detached: true,
+  });
 }
 
 function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {
@@ -182,8 +146,8 @@ interface Reader {
   cancel(): Promise<void>;
 }
 
-/** Reads all output. `finish` returns whether its end was reached. */
-function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(): Promise<boolean> } {
+/** Reads all output. `finish` waits for its end, unless a process that could not be ended keeps it open. */
+function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(): Promise<void> } {
   let lastAt = performance.now();
   const isRead = (async () => {
     let turnAt = lastAt;
@@ -203,11 +167,10 @@ function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(
       lastAt = startedAt;
       for (;;) {
         const isDone = await Promise.race([isRead, Bun.sleep(outputQuietMs / 5).then(() => false)]);
-        if (isDone) return true;
+        if (isDone) return;
         const now = performance.now();
         if (now - lastAt < outputQuietMs && now - startedAt < outputDrainMs) continue;
-        await reader.cancel().catch(() => {});
-        return false;
+        return reader.cancel().catch(() => {});
       }
     },
   };

@@ -22,7 +22,6 @@ interface CheckOutParts {
   guard: TaskGuard;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
-  newMark(): string;
 }
 
 /** Enough for all output of git itself; a host may send more. */
@@ -57,8 +56,6 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
           stop: AbortSignal.any([held.stopped, silent.signal]),
           timeoutMs: Math.max(1, endsAt - performance.now()),
           killAt: held.killAt,
-          mayLeaveProcesses: false,
-          mark: parts.newMark(),
           watch(tree) {
             guard.watch(tree);
             endWatch = watchSilence(tree.leader, () => silent.abort());

@@ -1,26 +1,27 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { mapTexts, newReason } from "../../reason/reason.ts";
+import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
-import { buildMasker, type Masker } from "../log/masker.ts";
+import { buildMasker } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
-import { livingMembers } from "../process/started-service.ts";
-import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
+import type { FinishRequest, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
+import type { Services } from "../service/services.ts";
 import type { Execution } from "../stage/execution.ts";
-import type { RunningService } from "../stage/service-start.ts";
 import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
+import type { ProjectDisk } from "../workspace/project-disk.ts";
 import { openStageFolders, type StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
 import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
 import { checkOut } from "./check-out.ts";
 import type { Places } from "./places.ts";
 import { rollBack } from "./rollback.ts";
+import { runAction } from "./run-action.ts";
 import { isGoing, runStages } from "./run-stages.ts";
 import { type SealParts, sealRelease } from "./seal-release.ts";
 
@@ -41,12 +42,8 @@ export interface RunTaskParts {
   newMark(): string;
   /** Aborted: the runner must end now; the server decides about its tasks. */
   abandon: AbortSignal;
-  /** Follows the first output of a service that continues after its task. */
-  watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void;
-  /** Ends the watch of the project's earlier service, which a new start may end on purpose. */
-  endWatch(projectId: number): void;
-  /** Whether the release of this task ended by itself, and was not started again since. */
-  hasEndedByItself(releaseTaskId: number): boolean;
+  services: Services;
+  disk: ProjectDisk;
 }
 
 /**
@@ -71,30 +68,15 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   });
   let opened: OpenedWorkspace | null = null;
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
-  let running: RunningService | null = null;
-  let isRestored = false;
+  const { action } = instruction;
   try {
-    opened = await openWorkspace(instruction, parts);
-    const starting = () => parts.endWatch(instruction.projectId);
-    const started = (service: RunningService) => {
-      running?.capture.close();
-      running = service;
-    };
-    const restored = () => {
-      isRestored = true;
-    };
+    if (action === undefined) opened = await openWorkspace(instruction, parts);
     end =
-      opened === null
-        ? { state: "failed", exitCode: null, reason: newReason("workspace_gone") }
-        : await work(instruction, opened, {
-            ...parts,
-            held,
-            guard,
-            stream: log,
-            starting,
-            started,
-            restored,
-          });
+      action !== undefined
+        ? await runAction(action, instruction, { ...parts, held, guard, log })
+        : opened === null
+          ? { state: "failed", exitCode: null, reason: newReason("workspace_gone") }
+          : await work(instruction, opened, { ...parts, held, guard, stream: log });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = {
@@ -113,9 +95,6 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     );
     await tried("a log was not sent", log.flushed);
     const kept = await tried("kept releases were not read", () => keptOf(instruction, parts));
-    const restored = isRestored ? running : null;
-    if (restored !== null)
-      await tried("an ended service was not reported", () => reportIfEnded(restored, held));
     const isWorkspaceLost = opened === null && instruction.approval?.step === "deploy";
     await tried("a result was not sent", () =>
       held.finish({
@@ -128,7 +107,6 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     held.close();
     guard.close();
     parts.abandon.removeEventListener("abort", abandon);
-    if (running !== null) parts.watch(instruction, running, masker);
   }
 }
 
@@ -140,13 +118,6 @@ async function orNull<T>(step: () => T | Promise<T>, failure: string, log: Logge
     log.error({ error: messageOf(error) }, failure);
     return null;
   }
-}
-
-/** The release that a rollback has restored may have ended since, because removing a workspace takes time. */
-async function reportIfEnded({ service }: RunningService, held: HeldTask): Promise<void> {
-  if (livingMembers(service).length > 0) return;
-  const reason = newReason("processes_exited_silent");
-  await held.rollback({ toTaskId: service.taskId, state: "failed", reason });
 }
 
 interface OpenedWorkspace {
@@ -195,7 +166,7 @@ async function keptOf(
   if (!release) return {};
   const sizes = workspaces.kept(projectId).map(async ({ taskId, folder }) => ({
     taskId,
-    bytes: await diskUseOf(folder),
+    bytes: await diskUseOf([folder]),
   }));
   return { kept: await Promise.all(sizes) };
 }
@@ -211,13 +182,13 @@ function secretsOf(instruction: RunTask): string[] {
 const noCacheLine =
   "[the cache is not used: the deploy of this ref needs an approval, and builds that need none write to the same cache]";
 
+const notMeasuredLine =
+  "[the limit of the disk was not checked: releases and data of the project could not be measured within a minute]";
+
 interface Work extends RunTaskParts {
   held: HeldTask;
   guard: TaskGuard;
   stream: LogStream;
-  starting(): void;
-  started(running: RunningService): void;
-  restored(): void;
 }
 
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
@@ -287,21 +258,36 @@ async function runOrRollBack(
   },
 ): Promise<StageEnd> {
   const { held, stream, workspaces, checkedOut, seal } = parts;
-  if (instruction.stages.length === 0 && !instruction.approval)
+  if (instruction.stages.length === 0 && !instruction.services?.length && !instruction.approval)
     stream.writeLine("system", "No stage has a script to run: the commit was checked out, and that is all.");
-  const services = workspaces.services(instruction.projectId);
-  const stageParts = { ...parts, services, log: stream };
+  const former = workspaces.former(instruction.projectId, instruction.limits.stopGraceMs);
+  const stageParts = { ...parts, former, log: stream };
+  const isDeployed = instruction.services !== null || instruction.stages.some(({ name }) => name !== "build");
   const ended = await runStages(instructionOf(instruction, release), checkedOut, {
     ...stageParts,
     workspace,
     leaveBuild: () => sealRelease(instruction, seal),
+    releaseFault: async () => {
+      if (instruction.approval?.step === "build" || isDeployed) await sealRelease(instruction, seal);
+      return release ? null : sizeFault(instruction, workspace, parts);
+    },
   });
   await parts.stages.remove();
   if (ended.end.state !== "success" && ended.isAnnounced && held.isCertain())
     await rollBack(instruction, ended, stageParts);
-  if (ended.end.state === "success" && instruction.approval?.step === "build")
-    await sealRelease(instruction, seal);
   return ended.end;
+}
+
+/** Why a new release is too large for the disk that its project may use; null: it is not. */
+async function sizeFault(
+  { projectId, waitingTasks, limits }: RunTask,
+  workspace: Workspace,
+  { disk, releases, stream }: Work,
+): Promise<Reason | null> {
+  const limitBytes = limits.diskBytes ?? null;
+  const check = await disk.check({ projectId, workspace, keep: releases, waitingTasks, limitBytes });
+  if (check.result === "unknown") stream.writeLine("system", notMeasuredLine);
+  return check.result === "exceeded" ? check.reason : null;
 }
 
 /** A kept release runs its deploy and start with the id of its own task. */

@@ -3,12 +3,9 @@ import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { randomToken } from "../../secrets.ts";
-import type { Masker } from "../log/masker.ts";
 import { openLifeline } from "../process/lifeline.ts";
-import { sweepOwnFolders } from "../process/own-folder.ts";
 import {
   type ClaimRequest,
-  type Held,
   maxBeyondConcurrency,
   type RunTask,
   runnerFeatures,
@@ -21,14 +18,15 @@ import {
   type ServerRefusal,
 } from "../server/server-client.ts";
 import { buildServerWatch } from "../server/server-watch.ts";
+import { openServices, type ServicesOptions } from "../service/services.ts";
 import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
-import type { RunningService } from "../stage/service-start.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
-import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
+import { sweepOwnFolders } from "../workspace/own-folder.ts";
+import { openProjectDisk } from "../workspace/project-disk.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { buildPlaces } from "./places.ts";
 import { runTask } from "./run-task.ts";
-import { type ServiceWatch, watchService } from "./service-watch.ts";
+import { answerReaders, reportServices } from "./service-calls.ts";
 
 export interface RunnerOptions {
   /** Read for each call. */
@@ -38,11 +36,14 @@ export interface RunnerOptions {
   concurrency: number;
   folders: WorkspaceFolders;
   execution: ExecutionOptions;
+  services: Pick<ServicesOptions, "ports" | "output">;
   /** Largest cache of one project. */
   cacheMaxBytes: number;
   workspacePolicy: WorkspacePolicy;
   /** How many releases of a project are kept. */
   releases: number;
+  /** Most that releases and data of one project may take; null: no limit. */
+  projectQuotaBytes: number | null;
   stopGraceMs: number;
   version: string;
   env: Record<string, string | undefined>;
@@ -56,12 +57,14 @@ export interface RunnerOptions {
   drain: AbortSignal;
   /** Aborted: ends its tasks' processes and itself; the server decides about the tasks. */
   abandon: AbortSignal;
+  /** Whether its services end with it. They start again with the next runner. */
+  endsServices(): boolean;
 }
 
 /** Delay before the next request to a server that sent something other than run_task. */
 const strangeWaitMs = 500;
-/** How often the output files of services are compared with their limit. */
-const limitLogsEveryMs = 10_000;
+
+const measureEveryMs = 10 * 60_000;
 
 /** The execution side: requests work and runs it, until it is drained. */
 export async function runRunner(options: RunnerOptions): Promise<void> {
@@ -69,13 +72,25 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const client = buildServerClient(options.address);
   const { root, former } = options.folders;
   const execution = await openExecution(options.execution, root, log);
+  const services = await openServices({
+    ...options.services,
+    root,
+    execution,
+    env: options.env,
+    clock: options.clock,
+    log,
+  });
+  // Before anything is removed: it knows which releases are in use.
+  await services.resume();
   const workspaces = openWorkspaces({
     ...options.folders,
     policy: options.workspacePolicy,
     owner: execution.user,
+    isUsed: services.isUsed,
     clock: options.clock,
     log,
   });
+  const disk = openProjectDisk(workspaces, options.projectQuotaBytes);
   const roots = former === null ? [root] : [root, former];
   for (const each of roots) sweepOwnFolders(join(each, "tmp"), log);
   await sweepCacheFolders(root, options.clock.now(), log);
@@ -85,11 +100,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   /** Running attempts. A task can have two: the attempt that lost its lease and is being ended, and the next attempt. */
   const running = new Set<Promise<void>>();
   const places = buildPlaces(options.concurrency);
-  const watches = new Map<number, ServiceWatch>();
-  /** Tasks whose release ended by itself and was not started again since. */
-  const endedReleases = new Set<number>();
   const serverWatch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);
+  const ended = new AbortController();
   const request = (): ClaimRequest => ({
     labels: options.labels,
     concurrency: options.concurrency,
@@ -99,9 +112,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     features: execution.isolation === "sandbox" ? [...runnerFeatures, "sandbox"] : runnerFeatures,
   });
   const lifeline = openLifeline(log);
-  const limiting = setInterval(() => {
-    for (const each of roots) limitServiceLogs(each, serviceLogMaxBytes, log);
-  }, limitLogsEveryMs);
   let aTaskEnded = Promise.withResolvers<void>();
   let answeredAt = options.clock.elapsed();
   let isGreeted = false;
@@ -125,23 +135,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     return null;
   }
 
-  function watch(held: Held & { projectId: number }, running: RunningService, masker: Masker): void {
-    const { projectId } = held;
-    const { taskId } = running.service;
-    endedReleases.delete(taskId);
-    const exited = () => void endedReleases.add(taskId);
-    const { watching, replace } = watchService(held, running, { client, masker, log, stop, exited });
-    const watch = {
-      replace,
-      watching: watching
-        .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
-        .finally(() => {
-          if (watches.get(projectId) === watch) watches.delete(projectId);
-        }),
-    };
-    watches.set(projectId, watch);
-  }
-
   function start(instruction: RunTask): void {
     const { taskId, attempt } = instruction;
     log.info({ taskId, attempt, projectId: instruction.projectId }, "task begins");
@@ -158,19 +151,25 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       abandon: options.abandon,
       releases: options.releases,
       places,
-      watch,
-      endWatch: (projectId) => watches.get(projectId)?.replace(),
-      hasEndedByItself: (releaseTaskId) => endedReleases.has(releaseTaskId),
+      services,
+      disk,
     })
       .catch((error: unknown) => log.error({ taskId, error: messageOf(error) }, "a task broke off"))
       .finally(() => {
         running.delete(done);
+        void disk.measure([instruction.projectId]);
         log.info({ taskId, attempt }, "task ended");
         aTaskEnded.resolve();
         aTaskEnded = Promise.withResolvers();
       });
     running.add(done);
   }
+
+  /** Services write data between the tasks of their projects. */
+  const measureServices = () =>
+    void disk.measure(new Set(services.reports().map(({ projectId }) => projectId)));
+  const measuring = setInterval(measureServices, measureEveryMs);
+  measuring.unref();
 
   async function askForWork(): Promise<void> {
     while (!stop.aborted) {
@@ -202,13 +201,19 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   }
 
   try {
+    measureServices();
+    const calls = { services, disk, client, log, stop: ended.signal };
+    void reportServices(calls);
+    void answerReaders(calls);
     await askForWork();
     if (running.size > 0)
       log.info({ running: running.size }, "taking no more work; finishing the tasks that run");
     await Promise.all(running);
-    await Promise.all([...watches.values()].map(({ watching }) => watching));
+    if (options.endsServices()) await services.stopAll();
   } finally {
-    clearInterval(limiting);
+    ended.abort();
+    clearInterval(measuring);
+    services.close();
     lifeline.close();
   }
 }

@@ -16,6 +16,8 @@ export interface SandboxRun {
   temporary: string;
   cwd: string;
   hasNetwork: boolean;
+  /** Descriptor to which bwrap writes the process id of the first process. */
+  infoDescriptor?: number;
   command: string[];
 }
 
@@ -28,24 +30,6 @@ const namespaces = [
   ...["--new-session", "--die-with-parent", "--as-pid-1"],
 ];
 
-/** A command that sees the whole machine, but can only read one folder. What it leaves running outlives it. */
-export function readOnlyView(folder: string, cwd: string, command: string[]): string[] {
-  return [
-    "bwrap",
-    "--unshare-user",
-    "--dev-bind",
-    "/",
-    "/",
-    "--ro-bind",
-    folder,
-    folder,
-    "--chdir",
-    cwd,
-    "--",
-    ...command,
-  ];
-}
-
 /** The command that runs another one in a sandbox. It names no variable: other users of the machine can read it. */
 export function sandboxCommand(run: SandboxRun): string[] {
   const { machine } = run;
@@ -53,6 +37,7 @@ export function sandboxCommand(run: SandboxRun): string[] {
     "bwrap",
     ...namespaces,
     ...(run.hasNetwork ? [] : ["--unshare-net"]),
+    ...(run.infoDescriptor === undefined ? [] : ["--info-fd", String(run.infoDescriptor)]),
     // Files that a link in /etc leads to may be replaced, or go, while the runner runs.
     ...machine.readOnly.flatMap((path) => ["--ro-bind-try", path, path]),
     ...machine.links.flatMap(({ path, target }) => ["--symlink", target, path]),

@@ -7,10 +7,14 @@ import {
   type HelloAnswer,
   heldAnswer,
   helloAnswer,
+  type OutputTextRequest,
   runnerPaths,
+  type ServicesRequest,
+  type WantedOutput,
+  wantedAnswer,
 } from "../protocol.ts";
 
-const helloTimeoutMs = 15_000;
+const callTimeoutMs = 15_000;
 
 /** The server's address and how this runner presents itself there. */
 export interface ServerAddress {
@@ -63,13 +67,13 @@ export function buildServerClient(
   return {
     /** The runner's name and labels on the server. */
     async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer> {
-      const timeout = AbortSignal.timeout(helloTimeoutMs);
+      const timeout = AbortSignal.timeout(callTimeoutMs);
       const response = await post(runnerPaths.hello, presented(request), AbortSignal.any([signal, timeout]));
       return helloAnswer.parse(await response.json());
     },
     /** The server's instruction, not yet parsed; null: there is no work now. */
     async claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown> {
-      const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
+      const timeout = AbortSignal.timeout(claimWaitMs + callTimeoutMs);
       const response = await post(runnerPaths.claim, presented(request), AbortSignal.any([signal, timeout]));
       return response.status === 200 ? await response.json() : null;
     },
@@ -77,6 +81,27 @@ export function buildServerClient(
     async held(path: string, body: Record<string, unknown>, timeoutMs: number): Promise<HeldAnswer> {
       const response = await post(path, body, AbortSignal.timeout(timeoutMs));
       return heldAnswer.parse(await response.json());
+    },
+    /** Everything that runs here. */
+    async services(request: ServicesRequest, signal: AbortSignal): Promise<void> {
+      await post(
+        runnerPaths.services,
+        request,
+        AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
+      );
+    },
+    /** The parts of outputs that people read; empty: nobody did while the call waited. */
+    async outputWanted(signal: AbortSignal): Promise<WantedOutput[]> {
+      const timeout = AbortSignal.timeout(claimWaitMs + callTimeoutMs);
+      const response = await post(runnerPaths.outputWanted, {}, AbortSignal.any([signal, timeout]));
+      return response.status === 200 ? wantedAnswer.parse(await response.json()).wanted : [];
+    },
+    async outputText(request: OutputTextRequest, signal: AbortSignal): Promise<void> {
+      await post(
+        runnerPaths.outputText,
+        request,
+        AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
+      );
     },
   };
 }

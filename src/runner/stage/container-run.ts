@@ -1,5 +1,4 @@
 import type { RunningContainer } from "../process/container.ts";
-import { markVariable } from "../process/process-tree.ts";
 import type { SandboxMount } from "../sandbox/sandbox-command.ts";
 import type { Engine } from "./engine.ts";
 import type { Resources } from "./resources.ts";
@@ -21,8 +20,6 @@ export interface ContainerRun {
   files: SecretFiles;
   mark: string;
   taskId: number;
-  /** Whether processes that the command leaves behind are an error: they end with the container. */
-  mustLeaveNothing: boolean;
 }
 
 export interface StartedContainer {
@@ -35,20 +32,25 @@ const droppedCapabilities = ["MKNOD", "NET_RAW"];
 /** The limit of a container without its own: enough for a large build, and a stop for a fork bomb. */
 const processesMax = 8192;
 
-/**
- * The engine's command that runs a script in a container. The environment is in a file in memory that is mounted
- * read-only: arguments and `inspect` show neither secrets nor variables. Project settings determine the image, the
- * network and the limits, never mounts or privileges.
- */
-export function containerRun(run: ContainerRun): StartedContainer {
+/** A container of an engine: its settings and the command in it. */
+export interface ContainerCommand
+  extends Pick<ContainerRun, "engine" | "image" | "network" | "resources" | "user" | "mounts" | "cwd"> {
+  name: string;
+  label: string;
+  /** More options of `run`. */
+  options?: string[];
+  /** Arguments of a shell of the image. */
+  arguments: string[];
+}
+
+/** Project settings determine the image, the network and the limits, never mounts or privileges. */
+export function containerCommand(run: ContainerCommand): string[] {
   const { engine, resources } = run;
-  const name = `slipway-${run.mark}`;
-  const folder = writeStepFiles({ ...run.env, [markVariable]: run.mark }, run.files, run.user);
   const isPodman = engine.name === "podman";
   const network = run.network === "none" ? "none" : isPodman ? "private" : "bridge";
   const options = {
-    name,
-    label: `slipway.task=${run.taskId}`,
+    name: run.name,
+    label: run.label,
     network,
     workdir: run.cwd,
     entrypoint: "sh",
@@ -66,15 +68,31 @@ export function containerRun(run: ContainerRun): StartedContainer {
   const mounts = run.mounts.map(({ source, target, isReadOnly }) =>
     mount(source, target ?? source, isReadOnly),
   );
+  return [
+    ...[engine.name, "run", "--rm", "--pull=missing", ...engine.arguments],
+    ...Object.entries(options).map(([option, value]) => `--${option}=${value}`),
+    ...droppedCapabilities.map((capability) => `--cap-drop=${capability}`),
+    ...[...mounts, ...(run.options ?? [])],
+    ...[run.image, ...run.arguments],
+  ];
+}
+
+/**
+ * The engine's command that runs a script in a container. The environment is in a file in memory that is mounted
+ * read-only: arguments and `inspect` show neither secrets nor variables.
+ */
+export function containerRun(run: ContainerRun): StartedContainer {
+  const { engine, resources } = run;
+  const name = `slipway-${run.mark}`;
+  const folder = writeStepFiles(run.env, run.files, run.user);
   return {
-    command: [
-      ...[engine.name, "run", "--rm", "--pull=missing", ...engine.arguments],
-      ...Object.entries(options).map(([option, value]) => `--${option}=${value}`),
-      ...droppedCapabilities.map((capability) => `--cap-drop=${capability}`),
-      ...[...mounts, mount(folder, stepFilesFolder, true)],
-      ...[run.image, "-c", wrapper, "sh"],
-      ...[String(run.mustLeaveNothing), String(resources.nice), ...run.command],
-    ],
+    command: containerCommand({
+      ...run,
+      name,
+      label: `slipway.task=${run.taskId}`,
+      mounts: [...run.mounts, { source: folder, target: stepFilesFolder, isReadOnly: true }],
+      arguments: ["-c", wrapper, "sh", String(resources.nice), ...run.command],
+    }),
     container: { engine: engine.name, name, folder },
   };
 }
@@ -93,7 +111,7 @@ export function mountFault(folder: string): string | null {
  * signal, so it forwards the signal to all others.
  */
 const wrapper = `set -a; . ${stepFilesFolder}/env || exit 125; set +a
-slipway_strict=$1; slipway_nice=$2; shift 2
+slipway_nice=$1; shift
 [ "$slipway_nice" = 0 ] || renice -n "$slipway_nice" -p 1 >/dev/null 2>&1 || set -- nice -n "$slipway_nice" "$@"
 trap 'kill -TERM -1 2>/dev/null' TERM
 "$@" &
@@ -101,14 +119,4 @@ main=$!
 code=0
 wait "$main" || code=$?
 while kill -0 "$main" 2>/dev/null; do code=0; wait "$main" || code=$?; done
-if [ "$code" = 0 ] && [ "$slipway_strict" = true ]; then
-  for stat in /proc/[0-9]*/stat; do
-    [ "$stat" = /proc/1/stat ] && continue
-    line=
-    read -r line 2>/dev/null <"$stat" || continue
-    case "\${line##*) }" in Z*|"") continue ;; esac
-    echo "[a container ends with its script, and with it the processes that the script left behind; start services outside of it]" >&2
-    exit 70
-  done
-fi
 exit "$code"`;

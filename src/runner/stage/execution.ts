@@ -1,35 +1,23 @@
-import { chownSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
-import { Fault, ReasonError } from "../../errors.ts";
+import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { newReason, renderReason, type Sentence } from "../../reason/reason.ts";
 import { engineEnvironment, type RunningContainer } from "../process/container.ts";
-import {
-  type GroupLimits,
-  hasControlGroups,
-  openGroupLimits,
-  sweepControlGroups,
-} from "../process/control-group.ts";
+import { type GroupLimits, openGroupLimits, sweepControlGroups } from "../process/control-group.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
 import { type MachineView, readMachineView, type SandboxPath } from "../sandbox/machine-view.ts";
 import { type MissingProgram, missingProgram } from "../sandbox/missing-program.ts";
 import { findRunnerUser, mustReach, type RunnerUser } from "../sandbox/runner-user.ts";
-import { readOnlyView, type SandboxMount } from "../sandbox/sandbox-command.ts";
+import type { SandboxMount } from "../sandbox/sandbox-command.ts";
 import { trySandbox } from "../sandbox/try-sandbox.ts";
+import { CannotRun } from "./cannot-run.ts";
 import { containerRun, mountFault } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
 import { limited, type ResourceBounds, type Resources, resourcesFor, splitLimits } from "./resources.ts";
 import { sandboxHome, sandboxRun, usualHome } from "./sandbox-run.ts";
 import { containerEnvironment, hostEnvironment, ownPathOf, scriptAsUser } from "./script-environment.ts";
 import type { Step } from "./step.ts";
-import {
-  type SecretFiles,
-  secretPaths,
-  sweepStepFiles,
-  writeSecretFiles,
-  writeSecrets,
-} from "./step-files.ts";
+import { type SecretFiles, secretPaths, sweepStepFiles, writeSecretFiles } from "./step-files.ts";
 
 /** `auto`: the sandbox where it works. `sandbox`: a runner that cannot have it does not start. */
 export type IsolationChoice = "auto" | "sandbox" | "none";
@@ -61,9 +49,22 @@ export interface Execution {
   user: RunnerUser | null;
   /** A program that a script in a sandbox did not find, although the machine has it. */
   missingProgram(output: string, own: Script["own"]): MissingProgram | null;
-  /** Whether a run outside of a sandbox can have a control group; where it cannot, a reaper finds its processes. */
-  hasControlGroups: boolean;
   prepare(script: Script): PreparedScript;
+  /** What a service of this image can use; empty: of the runner's image, or none. `title` is for messages. */
+  serviceMachine(image: string, title: string, resources: Resources): ServiceMachine;
+}
+
+/** What this machine has for a service. */
+export interface ServiceMachine {
+  /** Null: no sandbox. */
+  view: MachineView | null;
+  user: RunnerUser | null;
+  /** Set: the service runs in a container. */
+  container: { engine: Engine; image: string; user: { uid: number; gid: number } } | null;
+  /** Limits that control groups can set. */
+  controllers: string[];
+  /** Its limits, within those of the runner. */
+  resources: Resources;
 }
 
 /** The folders of a task that a script may access. */
@@ -93,8 +94,6 @@ export interface Script {
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
   files: SecretFiles;
-  /** Its background processes continue after it. */
-  mayLeaveProcesses: boolean;
 }
 
 export interface PreparedScript {
@@ -108,11 +107,6 @@ export interface PreparedScript {
   stepFiles?: string;
   /** Limits of its control group. */
   limits?: GroupLimits;
-}
-
-/** A step that this runner cannot run as required. */
-export class CannotRun extends ReasonError {
-  override readonly name = "CannotRun";
 }
 
 /** How this machine runs scripts: as which user, in which container or sandbox. Settings and machine are read once, at start. */
@@ -130,29 +124,36 @@ export async function openExecution(
   const engine = await openEngine(options, root, log);
   const machine = await openSandbox(options, user, log);
   const isolation = image !== null ? "container" : machine !== null ? "sandbox" : "none";
+  /** Null: what runs needs no container. */
+  const containerFor = (ofProject: string, title: string) => {
+    const wanted = ofProject || image;
+    if (wanted === null) return null;
+    if (engine === null)
+      throw new CannotRun(newReason("no_container_engine", { stage: title, image: wanted }));
+    return { engine, image: wanted, user: user ?? ownerOfFiles(engine) };
+  };
   return {
     isolation,
     hasContainers: engine !== null,
     user,
-    hasControlGroups: hasControlGroups(),
     missingProgram: (output, own) =>
       machine === null ? null : missingProgram(output, ownPathOf(own), machine),
     prepare(script) {
       const resources = resourcesFor(script.instruction.resources, options.bounds);
       if (script.step.host && !options.hostSteps)
         throw new CannotRun(newReason("host_steps_off", { stage: script.step.title }));
-      if (script.step.host) return onHost(script, null, resources, false);
-      const wanted = script.step.image || image;
-      if (wanted !== null && engine === null)
-        throw new CannotRun(newReason("no_container_engine", { stage: script.step.title, image: wanted }));
-      if (wanted !== null && engine !== null) return inContainer(script, engine, wanted, user, resources);
-      // Until services have sandboxes of their own, what a start script leaves must outlive it.
+      if (script.step.host) return onHost(script, null, resources);
+      const container = containerFor(script.step.image, script.step.title);
+      if (container !== null) return inContainer(script, container, resources);
+      if (machine === null) return onHost(script, user, resources);
       const { group, rest } = splitLimits(resources, controllers);
-      const limits = group === null ? {} : { limits: group };
-      if (machine !== null && script.step.stage !== "start")
-        return { ...inSandbox(script, machine, user, rest), ...limits };
-      return onHost(script, user, resources, machine !== null && script.folders.isReadOnly);
+      return { ...inSandbox(script, machine, user, rest), ...(group === null ? {} : { limits: group }) };
     },
+    serviceMachine: (ofProject, title, asked) => ({
+      ...{ view: machine, user, controllers },
+      container: containerFor(ofProject, title),
+      resources: resourcesFor(asked, options.bounds),
+    }),
   };
 }
 
@@ -192,17 +193,13 @@ async function openSandbox(
 
 function inContainer(
   script: Script,
-  engine: Engine,
-  image: string,
-  user: RunnerUser | null,
+  container: { engine: Engine; image: string; user: { uid: number; gid: number } },
   resources: Resources,
 ): PreparedScript {
   const started = containerRun({
-    engine,
-    image,
+    ...container,
     network: script.step.network,
     resources,
-    user: user ?? ownerOfFiles(engine),
     mounts: [
       { source: script.folders.home, target: usualHome, isReadOnly: false },
       { source: script.folders.temporary, target: "/tmp", isReadOnly: false },
@@ -214,7 +211,6 @@ function inContainer(
     files: script.files,
     mark: script.mark,
     taskId: script.instruction.taskId,
-    mustLeaveNothing: script.mayLeaveProcesses,
   });
   return { ...started, cwd: "/", env: engineEnvironment(script.own) };
 }
@@ -246,33 +242,16 @@ function onHost(
   { step, command, cwd, own, variables, folders, files }: Script,
   user: RunnerUser | null,
   resources: Resources,
-  hasView: boolean,
 ): PreparedScript {
   if (step.network === "none")
     throw new CannotRun(newReason("no_network_needs_container", { stage: step.title }));
-  const bounded = limited(resources, hasView ? readOnlyView(folders.source, cwd, command) : command);
-  const secrets = hostSecrets(step, folders, files, user);
-  const all = { ...variables, ...secretPaths(files, secrets.folder) };
-  const kept = secrets.isRemoved ? { stepFiles: secrets.folder } : {};
+  const bounded = limited(resources, command);
+  const folder = Object.keys(files).length === 0 ? null : writeSecretFiles(files, user);
+  const all = folder === null ? variables : { ...variables, ...secretPaths(files, folder) };
+  const kept = folder === null ? {} : { stepFiles: folder };
   if (user === null) return { command: bounded, cwd, env: hostEnvironment(own, null, all), ...kept };
   const env = hostEnvironment(own, { ...user, home: folders.home }, all);
   return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)), ...kept };
-}
-
-/** Where a step outside of a sandbox finds its secrets. Services read them after their start script has ended. */
-function hostSecrets(
-  step: Script["step"],
-  { home }: ScriptFolders,
-  files: SecretFiles,
-  user: RunnerUser | null,
-): { folder: string; isRemoved: boolean } {
-  if (Object.keys(files).length === 0) return { folder: "", isRemoved: false };
-  if (step.stage !== "start") return { folder: writeSecretFiles(files, user), isRemoved: true };
-  const folder = join(dirname(home), "secrets");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const written = writeSecrets(files, folder);
-  if (user !== null) for (const path of [...written, folder]) chownSync(path, user.uid, user.gid);
-  return { folder, isRemoved: false };
 }
 
 /**

@@ -1,11 +1,9 @@
 import { thrownReason } from "../../errors.ts";
 import { newReason } from "../../reason/reason.ts";
-import { CannotRun } from "./execution.ts";
-import { runStart, type StartProgress } from "./service-start.ts";
+import { CannotRun } from "./cannot-run.ts";
 import {
   endOf,
   failed,
-  type OpenStageContext,
   openScript,
   release,
   runCommand,
@@ -14,25 +12,24 @@ import {
   withSurvivors,
 } from "./stage-script.ts";
 import type { Step } from "./step.ts";
+import { checkStep } from "./step-check.ts";
 
-/** Runs the script of one step. Background processes continue only after `start`. */
-export async function runStep(step: Step, context: StageContext, progress: StartProgress): Promise<StageEnd> {
+/** Runs the script of one step to its end. */
+export async function runStep(step: Step, context: StageContext): Promise<StageEnd> {
   try {
     const opened = { ...context, stageFolders: await context.stages.of(step.stage) };
-    return step.stage === "start" ? await runStart(step, opened, progress) : await runToItsEnd(step, opened);
+    const script = openScript(step, opened);
+    if ("state" in script) return script;
+    const result = await runCommand(step, opened, script);
+    if (result.hadLeftovers)
+      context.log.writeLine(step, "[processes that the script left in the background were ended]");
+    release(result.tree, opened);
+    const end = withSurvivors(step, endOf(step, result, opened), result.survivors, context.log);
+    if (end.state !== "success" || step.check === null) return end;
+    return (await checkStep(step, step.check, script, opened)) ?? end;
   } catch (error) {
     if (error instanceof CannotRun) return failed(error.message);
     // Such as a full disk. The step has failed, so that the previous release is restored.
     return failed(newReason("runner_failed", { message: thrownReason(error) }));
   }
-}
-
-async function runToItsEnd(step: Step, context: OpenStageContext): Promise<StageEnd> {
-  const script = openScript(step, context);
-  if ("state" in script) return script;
-  const result = await runCommand(step, context, script);
-  if (result.hadLeftovers)
-    context.log.writeLine(step, "[processes that the script left in the background were ended]");
-  release(result.tree, context);
-  return withSurvivors(step, endOf(step, result, context), result.survivors, context.log);
 }

@@ -2,7 +2,6 @@ import { isAbsolute } from "node:path";
 import { proxyVariables } from "../../git/git-environment.ts";
 import { ownFolder } from "../../own-command.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
-import { markVariable } from "../process/process-tree.ts";
 import type { RunTask } from "../protocol.ts";
 import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 
@@ -93,7 +92,7 @@ export function scriptAsUser(
   variables: Record<string, string>,
   ownPath: string,
 ): { command: string[]; env: Record<string, string> } {
-  const passed = Object.entries(variables).filter(([name]) => name !== markVariable);
+  const passed = Object.entries(variables);
   const lines = passed.map(([name], index) => {
     const place = `${variablePrefix}${index}`;
     return `${guarded(name, `export "$${place}"`)}\nunset ${place}`;

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  openSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
@@ -16,13 +6,13 @@ import { keepEnd } from "../log/kept-end.ts";
 import type { LogStream } from "../log/log-stream.ts";
 import { removeControlGroup } from "../process/control-group.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
-import { type Containment, type RunResult, runProcess } from "../process/process.ts";
+import { type RunResult, runProcess } from "../process/process.ts";
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import type { ReleaseFolder } from "../workspace/release-folders.ts";
 import type { StageFolders, StageFoldersOfTask } from "../workspace/stage-folders.ts";
-import type { Services, Workspace } from "../workspace/workspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
 import type { Execution, PreparedScript } from "./execution.ts";
 import { stageVariables } from "./script-environment.ts";
@@ -33,8 +23,6 @@ export interface StageContext {
   instruction: RunTask;
   checkedOut: CheckedOut;
   workspace: Workspace;
-  /** The services that start scripts of this project have left running on this machine. */
-  services: Services;
   held: Pick<HeldTask, "stopped" | "why" | "killAt">;
   log: LogStream;
   guard: TaskGuard;
@@ -72,17 +60,10 @@ export interface StageCommand {
   /** Secrets that it gets as files. */
   files: SecretFiles;
   timeoutMs: number;
-  mayLeaveProcesses: boolean;
-  /** The file that receives the output instead of the log. */
-  outputFile?: string;
 }
 
 /** The script of a step, ready to run; or why it cannot run. */
-export function openScript(
-  step: Step,
-  context: StageContext,
-  more: Record<string, string> = {},
-): StageCommand | StageEnd {
+export function openScript(step: Step, context: StageContext): StageCommand | StageEnd {
   const { instruction, workspace, checkedOut } = context;
   const cwd = resolve(workspace.source, step.directory);
   if (!isFolderIn(workspace.source, cwd))
@@ -91,9 +72,8 @@ export function openScript(
   return {
     command: writeScript(`${step.stage}-${step.name}`, step.script, context),
     cwd,
-    ...withoutFiles({ ...stageVariables(instruction, checkedOut, place), ...more }, instruction.files),
+    ...withoutFiles(stageVariables(instruction, checkedOut, place), instruction.files),
     timeoutMs: step.timeoutMs,
-    mayLeaveProcesses: step.stage === "start",
   };
 }
 
@@ -110,7 +90,7 @@ function withoutFiles(
 }
 
 /** A link of the repository may lead elsewhere. */
-function isFolderIn(source: string, folder: string): boolean {
+export function isFolderIn(source: string, folder: string): boolean {
   try {
     return (
       `${realpathSync(folder)}/`.startsWith(`${realpathSync(source)}/`) && statSync(folder).isDirectory()
@@ -121,7 +101,7 @@ function isFolderIn(source: string, folder: string): boolean {
 }
 
 /** Writes a script into the workspace and returns the command that runs it. */
-export function writeScript(name: string, script: string, context: StageContext): string[] {
+function writeScript(name: string, script: string, context: StageContext): string[] {
   const file = join(context.workspace.scripts, name);
   writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
   const { user } = context.execution;
@@ -158,10 +138,9 @@ export async function runCommand(
         output.write(bytes);
         if (prepared.container || prepared.isSandbox) end.push(bytes);
       },
-      ...containmentOf(prepared, context),
+      ...(needsGroup(prepared) ? { group: mark } : {}),
       stop: context.held.stopped,
       killAt: context.held.killAt,
-      mark,
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);
         context.guard.watch(tree);
@@ -173,8 +152,7 @@ export async function runCommand(
       if (missing !== null) return { ...result, fault: newReason("sandbox_program", { ...missing }) };
     }
     if (!prepared.container) return result;
-    const printed = command.outputFile === undefined ? end.text() : endOfFile(command.outputFile);
-    return { ...result, fault: engineFault(result.exitCode, printed) };
+    return { ...result, fault: engineFault(result.exitCode, end.text()) };
   } finally {
     output.end();
     const files = prepared.container?.folder ?? prepared.stepFiles;
@@ -183,26 +161,8 @@ export async function runCommand(
 }
 
 /** The processes of a container or of a sandbox end with it. */
-function containmentOf(
-  { container, isSandbox, limits }: PreparedScript,
-  { execution, instruction }: StageContext,
-): { containment?: Containment } {
-  if (limits) return { containment: "group" };
-  if (container || isSandbox || process.platform !== "linux") return {};
-  if (execution.hasControlGroups) return { containment: "group" };
-  return { containment: { graceMs: instruction.limits.stopGraceMs } };
-}
-
-function endOfFile(file: string): string {
-  const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
-  const descriptor = openSync(file, "r");
-  try {
-    const bytes = Buffer.alloc(Math.min(size, engineOutputBytes));
-    readSync(descriptor, bytes, 0, bytes.length, Math.max(0, size - bytes.length));
-    return bytes.toString("utf8");
-  } finally {
-    closeSync(descriptor);
-  }
+function needsGroup({ container, isSandbox, limits }: PreparedScript): boolean {
+  return limits !== undefined || !(container || isSandbox);
 }
 
 function prepare(step: Step, context: OpenStageContext, command: StageCommand, mark: string): PreparedScript {
@@ -222,7 +182,6 @@ function prepare(step: Step, context: OpenStageContext, command: StageCommand, m
     own: context.env,
     variables: command.variables,
     files: command.files,
-    mayLeaveProcesses: command.mayLeaveProcesses,
   });
 }
 
@@ -274,7 +233,7 @@ export function withSurvivors(step: Step, end: StageEnd, survivors: number[], lo
   return { ...end, reason: newReason("and_left", { why: end.reason, left: reason }) };
 }
 
-/** The processes have ended, or may continue. */
+/** The processes have ended. */
 export function release(
   tree: ProcessTree,
   { guard, workspace }: Pick<StageContext, "guard" | "workspace">,

@@ -22,9 +22,8 @@ export type SecretFiles = Record<string, string>;
 export function writeStepFiles(env: Record<string, string>, files: SecretFiles, owner: Owner | null): string {
   return inMemory(owner, (folder) => {
     const variables = { ...env, ...secretPaths(files, stepFilesFolder) };
-    const lines = Object.entries(variables).map(([name, value]) => assignment(name, value));
     const file = join(folder, "env");
-    writeFileSync(file, lines.join(""), { mode: 0o400 });
+    writeFileSync(file, assignments(variables), { mode: 0o400 });
     return [file, ...writeSecrets(files, folder)];
   });
 }
@@ -63,9 +62,15 @@ function inMemory(owner: Owner | null, fill: (folder: string) => string[]): stri
   }
 }
 
-/** A line of the environment file. */
-function assignment(name: string, value: string): string {
-  return `${guarded(name, `${name}='${value.replaceAll("'", "'\\''")}'`)}\n`;
+/** Text for a shell that sets variables. */
+export function assignments(variables: Record<string, string>): string {
+  const lines = Object.entries(variables).map(([name, value]) => guarded(name, `${name}=${quoted(value)}`));
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** One word for a shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Removes the folders of runners that were killed. */

@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { mebibytes } from "../../model/service/disk-use.ts";
 import type { RunTask } from "../protocol.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { removeFolder } from "./remove-folder.ts";
@@ -107,7 +108,7 @@ export function openCacheFolders(
      */
     async limit(maxBytes: number, log: Logger): Promise<string | null> {
       try {
-        const bytes = existsSync(folder) ? ((await diskUseOf(folder)) ?? 0) : 0;
+        const bytes = (await diskUseOf([folder])) ?? 0;
         if (bytes <= maxBytes) return null;
         await removeFolder(folder);
         return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
@@ -170,8 +171,4 @@ function faultOf(source: string, parts: string[]): string | null {
     place = join(place, part);
   }
   return lstatSync(place, { throwIfNoEntry: false }) ? "the repository has something of that name" : null;
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 ** 2)} MiB`;
 }

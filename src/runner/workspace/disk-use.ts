@@ -1,17 +1,26 @@
-/** A workspace may contain a million files; measuring ends after this time. */
-const patienceMs = 10_000;
+import { existsSync } from "node:fs";
 
-/** Bytes that a folder takes on disk; null: not measured. */
-export async function diskUseOf(folder: string): Promise<number | null> {
+/** A workspace may contain a million files; measuring ends after this time. */
+const usualPatienceMs = 10_000;
+
+/** Bytes that folders take on disk, those that do not exist none; null: not measured. */
+export async function diskUseOf(
+  folders: string[],
+  patienceMs: number = usualPatienceMs,
+): Promise<number | null> {
+  const existing = folders.filter((folder) => existsSync(folder));
+  if (existing.length === 0) return 0;
   try {
-    const child = Bun.spawn(["du", "-sk", folder], {
+    const child = Bun.spawn(["du", "-skc", "--", ...existing], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
       timeout: patienceMs,
     });
-    const kilobytes = Number.parseInt(await new Response(child.stdout).text(), 10);
+    const text = await new Response(child.stdout).text();
     await child.exited;
+    // The last line is the sum: one that was ended has none.
+    const kilobytes = Number(/(?:^|\n)(\d+)\ttotal\n$/.exec(text)?.[1]);
     return Number.isInteger(kilobytes) ? kilobytes * 1024 : null;
   } catch {
     return null;

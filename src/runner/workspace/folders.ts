@@ -23,6 +23,11 @@ function within(folder: string): string[] {
   return foldersIn(folder).map((name) => join(folder, name));
 }
 
+/** The data of a project, which survives its releases. */
+export function dataFolderOf(root: string, projectId: number): string {
+  return join(root, "data", String(projectId));
+}
+
 /** Names of folders. Files are skipped, and so are folders that only another user may read. */
 export function foldersIn(folder: string): string[] {
   try {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../../whole-file.ts";
 import type { ProcessIdentity, ProcessTree } from "../process/process-tree.ts";
-import { livingMembers, type StartedService } from "../process/started-service.ts";
+import { type FormerService, isFormerAlive } from "./former-services.ts";
 
 /**
  * What a runner knows about a workspace, in one file of its folder; a later runner continues from it.
@@ -10,16 +10,16 @@ import { livingMembers, type StartedService } from "../process/started-service.t
  * - `building`: a task of `owner` runs in it. If the owner is dead, nothing claims it.
  * - `waiting`: built; its deploy waits for an approval until `until`.
  * - `kept`: a release, live since `keptAt`. A rollback may be running in it.
- * - `serving`: nothing claims it, but a service that was started from it is alive.
- * - `gone`: the same, and its files were removed. Without a service the folder is removed too.
+ * - `gone`: nothing claims it, but a service ran in it when its task ended.
+ * - `serving`: of versions before 2.0; the same.
  */
 export interface WorkspaceState {
   state: "building" | "waiting" | "kept" | "serving" | "gone";
   owner: ProcessIdentity;
   /** Processes that end when their runner is killed. */
   trees: ProcessTree[];
-  /** Processes that start scripts have left running. */
-  services: StartedService[];
+  /** Of versions before 2.0. */
+  services?: FormerService[];
   until?: number;
   /** It is a release: it shares no file with anything else. Versions before 2.0 did not write this. */
   isRelease?: boolean;
@@ -63,6 +63,6 @@ export function readState(folder: string): WorkspaceState | null {
   }
 }
 
-export function livingServices(state: WorkspaceState | null): StartedService[] {
-  return state?.services.filter((service) => livingMembers(service).length > 0) ?? [];
+export function formerServices(state: WorkspaceState | null): FormerService[] {
+  return state?.services?.filter(isFormerAlive) ?? [];
 }

@@ -1,15 +1,23 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { ownFolderIn } from "../process/own-folder.ts";
-import { endMarked, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
-import type { StartedService } from "../process/started-service.ts";
-import { attemptOf, foldersIn, moveFolder, taskIdOf, workspacesIn, workspacesOfProject } from "./folders.ts";
+import { endRecorded, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
+import {
+  attemptOf,
+  dataFolderOf,
+  foldersIn,
+  moveFolder,
+  taskIdOf,
+  workspacesIn,
+  workspacesOfProject,
+} from "./folders.ts";
+import { type FormerServices, openFormerServices } from "./former-services.ts";
+import { ownFolderIn } from "./own-folder.ts";
 import { removeFolder } from "./remove-folder.ts";
-import { livingServices, readState, stateName, type WorkspaceState, writeState } from "./state.ts";
+import { formerServices, readState, type WorkspaceState, writeState } from "./state.ts";
 import { giveTo, type Owner } from "./workspace-owner.ts";
 
 /** Which workspaces stay after their task: `live` keeps releases and those whose service is alive, `none` keeps none. */
@@ -30,12 +38,12 @@ export interface Workspace {
   /** Whether it is the workspace of a release, and not one that waits. */
   isRelease: boolean;
   seal(): void;
+  /** The other workspaces that stay when this one becomes the newest of `keep` releases. */
+  beside(keep: number, waitingTasks: readonly number[]): string[];
   /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may continue. */
   forgetTree(tree: ProcessTree): void;
-  /** A start script has left it running. */
-  addService(service: StartedService): void;
   /** The task is over. The folder that an earlier task has kept stays in any case. */
   close(end: WorkspaceEnd): Promise<void>;
 }
@@ -54,13 +62,6 @@ export type WorkspaceEnd = (
 export interface KeptWorkspace {
   taskId: number;
   folder: string;
-}
-
-/** The services that start scripts of one project have left running on this machine, also under earlier runners. */
-export interface Services {
-  living(): StartedService[];
-  /** Whether a service of this task was recorded and has ended. A service outside of its start's session never was. */
-  hasEnded(taskId: number): boolean;
 }
 
 /** Of one project. A waiting workspace that was removed is built again, and its approval is requested again. */
@@ -86,6 +87,8 @@ export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
   /** Runs the scripts instead of the runner's own user, and cannot enter workspaces in `former`; null: none. */
   owner?: Owner | null;
+  /** Whether a service runs in the folder of a workspace. */
+  isUsed(folder: string): boolean;
   clock: Clock;
   log: Logger;
   /** Removes a folder with its contents. */
@@ -94,7 +97,7 @@ export interface WorkspacesOptions extends WorkspaceFolders {
 
 /** The folders of a runner: `cache/` (clones by project), `releases/` (workspaces), `data/` (of projects), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
-  const { root, former, policy, owner: scriptsOwner = null, clock, log, remove = rm } = options;
+  const { root, former, policy, owner: scriptsOwner = null, isUsed, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const releases = join(root, "releases");
   const temp = ownFolderIn(join(root, "tmp"));
@@ -132,19 +135,11 @@ export function openWorkspaces(options: WorkspacesOptions) {
     return folder;
   }
 
-  /** Nothing claims the workspace: it is removed, unless a service was started from it that is alive. */
+  /** Nothing claims the workspace: it is removed, unless a service runs in it. A later task of the project tries again. */
   async function discard(folder: string): Promise<boolean> {
     try {
-      const state = readState(folder);
-      const services = livingServices(state);
-      if (state === null || services.length === 0) return tryToRemove(folder);
-      if (policy === "live") {
-        log.info({ folder }, "a workspace stays, because a service of its task is alive");
-        writeState(folder, { ...state, state: "serving", trees: [] });
-        return false;
-      }
-      writeState(folder, { ...state, state: "gone", trees: [] });
-      for (const name of readdirSync(folder)) if (name !== stateName) await tryToRemove(join(folder, name));
+      if (!isUsed(folder) && formerServices(readState(folder)).length === 0) return tryToRemove(folder);
+      log.info({ folder }, "a workspace stays, because a service runs in it");
     } catch (error) {
       log.error({ folder, error: messageOf(error) }, "a workspace stays, because its state is not known");
     }
@@ -154,7 +149,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
   async function endOrphans({ trees }: WorkspaceState, stopGraceMs: number): Promise<void> {
     for (const tree of trees) {
       try {
-        const survivors = await endMarked(tree, stopGraceMs);
+        const survivors = await endRecorded(tree, stopGraceMs);
         if (survivors.length > 0)
           log.error({ pids: survivors }, "processes of a killed runner could not be ended; end them by hand");
       } catch (error) {
@@ -180,6 +175,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
     return awaited.slice(0, maxWaiting).map(({ folder }) => folder);
   }
 
+  /** What stays when this folder becomes the newest of `keep` releases, without the folder itself. */
+  function beside(projectId: number, folder: string, keep: number, waiting: string[]): string[] {
+    if (policy === "none") return waiting;
+    const others = inState(projectId, "kept").map((release) => release.folder);
+    return [...waiting, ...others.filter((each) => each !== folder).slice(0, keep - 1)];
+  }
+
   function workspaceAt(projectId: number, folder: string, state: WorkspaceState): Workspace {
     const change = (changes: Partial<WorkspaceState>) => {
       Object.assign(state, changes);
@@ -193,16 +195,16 @@ export function openWorkspaces(options: WorkspacesOptions) {
       isSealed: state.isRelease === true,
       isRelease: state.state === "kept",
       seal: () => change({ isRelease: true }),
+      beside: (keep, waitingTasks) => beside(projectId, folder, keep, waitingOf(projectId, waitingTasks)),
       noteTree: (tree) => change({ trees: [...state.trees, tree] }),
-      forgetTree({ mark }) {
+      forgetTree({ leader }) {
         try {
-          change({ trees: state.trees.filter((tree) => tree.mark !== mark) });
+          change({ trees: state.trees.filter((tree) => tree.leader !== leader) });
         } catch (error) {
           // A script may have removed the folder, or filled the disk: a success does not become a failure for that.
           log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
         }
       },
-      addService: (service) => change({ services: [...livingServices(state), service] }),
       async close(end) {
         const waiting = waitingOf(projectId, end.waitingTasks);
         if (end.state === "waiting") {
@@ -215,12 +217,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
           const releases = inState(projectId, "kept");
           // Later than all others, also if the clock was set back.
           change({ state: "kept", keptAt: Math.max(clock.now(), (releases[0]?.at ?? 0) + 1), trees: [] });
-          const others = releases.map((release) => release.folder).filter((each) => each !== folder);
-          const stay = [folder, ...waiting, ...others.slice(0, end.keep - 1)];
+          const stay = [folder, ...beside(projectId, folder, end.keep, waiting)];
           for (const each of workspacesOf(projectId, roots)) if (!stay.includes(each)) await discard(each);
         } else {
-          if (state.state !== "kept") await discard(folder);
-          for (const each of inState(projectId, "gone")) await discard(each.folder);
+          // A service may run in it, which a later task of the project has replaced.
+          if (state.state !== "kept" && !(await discard(folder))) change({ state: "gone", trees: [] });
+          for (const each of inState(projectId, "gone"))
+            if (each.folder !== folder) await discard(each.folder);
         }
       },
     };
@@ -257,7 +260,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
     temp,
     knownHosts: options.knownHosts,
     /** The data of a project, which survives its releases. */
-    dataOf: (projectId: number) => join(root, "data", String(projectId)),
+    dataOf: (projectId: number) => dataFolderOf(root, projectId),
+    /** All workspaces of a project. */
+    foldersOf: (projectId: number) => workspacesOf(projectId, roots),
     /** The clone of a project, for a task that uses it now. */
     cacheOf(projectId: number): string {
       const cache = join(caches, `project-${projectId}.git`);
@@ -267,11 +272,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
     },
     async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
       const folder = folderOf(projectId, taskId, attempt);
-      // After a reset of the database, task numbers begin again.
-      const services = livingServices(readState(folder));
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
-      const state: WorkspaceState = { state: "building", owner, trees: [], services };
+      const state: WorkspaceState = { state: "building", owner, trees: [] };
       writeState(folder, state);
       return workspaceAt(projectId, folder, state);
     },
@@ -293,20 +296,12 @@ export function openWorkspaces(options: WorkspacesOptions) {
     },
     /** Newest first. */
     kept: (projectId: number): KeptWorkspace[] => inState(projectId, "kept"),
-    services(projectId: number): Services {
-      const recorded = () =>
-        workspacesOf(projectId, roots).map((folder) => ({
-          taskId: taskIdOf(folder),
-          state: readState(folder),
-        }));
-      return {
-        living: () => recorded().flatMap(({ state }) => livingServices(state)),
-        hasEnded(taskId) {
-          const ofTask = recorded().filter((each) => each.taskId === taskId && each.state?.services.length);
-          return ofTask.length > 0 && ofTask.every(({ state }) => livingServices(state).length === 0);
-        },
-      };
-    },
+    /** What cannot be read now is found by the next deploy. */
+    former: (projectId: number, graceMs: number): FormerServices =>
+      openFormerServices(
+        () => workspacesOf(projectId, roots).flatMap((folder) => formerServices(stateIfKnown(folder))),
+        graceMs,
+      ),
     /**
      * Ends processes and removes folders of dead runners, and clones that were not used for a long time; returns the
      * number of folders. Failures are logged.

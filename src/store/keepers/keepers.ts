@@ -11,6 +11,7 @@ import { buildHostTokenKeeper } from "./host-token.ts";
 import { buildMetaKeeper } from "./meta.ts";
 import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
+import { buildOutputReadKeeper } from "./output-read.ts";
 import { buildOverviewKeeper } from "./overview.ts";
 import { buildPermissionKeeper } from "./permission.ts";
 import { buildPollKeeper } from "./poll.ts";
@@ -20,6 +21,7 @@ import { buildRefTipKeeper } from "./ref-tip.ts";
 import { buildReleaseKeeper } from "./release.ts";
 import { buildRunnerKeeper } from "./runner.ts";
 import { buildSearchKeeper } from "./search.ts";
+import { buildServiceKeeper } from "./service.ts";
 import { buildSessionKeeper } from "./session.ts";
 import { buildTaskKeeper } from "./task.ts";
 import { buildTaskRetentionKeeper } from "./task-retention.ts";
@@ -40,6 +42,8 @@ const builders: { [Noun in keyof Keepers]: (scope: Scope) => Keepers[Noun] } = {
   taskRetention: buildTaskRetentionKeeper,
   releases: buildReleaseKeeper,
   runners: buildRunnerKeeper,
+  services: buildServiceKeeper,
+  outputReads: buildOutputReadKeeper,
   audit: buildAuditKeeper,
   pushCodes: buildPushCodeKeeper,
   outgoingCalls: buildOutgoingCallKeeper,

@@ -17,12 +17,14 @@ const queued = {
   runnerId: null,
   startedAt: null,
   fetchingSince: null,
+  deployingSince: null,
+  serviceAction: null,
   finishedAt: null,
 } as const satisfies Partial<Task>;
 
 /** A new task as it goes into the queue. */
 export function queuedTask(task: NewTask): Omit<Task, "id"> {
-  return { ...task, ...queued };
+  return { ...queued, ...task };
 }
 
 const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { RunStatistics } from "../../model/console/overview.ts";
 import type { Scope } from "../query/scope.ts";
 import { workedTime } from "../query/worked-time.ts";
+import { isDeploy } from "./task-shape.ts";
 
 /** A project with more runs than this in both periods is judged by the newest of them. */
 const runsPerProject = 400;
@@ -25,7 +26,7 @@ export async function runStatistics(
     projectIds,
     "tasks",
     (projectId) =>
-      sql`select tasks.id from tasks where project_id = ${projectId} order by tasks.id desc limit ${sql.lit(runsPerProject)}`,
+      sql`select tasks.id from tasks where project_id = ${projectId} and ${isDeploy} order by tasks.id desc limit ${sql.lit(runsPerProject)}`,
   );
   const { rows } = await sql<StatisticsRow>`
     with recent as (

@@ -13,7 +13,7 @@ import { newestOfProjects } from "./asked-projects.ts";
 import { walkNewest } from "./newest-walk.ts";
 import { runStatistics } from "./overview-statistics.ts";
 import { projects } from "./project-table.ts";
-import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
+import { isDeploy, isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
 
 const isWaiting = isInState("waiting");
 const endStates = ["success", "failed", "timeout", "lost"] as const;
@@ -54,7 +54,13 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
     },
     async runs(projectIds, count) {
       const rows = await newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
-        db.selectFrom("tasks").where(isOfProject).select("tasks.id").orderBy("tasks.id", "desc").limit(count),
+        db
+          .selectFrom("tasks")
+          .where(isOfProject)
+          .where(isDeploy)
+          .select("tasks.id")
+          .orderBy("tasks.id", "desc")
+          .limit(count),
       )
         .select(["id", "project_id", "state", "created_at"])
         .select(workedTime(dialect).as("worked_ms"))
@@ -78,7 +84,14 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
     async held(projectIds) {
       const isOfThem = dialect.isAmong("project_id", projectIds);
       const of = (isState: typeof isHeld) =>
-        db.selectFrom("tasks").selectAll().where(isState).where(isOfThem).orderBy("id").execute();
+        db
+          .selectFrom("tasks")
+          .selectAll()
+          .where(isState)
+          .where(isDeploy)
+          .where(isOfThem)
+          .orderBy("id")
+          .execute();
       return [...(await of(isHeld)), ...(await of(isWaiting))].map(taskShape.read);
     },
     async serving(taskIds) {
@@ -111,7 +124,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
     visibleProjectIds: number[] | undefined,
     count: number,
   ): Promise<Task[]> {
-    const all = db.selectFrom("tasks").where(isInState(state));
+    const all = db.selectFrom("tasks").where(isInState(state)).where(isDeploy);
     const newest = all.orderBy("tasks.id", "desc");
     const walked =
       visibleProjectIds === undefined
@@ -161,13 +174,16 @@ function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | un
       eb
         .selectFrom("tasks as own")
         .where(own)
-        .select((inner) => inner.fn.max("own.id").as("last_id"))
+        .where(isDeploy)
+        .select("own.id")
+        .orderBy("own.id", "desc")
+        .limit(1)
         .as("last_id"),
       sql<number>`case when (select own.state from tasks as own ${dialect.byIndex("tasks_project")}
-        where ${own} and own.state in ('success', 'failed', 'timeout', 'lost')
+        where ${own} and own.${isDeploy} and own.state in ('success', 'failed', 'timeout', 'lost')
         order by own.id desc limit 1) in ('failed', 'timeout', 'lost') then 1 else 0 end`.as("is_broken"),
-      sql<number>`case when exists (select 1 from tasks as own where ${own} and own.${isHeld})
-        or exists (select 1 from tasks as own where ${own} and own.${isQueued})
+      sql<number>`case when exists (select 1 from tasks as own where ${own} and own.${isHeld} and own.${isDeploy})
+        or exists (select 1 from tasks as own where ${own} and own.${isQueued} and own.${isDeploy})
         or projects.id in (select project_id from tasks where ${isWaiting}) then 1 else 0 end`.as(
         "is_active",
       ),

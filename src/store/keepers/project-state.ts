@@ -18,7 +18,7 @@ import type { StoredRow } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { projects } from "./project-table.ts";
 import { othersAhead, ownAhead, waitingProjects } from "./queue-order.ts";
-import { isHeld } from "./task-shape.ts";
+import { isDeploy, isHeld } from "./task-shape.ts";
 
 type Values = ReturnType<typeof valuesOf>;
 
@@ -141,7 +141,7 @@ const maxLookedAt = 10;
 
 function lastOfRef({ project_id, pushed_ref, pushed_since, until }: Values) {
   return sql`select recent.id from (select id, ref, cause_ref, created_at from tasks
-      where project_id = ${project_id} order by id desc limit ${sql.lit(maxLookedAt)}) as recent
+      where project_id = ${project_id} and ${isDeploy} order by id desc limit ${sql.lit(maxLookedAt)}) as recent
     where coalesce(recent.cause_ref, recent.ref) = ${pushed_ref}
     and recent.created_at > ${pushed_since} and recent.created_at <= ${until} order by recent.id desc limit 1`;
 }
@@ -182,8 +182,8 @@ function textOf(
   if (unfinished) {
     columns.push(sql`unfinished.id as unfinished_id, unfinished.state as unfinished_state`);
     joins.push(sql`left join tasks as unfinished on unfinished.id = (select min(id) from (
-      select id from tasks where project_id = ${project_id} and state = 'queued' union all
-      select id from tasks where project_id = ${project_id} and ${isHeld}) as candidates)`);
+      select id from tasks where project_id = ${project_id} and state = 'queued' and ${isDeploy} union all
+      select id from tasks where project_id = ${project_id} and ${isHeld} and ${isDeploy}) as candidates)`);
   }
   if (tipOf) {
     columns.push(sql`ref_tips."commit" as tip_commit, ref_tips.polled_task_id`);
@@ -194,8 +194,8 @@ function textOf(
   if (queued)
     columns.push(
       sql`${ownAhead(values)} as own, ${othersAhead(values)} as others,
-      (select count(*) from tasks where project_id = ${project_id} and ${isHeld}) as held_own,
-      (select count(*) from tasks where ${isHeld}) as held,
+      (select count(*) from tasks where project_id = ${project_id} and ${isHeld} and ${isDeploy}) as held_own,
+      (select count(*) from tasks where ${isHeld} and ${isDeploy}) as held,
       (select coalesce(sum(concurrency), 0) from runners where disabled = 0 and last_seen_at > ${values.seen_since}) as capacity`,
     );
   const first = queued ? sql`with ${waitingProjects(dialect)} select` : sql`select`;

@@ -1,5 +1,5 @@
 import type { Project } from "../../model/project.ts";
-import { flag, json, plain, reasonField, time } from "../query/row.ts";
+import { flag, json, optional, plain, reasonField, time } from "../query/row.ts";
 import { table } from "../query/table.ts";
 import { pipelineField } from "./pipeline-field.ts";
 
@@ -21,7 +21,10 @@ export const projects = table<Project, "projects">("projects", {
   isolation: plain(),
   cache: json(),
   limits: json(),
+  diskMb: plain(),
+  disk: optional(json()),
   rollback: plain(),
+  rollbackWithin: plain(),
   publicUrl: plain(),
   liveTaskId: plain(),
   liveNote: reasonField,

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from "kysely";
 import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { plainExecution } from "../../model/execution.ts";
-import type { ProjectKeeper } from "../../model/project.ts";
+import { type ProjectKeeper, rollbackWithinDefault } from "../../model/project.ts";
 import { newReason } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
@@ -36,8 +36,11 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
           ...plainExecution,
           needsContainer: false,
           deploy: noApproval,
+          rollbackWithin: rollbackWithinDefault,
           publicUrl: "",
           defaultNotify: true,
+          diskMb: null,
+          disk: null,
           ...project,
           liveTaskId: null,
           liveNote: "",
@@ -57,6 +60,14 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     update: (id, change) => projects.change(scope, { id }, change, faults(change.name)),
     async setLive(id, live) {
       await projects.change(scope, { id }, live);
+    },
+    async setDisk(id, runnerId, disk) {
+      await db
+        .updateTable("projects")
+        .set(projects.update({ disk }))
+        .where("id", "=", id)
+        .where((row) => row.or([row("home_runner_id", "is", null), row("home_runner_id", "=", runnerId)]))
+        .execute();
     },
     deleteSomeTasks: (id) => deleteSomeTasks(scope, id),
     delete: async (id) => (await projects.delete(scope, { id })) > 0,

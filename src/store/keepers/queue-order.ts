@@ -2,6 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { InQueue } from "../../model/task.ts";
 import type { Dialect } from "../query/dialect.ts";
 import type { Scope } from "../query/scope.ts";
+import { isDeploy, isHeld } from "./task-shape.ts";
 
 /**
  * The projects that have a queued task, read by stepping from one to the next in the index: a project with ten thousand
@@ -9,7 +10,7 @@ import type { Scope } from "../query/scope.ts";
  */
 export const waitingProjects = ({ byIndex }: Dialect) => {
   const first = (isNext: RawBuilder<SqlBool>) => sql`(select next.project_id from tasks as next
-    ${byIndex("tasks_queued")} where next.state = 'queued' and ${isNext} order by next.project_id limit 1)`;
+    ${byIndex("tasks_queued")} where next.state = 'queued' and next.${isDeploy} and ${isNext} order by next.project_id limit 1)`;
   return sql`recursive waiting(project_id) as (
     select ${first(sql`true`)}
     union all
@@ -18,7 +19,7 @@ export const waitingProjects = ({ byIndex }: Dialect) => {
 
 export const projectIsFree = sql<SqlBool>`not exists (
   select 1 from tasks as held where held.project_id = waiting.project_id
-  and held.state in ('dispatched', 'running', 'canceling'))`;
+  and held.${isHeld} and held.${isDeploy})`;
 
 /** Which queued task is taken next: the one with the highest priority, among equals the oldest. */
 export const queueOrder = (tasks: "first" | "queued") =>
@@ -40,7 +41,7 @@ const isAhead = ({
   id,
   priority,
   may_start_at,
-}: Standing | StandingColumns) => sql<SqlBool>`ahead.state = 'queued'
+}: Standing | StandingColumns) => sql<SqlBool>`ahead.state = 'queued' and ahead.${isDeploy}
   and (ahead.priority > ${priority} or (ahead.priority = ${priority} and ahead.id < ${id}))
   and (ahead.not_before is null or ahead.not_before <= ${may_start_at})`;
 
@@ -68,6 +69,7 @@ export async function positionsOf(
   const ids = tasks.map(({ id }) => id);
   const { rows } = await sql<{ id: number; ahead: number }>`with ${waitingProjects(dialect)}
     select asked.id, ${othersAhead(asked)} + ${ownAhead(asked)} as ahead
-    from tasks as asked where ${dialect.isAmong("asked.id", ids)} and asked.state = 'queued'`.execute(db);
+    from tasks as asked where ${dialect.isAmong("asked.id", ids)} and asked.state = 'queued'
+    and asked.${isDeploy}`.execute(db);
   return Object.fromEntries(rows.map(({ id, ahead }) => [id, ahead + 1]));
 }

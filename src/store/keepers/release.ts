@@ -21,6 +21,7 @@ const releases = table<Release, "releases">("releases", {
   replacedPlace: plain(),
   deployedAt: time,
   endedAt: optional(time),
+  rolledBackAt: optional(time),
 });
 
 const outputs = table<ServiceOutput & { taskId: number }, "service_outputs">("service_outputs", {
@@ -75,9 +76,6 @@ export function buildReleaseKeeper(scope: Scope): ReleaseKeeper {
     },
     async delete(taskId) {
       await releases.delete(scope, { taskId });
-    },
-    async setOutput(taskId, output) {
-      await outputs.put(scope, ["taskId"], { taskId, ...output });
     },
     async output(taskId) {
       const found = await outputs.one(scope, { taskId });

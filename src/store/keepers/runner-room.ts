@@ -1,12 +1,12 @@
 import { type SqlBool, sql } from "kysely";
 import { seenWithinMs } from "../../model/runner.ts";
-import { extraFetches, extraRollbacks, slowFetchMs } from "../../model/task.ts";
+import { extraFetches, extraRollbacks, maxActions, slowFetchMs } from "../../model/task.ts";
 import type { Scope } from "../query/scope.ts";
 import { ruleAgainst } from "./runner-rules.ts";
-import { isHeld } from "./task-shape.ts";
+import { isDeploy, isHeld } from "./task-shape.ts";
 
 const heldCount = (isCounted = sql`true`) => sql<number>`(select count(*) from tasks as held
-  where held.runner_id = runner.id and held.${isHeld} and ${isCounted})`;
+  where held.runner_id = runner.id and held.${isHeld} and held.${isDeploy} and ${isCounted})`;
 
 /** Whether `runner` may take one more task. A fetch that waits for its Git host leaves its place to another task. */
 export function hasRoom(nowMs: number) {
@@ -20,6 +20,10 @@ export const runsKeptRelease = sql<SqlBool>`(queued.rollback_to is not null
   and exists (select 1 from releases as target where target.task_id = queued.rollback_to
     and target.state = 'kept' and target.runner_id = runner.id)
   and runner.concurrency + ${sql.lit(extraFetches + extraRollbacks)} > ${heldCount()})`;
+
+/** Whether `runner` may take one more action with services. They need no place of other tasks. */
+export const hasRoomForAction = sql<SqlBool>`${sql.lit(maxActions)} > (select count(*) from tasks as held
+  where held.runner_id = runner.id and held.${isHeld} and held.service_action is not null)`;
 
 /** The names of the connected runners that may take tasks of a project, by project, if none of them has room. */
 export async function fullRunnersOf(

@@ -3,9 +3,9 @@ import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
-import { hasRoom, runsKeptRelease } from "./runner-room.ts";
+import { hasRoom, hasRoomForAction, runsKeptRelease } from "./runner-room.ts";
 import { mayTake, needsOfTask } from "./runner-rules.ts";
-import { taskShape } from "./task-shape.ts";
+import { isDeploy, isHeld, taskShape } from "./task-shape.ts";
 
 /**
  * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked, and locked rows
@@ -14,11 +14,11 @@ import { taskShape } from "./task-shape.ts";
  */
 export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task | null> {
   const { db, dialect } = scope;
-  if ((await nextClaimable(scope, request, withoutLock)) === undefined) return null;
+  if ((await nextOf(scope, request, withoutLock)) === undefined) return null;
   // Two claims of one runner must not exceed its limit together: the second waits here.
   if (dialect.hasRowLocks)
     await db.selectFrom("runners").select("id").where("id", "=", request.runnerId).forUpdate().execute();
-  const next = await nextClaimable(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
+  const next = await nextOf(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
   if (next === undefined) return null;
   const update = db
     .updateTable("tasks")
@@ -29,6 +29,7 @@ export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task 
       lease_until: request.leaseUntil.getTime(),
       runner_id: request.runnerId,
       fetching_since: null,
+      deploying_since: null,
     }))
     .where("id", "=", next.id)
     .where("state", "=", "queued")
@@ -41,6 +42,37 @@ export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task 
 
 const withoutLock = sql``;
 const lockOfClaim = sql`for no key update of queued, projects skip locked`;
+
+type Found = { id: number } | undefined;
+
+async function nextOf(scope: Scope, request: TaskClaim, lock: RawBuilder<unknown>): Promise<Found> {
+  return (await nextAction(scope, request, lock)) ?? nextClaimable(scope, request, lock);
+}
+
+/**
+ * The first action with services of this runner. It waits only for a deploy or start of its project that runs, and for an action
+ * before it; a command that runs in the release delays no action.
+ */
+async function nextAction(
+  { db, dialect }: Scope,
+  { runnerId }: TaskClaim,
+  lock: RawBuilder<unknown>,
+): Promise<Found> {
+  const isChange = (task: "held" | "queued") =>
+    sql`${dialect.textIn(`${task}.service_action`, "type")} <> 'exec'`;
+  const { rows } = await sql<{ id: number }>`select queued.id from runners as runner
+    cross join tasks as queued
+    cross join projects
+    where runner.id = ${runnerId} and ${hasRoomForAction}
+    and queued.runner_id = runner.id and queued.state = 'queued' and queued.service_action is not null
+    and projects.id = queued.project_id
+    and not exists (select 1 from tasks as held where held.project_id = queued.project_id and held.${isHeld}
+      and (held.deploying_since is not null
+        or (held.service_action is not null and ${isChange("held")} and ${isChange("queued")})))
+    order by queued.id limit 1
+    ${lock}`.execute(db);
+  return rows[0];
+}
 
 /**
  * A task with a built workspace goes to the runner that has it, unless that runner is gone or the project was moved: then
@@ -60,7 +92,7 @@ async function nextClaimable(
   { db, dialect }: Scope,
   request: TaskClaim,
   lock: RawBuilder<unknown>,
-): Promise<{ id: number } | undefined> {
+): Promise<Found> {
   const nowMs = request.now.getTime();
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
     select queued.id from runners as runner
@@ -72,7 +104,7 @@ async function nextClaimable(
     and projects.id = waiting.project_id and ${projectIsFree}
     and ${mayTake(dialect, needsOfTask(dialect, "queued.approval"))}
     and queued.id = (select first.id from tasks as first
-      where first.project_id = waiting.project_id and first.state = 'queued'
+      where first.project_id = waiting.project_id and first.state = 'queued' and first.${isDeploy}
       and (first.not_before is null or first.not_before <= ${nowMs}
         or first.created_at > ${nowMs + clockSlackMs})
       and ${hasWorkspace(request)}

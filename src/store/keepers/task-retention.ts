@@ -2,7 +2,7 @@ import { type Expression, type SqlBool, sql } from "kysely";
 import type { TaskRetentionKeeper } from "../../model/task-retention.ts";
 import type { Scope } from "../query/scope.ts";
 import { deleteLogRows } from "./task-log.ts";
-import { isUnfinished } from "./task-shape.ts";
+import { isDeploy, isUnfinished } from "./task-shape.ts";
 
 /** Finds old tasks by id: ids grow with time, so the oldest come first and no other index is needed. */
 export function buildTaskRetentionKeeper(scope: Scope): TaskRetentionKeeper {
@@ -42,5 +42,6 @@ function mayGo(before: Date): Expression<SqlBool> {
   return sql<SqlBool>`finished_at < ${before.getTime()} and not (${isUnfinished})
     and not exists (select 1 from projects where projects.id = tasks.project_id and live_task_id = tasks.id)
     and not exists (select 1 from releases where releases.task_id = tasks.id and releases.state = 'kept')
-    and exists (select 1 from tasks newer where newer.project_id = tasks.project_id and newer.id > tasks.id)`;
+    and exists (select 1 from tasks newer where newer.project_id = tasks.project_id and newer.id > tasks.id
+      and newer.${isDeploy})`;
 }

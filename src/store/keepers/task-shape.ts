@@ -2,6 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Task, TaskStage, TaskState, TaskStep } from "../../model/task.ts";
 import { type Field, json, optional, plain, reasonField, time } from "../query/row.ts";
 import { table } from "../query/table.ts";
+import { approvalField } from "./pipeline-field.ts";
 
 type Stored<S extends TaskStep> = Omit<S, "startedAt" | "finishedAt"> & {
   startedAt: string | null;
@@ -45,7 +46,7 @@ export const taskShape = table<Task, "tasks">("tasks", {
   deliveryId: plain(),
   rerunOf: plain(),
   supersededBy: plain(),
-  approval: optional(json()),
+  approval: optional(approvalField),
   rollbackTo: plain(),
   rollback: optional(json()),
   reason: reasonField,
@@ -59,7 +60,9 @@ export const taskShape = table<Task, "tasks">("tasks", {
   createdAt: time,
   startedAt: optional(time),
   fetchingSince: optional(time),
+  deployingSince: optional(time),
   finishedAt: optional(time),
+  serviceAction: optional(json()),
 });
 
 /**
@@ -68,6 +71,8 @@ export const taskShape = table<Task, "tasks">("tasks", {
  */
 export const isQueued = sql<SqlBool>`state = 'queued'`;
 export const isHeld = sql<SqlBool>`state in ('dispatched', 'running', 'canceling')`;
+/** Not an action with services, which is in a lane of its own. */
+export const isDeploy = sql<SqlBool>`service_action is null`;
 export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'running', 'canceling')`;
 
 /** Word for word as in the indexes over finished tasks. */

@@ -10,10 +10,10 @@ import { waitsOf } from "./runner-rules.ts";
 import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
-import { isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
+import { isDeploy, isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
 
 const ofProject = (db: Database, projectId: number) =>
-  db.selectFrom("tasks").selectAll().where("project_id", "=", projectId);
+  db.selectFrom("tasks").selectAll().where("project_id", "=", projectId).where(isDeploy);
 const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
   ofProject(db, project_id).where(isQueued).unionAll(ofProject(db, project_id).where(isHeld)).orderBy("id"),
 );
@@ -24,6 +24,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     ...buildTaskLogKeeper(scope),
     async create(task) {
       const queued = queuedTask(task);
+      if (queued.serviceAction !== null) return taskShape.create(scope, queued, noProject(task));
       const insert = insertTask.newId(scope, taskShape.insert(queued));
       return { ...queued, id: await orFault(dialect, insert, noProject(task)) };
     },
@@ -41,7 +42,10 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
               inner
                 .selectFrom("tasks as own")
                 .whereRef("own.project_id", "=", "projects.id")
-                .select((own) => own.fn.max("own.id").as("last_id"))
+                .where(isDeploy)
+                .select("own.id")
+                .orderBy("own.id", "desc")
+                .limit(1)
                 .as("last_id"),
             ),
         )
@@ -76,6 +80,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .selectFrom("tasks")
         .select((eb) => eb.fn.min("not_before").as("at"))
         .where(isQueued)
+        .where(isDeploy)
         .where("not_before", ">", now.getTime())
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);

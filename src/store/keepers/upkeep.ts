@@ -23,7 +23,7 @@ export function buildUpkeep({ db }: Scope) {
     },
     /**
      * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls, polls) and the times
-     * at which runners were last seen. Leases and timeouts use elapsed time and need no shift.
+     * at which runners were last seen or reported services. Leases and timeouts use elapsed time and need no shift.
      */
     async shiftPendingTimes(ms: number): Promise<void> {
       const shift = Math.round(ms);
@@ -46,6 +46,13 @@ export function buildUpkeep({ db }: Scope) {
         .set((eb) => ({
           last_seen_at: eb("last_seen_at", "+", shift),
           gone_since: eb("gone_since", "+", shift),
+        }))
+        .execute();
+      await db
+        .updateTable("services")
+        .set((eb) => ({
+          reported_at: eb("reported_at", "+", shift),
+          recovering_since: eb("recovering_since", "+", shift),
         }))
         .execute();
       await db

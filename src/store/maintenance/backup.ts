@@ -37,6 +37,8 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   task_logs: ["task_id", "first_index"],
   releases: ["task_id"],
   service_outputs: ["task_id"],
+  services: ["project_id", "name"],
+  service_samples: ["project_id", "name", "at"],
   runners: ["id"],
   host_tokens: ["id"],
   host_hooks: ["project_id"],
@@ -72,7 +74,9 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
     };
     await file.write(header);
     let rows = 0;
-    for (const table of backupTables) {
+    // A database before its upgrade has only the tables of its version.
+    const present = (await db.introspection.getTables()).map(({ name }) => name);
+    for (const table of backupTables.filter((name) => present.includes(name))) {
       for await (const batch of batchesOf(db, table)) {
         await file.write({ table, rows: batch });
         rows += batch.length;

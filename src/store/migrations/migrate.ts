@@ -20,6 +20,9 @@ import { fetchingSince } from "./0009-fetching-since.ts";
 import { runnerRegistration } from "./0010-runner-registration.ts";
 import { sandboxIsolation } from "./0011-sandbox-isolation.ts";
 import { isolationNote } from "./0012-isolation-note.ts";
+import { startServices } from "./0013-start-services.ts";
+import { runningServices } from "./0014-running-services.ts";
+import { diskUse } from "./0015-disk-use.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -34,6 +37,9 @@ const migrations = {
   "0010-runner-registration": runnerRegistration,
   "0011-sandbox-isolation": sandboxIsolation,
   "0012-isolation-note": isolationNote,
+  "0013-start-services": startServices,
+  "0014-running-services": runningServices,
+  "0015-disk-use": diskUse,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -3,7 +3,7 @@ import type { TableName } from "./schema.ts";
 /**
  * Not in a backup. Waiting outgoing calls and their attempts: the original sends them, and a copy must not send them
  * again. Sign-in attempts: they count for minutes only. Ref tips: the original has deployed later pushes, so the first
- * poll of a copy must not compare with old tips.
+ * poll of a copy must not compare with old tips. Output that people wait for: they wait at the original.
  */
 export const transientTables = [
   "outgoing_calls",
@@ -11,6 +11,7 @@ export const transientTables = [
   "attempts",
   "ref_tips",
   "polls",
+  "output_reads",
 ] as const satisfies TableName[];
 
 /** The tables of a backup, each after the tables that it refers to. */
@@ -32,6 +33,8 @@ export const backupTables = [
   "task_logs",
   "releases",
   "service_outputs",
+  "services",
+  "service_samples",
   "runners",
   "host_tokens",
   "host_hooks",

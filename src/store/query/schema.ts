@@ -13,6 +13,8 @@ import type { PushCode } from "../../model/push-code.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import type { Release, ServiceOutput } from "../../model/release.ts";
 import type { Runner } from "../../model/runner.ts";
+import type { OutputRead } from "../../model/service/output-read.ts";
+import type { RunningService, ServiceSample } from "../../model/service/running-service.ts";
 import type { Task } from "../../model/task.ts";
 import type { ApiToken, Session, UserWithPassword } from "../../model/user.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
@@ -83,6 +85,9 @@ export interface Schema {
   task_logs: TaskLogTable;
   releases: TableOf<Release>;
   service_outputs: TableOf<ServiceOutput> & { task_id: number };
+  services: TableOf<RunningService>;
+  service_samples: TableOf<ServiceSample> & { project_id: number; name: string };
+  output_reads: TableOf<OutputRead>;
   runners: TableOf<Runner> & { gone_since: Milliseconds | null };
   audit: TableOf<AuditEntry>;
   push_codes: TableOf<PushCode>;

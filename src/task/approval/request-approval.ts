@@ -15,7 +15,10 @@ import { waitingSince, withoutAnswer } from "./waiting-since.ts";
 
 /** Whether a task must be built, and then approved, before it may deploy. It is decided when the task is handed out. */
 export function needsApproval(task: Task, project: Project): boolean {
-  const deploys = task.stages.some(({ name, state }) => isSideEffect(name) && state === "pending");
+  // An action with services changes nothing that was approved.
+  const deploys =
+    task.serviceAction === null &&
+    task.stages.some(({ name, state }) => isSideEffect(name) && state === "pending");
   return task.approval === null && deploys && requiresApproval(project.deploy, task);
 }
 

@@ -7,6 +7,7 @@ import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import { traceFields } from "../../telemetry/trace-context.ts";
+import type { ServiceJson } from "../queue/service-json.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
 import { taskTraceparent } from "../queue/task-trace.ts";
 
@@ -17,6 +18,7 @@ import { taskTraceparent } from "../queue/task-trace.ts";
 export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
   | { type: "approval"; project: string; task: TaskJson }
+  | { type: "services"; projectId: number; services: ServiceJson[] }
   | { type: "delivery"; delivery: Omit<DeliverySummary, "reason"> & { reason: string } }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
 
@@ -52,6 +54,7 @@ export const silentLive: Live = {
   task: () => {},
   approval: () => {},
   log: () => {},
+  services: () => {},
   delivery: () => {},
   flushed: async () => {},
 };
@@ -119,6 +122,11 @@ export function buildLive(publish: PublishLive, log: Logger, telemetry: Telemetr
             lines: part,
           } satisfies LiveMessage),
         );
+    },
+    /** The state of a service has changed. */
+    services(projectId: number, services: ServiceJson[]): void {
+      const message: LiveMessage = { type: "services", projectId, services };
+      say(projectChannel(projectId), JSON.stringify(message));
     },
     /** A delivery was recorded; deliveries without a project have no subscribers. */
     delivery({ reason, ...summary }: DeliverySummary): void {

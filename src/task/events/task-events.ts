@@ -1,12 +1,14 @@
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { TaskEvent } from "../../model/project.ts";
+import type { RunningService } from "../../model/service/running-service.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import { eventOfEnd } from "../notify/report-task.ts";
 import type { AnnouncedTask, TaskAnnouncer } from "../queue/enqueue.ts";
+import { serviceJson } from "../queue/service-json.ts";
 import { spansOfTask, taskTraceFields } from "../queue/task-trace.ts";
 import type { Live } from "./console-messages.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
@@ -30,6 +32,8 @@ export interface TaskEvents extends TaskAnnouncer {
   /** Its runner vanished before it had done anything that matters. */
   requeued(task: Task): void;
   logged(task: Task, lines: LogLine[]): void;
+  /** The state of a service of the project has changed. */
+  services(projectId: number, services: readonly RunningService[], now: Date): void;
   /** Resolves when all live messages are sent. */
   flushed(): Promise<void>;
 }
@@ -84,7 +88,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   function queued(task: Task, project: AnnouncedTask["project"] | null): void {
     note("a task is queued", task);
     live.task("task.queued", task);
-    later(task, "task.queued", () => noteWaiting(task, project));
+    if (task.serviceAction === null) later(task, "task.queued", () => noteWaiting(task, project));
     wakeups.notify(queueTopic);
   }
 
@@ -140,6 +144,11 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
       wakeups.notify(taskTopic(task.id));
     },
     logged: (task, lines) => live.log(task, lines),
+    services: (projectId, services, now) =>
+      live.services(
+        projectId,
+        services.map((service) => serviceJson(service, now)),
+      ),
     async flushed() {
       await Promise.all(running);
       await live.flushed();

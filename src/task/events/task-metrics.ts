@@ -1,13 +1,15 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
-import type { Keepers } from "../../model/store.ts";
+import { unknownAfterMs } from "../../model/service/running-service.ts";
+import { serviceStates } from "../../model/service/service.ts";
+import type { Store } from "../../model/store.ts";
 import { isFinished, type Task, taskStates, unfinishedStates, workedMs } from "../../model/task.ts";
 
 const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
 
 export function buildTaskMetrics(
   registry: Metrics,
-  { tasks, outgoingCalls }: Pick<Keepers, "tasks" | "outgoingCalls">,
+  { tasks, outgoingCalls, services, now }: Pick<Store, "tasks" | "outgoingCalls" | "services" | "now">,
 ) {
   const registers = [registry];
   new Gauge({
@@ -18,6 +20,16 @@ export function buildTaskMetrics(
     async collect() {
       const counts = await tasks.countByState();
       for (const state of [...unfinishedStates, "waiting"] as const) this.set({ state }, counts[state]);
+    },
+  });
+  new Gauge({
+    name: "slipway_services",
+    help: "Services by state; `unknown`: their runner is away.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      const counts = await services.countByState(new Date(now().getTime() - unknownAfterMs));
+      for (const state of serviceStates) this.set({ state }, counts[state] ?? 0);
     },
   });
   const wait = new Histogram({

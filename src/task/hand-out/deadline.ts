@@ -1,4 +1,4 @@
-import { type Pipeline, type StartStep, type Step, stepsToRun } from "../../model/pipeline.ts";
+import { atRollback, type NamedService, type Pipeline, runOf, type Step } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -9,7 +9,7 @@ import { mustStop } from "./lease.ts";
 
 /** The runner measures a stage's timeout; the server itself reports the timeout this much later. */
 const timeoutSlackMs = 15_000;
-/** Time for SIGTERM and SIGKILL of a previous service. */
+/** Time for what a service must live without a check, and for SIGKILL of the one that it replaces. */
 const endingMs = 60_000;
 /** A task whose time is up is given up after this many leases: its runner lives, but does not end it. */
 const givenUpAfterLeases = 5;
@@ -36,10 +36,11 @@ export async function allowedMs(
   const graceMs = limits.stopGraceMs + timeoutSlackMs;
   if (task.rollback?.state === "running") {
     const pipeline = (await keepers.releases.ofTask(task.rollback.taskId))?.pipeline ?? project.pipeline;
-    const steps = stageNames.filter(isSideEffect).flatMap((name): Step[] => stepsToRun(pipeline, name));
-    return steps.reduce((sum, step) => sum + stepMs(step, limits), graceMs);
+    const run = stageNames.filter(isSideEffect).flatMap((name) => runOf(atRollback(pipeline), name));
+    return run.reduce((sum, each) => sum + runMs(each, limits), graceMs);
   }
   if (mustStop(task)) return graceMs;
+  if (task.serviceAction !== null) return limits.timeoutMs + graceMs;
   const running = task.stages.find(({ state }) => state === "running");
   if (waitsForPlace(task)) return placeWaitMs;
   // Before the first step this is the checkout, after the last one the removal of the workspace.
@@ -61,15 +62,14 @@ export function givenUpAfterMs({ leaseMs }: Pick<TaskLimits, "leaseMs">): number
 /** Of the step that runs. Runners of version 1.0 report stages alone, and each has one step. */
 function runningMs(pipeline: Pipeline, stage: StageName, steps: TaskStep[], limits: TaskLimits): number {
   const name = steps.find(({ state }) => state === "running")?.name;
-  const planned: Step[] = stepsToRun(pipeline, stage);
-  const step = planned.find((each) => each.name === name) ?? planned[0];
-  return step ? stepMs(step, limits) : limits.timeoutMs;
+  const planned = runOf(pipeline, stage);
+  const running = planned.find((each) => each.name === name) ?? planned[0];
+  return running ? runMs(running, limits) : limits.timeoutMs;
 }
 
-/** The script, and what follows that of a start: the check or the settling, the switch script, the end of the previous service. */
-function stepMs(step: Step | StartStep, limits: TaskLimits): number {
-  const scriptMs = stepTimeoutMs(step, limits);
-  if (!("settleSeconds" in step)) return scriptMs;
-  const seconds = step.healthCheck?.timeoutSeconds ?? step.settleSeconds;
-  return scriptMs + seconds * 1000 + (step.switch.trim() === "" ? 0 : scriptMs) + endingMs;
+/** The script or the start of a service, its check, the switch script, and the end of the service that it replaces. */
+function runMs(run: Step | NamedService, limits: TaskLimits): number {
+  const checkMs = (run.check?.within ?? 0) * 1000;
+  if ("script" in run) return stepTimeoutMs(run, limits) + checkMs;
+  return checkMs + (run.switch.trim() === "" ? 0 : limits.timeoutMs) + run.stopGrace * 1000 + endingMs;
 }

@@ -12,6 +12,7 @@ import {
   type HelloAnswer,
   type RunTask,
   runnerFeatures,
+  type WireService,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
 import { version as serverVersion } from "../../version.ts";
@@ -81,7 +82,7 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** Stores the steps of the instruction, if the project was changed since the task was created. */
   async function withSteps(task: Task, instruction: RunTask): Promise<Task> {
-    const stages = withHandedOut(task.stages, instruction.stages);
+    const stages = withHandedOut(task.stages, handedOut(instruction));
     if (JSON.stringify(stages) === JSON.stringify(task.stages)) return task;
     return (await store.tasks.change(task.id, { whileIn: ["dispatched"], set: { stages } })) ?? task;
   }
@@ -139,7 +140,7 @@ export function buildDispatch(parts: DispatchParts) {
   async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
     const task = await store.tasks.byId(taskId);
     if (task === null) return;
-    const runnerId = task.approval?.built?.runnerId ?? null;
+    const runnerId = task.serviceAction === null ? (task.approval?.built?.runnerId ?? null) : task.runnerId;
     const queued = await store.tasks.change(taskId, {
       whileIn: ["dispatched"],
       leaseHash: hashToken(lease),
@@ -227,9 +228,18 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   clearTimeout(handle);
 }
 
-function needsContainers({ stages, release }: RunTask): boolean {
-  return [...stages, ...(release.previous?.stages ?? [])]
-    .flatMap(({ steps }) => steps)
+/** What each stage runs: its steps, or the services of start. */
+function handedOut({ stages, services }: RunTask) {
+  return stages.map(({ name, steps }) => ({
+    name,
+    steps: name === "start" ? [...steps, ...(services ?? [])] : steps,
+  }));
+}
+
+function needsContainers({ stages, services, release: { previous } }: RunTask): boolean {
+  return [...stages, ...(previous?.stages ?? [])]
+    .flatMap(({ steps }): Pick<WireService, "image" | "network">[] => steps)
+    .concat(services ?? [], previous?.services ?? [])
     .some(({ image, network }) => image !== "" || network === "none");
 }
 

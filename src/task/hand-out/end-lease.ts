@@ -81,7 +81,8 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> & { rea
         ? { runnerId: built.runnerId }
         : {
             stages: resetStages(task.stages),
-            runnerId: null,
+            // An action stays with the runner that has the services.
+            ...(task.serviceAction === null ? { runnerId: null } : {}),
             startedAt: null,
             approval: task.approval && { ...task.approval, earlierWaitMs: 0 },
           }),

@@ -62,7 +62,7 @@ export const finishTask = operation(
     });
     if (!task) return null;
     await noteEnd(keepers, task, { isTouched: hasSideEffects(before.stages), kept }, now);
-    const superseded = await supersedeWaiting(keepers, task, consoleUrl);
+    const superseded = task.serviceAction === null ? await supersedeWaiting(keepers, task, consoleUrl) : [];
     return { task, line: null, superseded, calls: await reportEnd(keepers, task, consoleUrl) };
   },
 );

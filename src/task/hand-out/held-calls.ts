@@ -10,7 +10,6 @@ import type {
   Held,
   HeldAnswer,
   LogRequest,
-  OutputRequest,
   RollbackRequest,
   StageRequest,
 } from "../../runner/protocol.ts";
@@ -23,8 +22,9 @@ import { endLease, reportLostLease } from "./end-lease.ts";
 import { finishTask } from "./finish-task.ts";
 import type { TaskLimits } from "./instruction.ts";
 import { type HeldLease, mustStop, renewLease } from "./lease.ts";
-import { reportOutput, reportRollback } from "./report-release.ts";
+import { reportRollback } from "./report-release.ts";
 import { reportStage } from "./report-stage.ts";
+import { noteSeen } from "./runner-seen.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
 export interface HeldCallsParts {
@@ -38,8 +38,6 @@ export interface HeldCallsParts {
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
 /** A cancel by another instance is detected by reading this often. */
 const lookEveryMs = 1000;
-/** "Last seen" need not be more precise than this; it is used in tens of seconds. */
-const seenEveryMs = 10_000;
 
 /** The calls of a runner about a task it holds. All are idempotent, renew the lease, and return whether to continue. */
 export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
@@ -53,13 +51,6 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     leaseHash: hashToken(lease),
     leaseMs: limits.leaseMs,
   });
-
-  /** A runner without free places does not request work, but it is connected. */
-  async function seen({ id, lastSeenAt }: Runner): Promise<void> {
-    const now = store.now();
-    if (lastSeenAt !== null && Math.abs(now.getTime() - lastSeenAt.getTime()) < seenEveryMs) return;
-    await store.runners.update(id, { lastSeenAt: now });
-  }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
     const project = await store.projects.byId(task.projectId);
@@ -88,7 +79,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
       const isOver = AbortSignal.any([signal, released.signal]);
       const endsAt = performance.now() + request.waitMs;
-      await seen(runner);
+      await noteSeen(store, runner);
       let task = await store.run(renewLease, leaseOf(runner, request));
       while (task) {
         const answer = await answerFor(task);
@@ -160,16 +151,6 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       if (!done) return leaseLost;
       events.changed(done);
       return { continue: true };
-    },
-
-    /** May arrive after the task has ended. */
-    async output(runner: Runner, request: OutputRequest): Promise<HeldAnswer> {
-      const { text, hasExited, serviceTaskId } = request;
-      const held = leaseOf(runner, request);
-      const known = await store.run(reportOutput, { held, request: { text, hasExited, serviceTaskId } });
-      if (!known) return leaseLost;
-      events.changed(known);
-      return { continue: false };
     },
     /** Answers waiting heartbeats and refuses new ones, because the server is about to close. */
     release: () => released.abort(),

@@ -1,16 +1,17 @@
 import { messageOf, ReasonError } from "../../errors.ts";
 import { type GitUrlRules, gitAccessOf, gitUrlFault } from "../../model/git/git-url.ts";
-import { type Pipeline, type StartStep, type Step, splitStep, stepsToRun } from "../../model/pipeline.ts";
+import { type Pipeline, type Step, servicesOf, stepsToRun } from "../../model/pipeline.ts";
 import type { GitCredential, Project, SecretScope } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import { limitBytesOf } from "../../model/service/disk-use.ts";
 import { isSideEffect, type StageName } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { type RunTask, timingOf, type WireStage } from "../../runner/protocol.ts";
+import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
-import { releaseInstruction } from "../release/release-instruction.ts";
+import { actionInstruction, releaseInstruction } from "../release/release-instruction.ts";
 import { cacheScopeOf, isFork } from "./cache-scope.ts";
 import { taskVariables, traceVariables } from "./task-variables.ts";
 
@@ -48,7 +49,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   // The clone credential belongs to the current address, and must not be sent to another server.
   const isMoved = project.git.url !== current.git.url;
   if (isMoved && step !== "deploy") throw new Undeliverable(newReason("git_url_changed"));
-  const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
+  const isAction = task.serviceAction !== null;
+  const fault = isAction ? null : gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(newReason("git_url_refused", { why: fault }));
   const { allowLocal, trusted } = gitAccessOf(project.git.url, parts.gitUrlRules);
   const { credential, files, ...opened } = await openSecrets(
@@ -59,12 +61,19 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const env = { ...traceVariables(task), ...project.env, ...taskVariables(task, project) };
   const stageOf = (pipeline: Pipeline, name: StageName) => ({
     name,
-    steps: stepsToRun(pipeline, name).map((step: Step | StartStep) => wireStep(step, project.image, limits)),
+    steps: stepsToRun(pipeline, name).map((step) => wireStep(step, project.image, limits)),
   });
-  const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
+  const wireServices = (pipeline: Pipeline) =>
+    servicesOf(pipeline).map((service) => ({ ...service, image: service.image || project.image }));
+  const releaseParts = { keepers, env, now: parts.now, stageOf, servicesOf: wireServices, step };
+  const run = await (isAction
+    ? actionInstruction(task, releaseParts)
+    : releaseInstruction(task, project, releaseParts));
+  if (run === null) throw new Undeliverable(newReason("action_moved"));
   const cacheScope = cacheScopeOf(task, project);
   // The author of a fork can read all that the scripts can.
-  const secrets = isFork(task) ? { secrets: {}, files: [] } : { ...secretsFor(run.stages, opened), files };
+  const secrets = isFork(task) ? { secrets: {}, files: [] } : { ...secretsFor(run, opened), files };
+  const diskBytes = limitBytesOf(project.diskMb);
   return {
     type: "run_task",
     taskId: task.id,
@@ -76,13 +85,13 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
       submodules: project.git.submodules,
       lfs: project.git.lfs === true,
       isFork: isFork(task),
-      credential: isMoved ? null : credential,
+      credential: isMoved || isAction ? null : credential,
       ...{ allowLocal, trusted: [...trusted] },
     },
     ref: task.ref,
     commit: task.commit,
     ...run,
-    services: [],
+    ...actionOf(task, limits),
     ...approvalOf(task, parts.now),
     waitingTasks: await waitingTasksOf(task, keepers),
     resources: resourcesOf(project),
@@ -96,9 +105,15 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
       logBytesUsed: await keepers.tasks.logBytes(task.id),
       checkoutTimeoutMs: limits.timeoutMs,
       stopGraceMs: limits.stopGraceMs,
+      ...(diskBytes === null ? {} : { diskBytes }),
     },
     logFrom: await keepers.tasks.nextLogIndex(task.id),
   };
+}
+
+function actionOf({ serviceAction }: Task, { timeoutMs }: TaskLimits): Pick<RunTask, "action"> {
+  if (serviceAction === null) return {};
+  return { action: serviceAction.type === "exec" ? { ...serviceAction, timeoutMs } : serviceAction };
 }
 
 /** Beyond the end of the request, because an approved task may have to wait for its runner. */
@@ -127,11 +142,10 @@ async function waitingTasksOf(task: Task, { tasks }: Pick<Keepers, "tasks">): Pr
   return [...waiting, ...approved].map(({ id }) => id);
 }
 
-function wireStep(step: Step | StartStep, image: string, limits: Pick<TaskLimits, "timeoutMs">) {
-  const { step: own, start } = splitStep(step);
-  const { timeout: _seconds, ...fields } = own;
+function wireStep(step: Step, image: string, limits: Pick<TaskLimits, "timeoutMs">) {
+  const { timeout: _seconds, ...fields } = step;
   const decided = { image: step.image || image, timeoutMs: stepTimeoutMs(step, limits) };
-  return { ...fields, ...decided, ...(start ? { start } : {}) };
+  return { ...fields, ...decided };
 }
 
 function resourcesOf({ limits: { memoryMb, ...limits } }: Project): RunTask["resources"] {
@@ -149,11 +163,12 @@ type OpenedSecrets = Record<SecretScope, Record<string, string>>;
 
 /** A runner gets the secrets of deploy and start only with one of these stages. */
 function secretsFor(
-  stages: WireStage[],
+  { stages, services }: Pick<RunTask, "stages" | "services">,
   { all, deploy }: OpenedSecrets,
 ): Pick<RunTask, "secrets" | "deploySecrets"> {
   const names = Object.keys(deploy);
-  if (names.length === 0 || !stages.some(({ name }) => isSideEffect(name))) return { secrets: all };
+  const isDeploy = Boolean(services?.length) || stages.some(({ name }) => isSideEffect(name));
+  if (names.length === 0 || !isDeploy) return { secrets: all };
   if (stages.every(({ name }) => isSideEffect(name))) return { secrets: { ...all, ...deploy } };
   return { secrets: all, deploySecrets: deploy };
 }

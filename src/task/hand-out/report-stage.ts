@@ -1,4 +1,5 @@
 import type { AddedCall } from "../../model/outgoing-call.ts";
+import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { StageRequest } from "../../runner/protocol.ts";
@@ -20,6 +21,14 @@ interface Reported {
   calls: AddedCall[];
 }
 
+/** Whether the task begins to change what serves. Actions with services are no deploys. */
+function begins(
+  { deployingSince, serviceAction }: Task,
+  { stage, state }: Pick<StageRequest, "stage" | "state">,
+): boolean {
+  return serviceAction === null && deployingSince === null && state === "running" && isSideEffect(stage);
+}
+
 /** Stores that a stage has begun or ended. Null: the runner no longer holds the task. */
 export const reportStage = operation(
   "reportStage",
@@ -36,6 +45,7 @@ export const reportStage = operation(
         stages: setStage(before.stages, request, now),
         ...(before.state === "dispatched" ? { state: "running" } : {}),
         ...(isStart ? { startedAt: now } : {}),
+        ...(begins(before, request) ? { deployingSince: now } : {}),
         ...(request.stage === "checkout" ? { fetchingSince: request.state === "running" ? now : null } : {}),
         ...(commit ? { commit } : {}),
         ...(message && before.message === "" ? { message } : {}),

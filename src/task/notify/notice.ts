@@ -1,7 +1,9 @@
 import type { DeliverySummary } from "../../model/delivery.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
 import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
+import type { Release } from "../../model/release.ts";
 import type { Runner } from "../../model/runner.ts";
+import type { RunningService } from "../../model/service/running-service.ts";
 import { type LogLine, type Task, workedMs } from "../../model/task.ts";
 import { type Reason, renderReason } from "../../reason/reason.ts";
 import { taskJson } from "../queue/task-json.ts";
@@ -17,8 +19,8 @@ export interface Notice {
   title: string;
   tone: ChatMessage["tone"];
   facts: ChatMessage["facts"];
-  /** The end of the task's log; each target uses the number of lines that it is configured for. */
-  log: LogLine[];
+  /** The end of the log or the output; each target uses the number of lines that it is configured for. */
+  log: Pick<LogLine, "text">[];
 }
 
 /** The task whose commit is serving. */
@@ -134,6 +136,47 @@ export function runnerGoneNotice(
       Tasks: waiting === "" ? "another runner takes them" : oneLine(waiting, maxFact),
     }),
     log: [],
+  };
+}
+
+export function serviceNotice(
+  event: "service.down" | "service.up",
+  service: RunningService,
+  project: Project,
+  { commit, message }: Pick<Release, "commit" | "message">,
+): Notice {
+  const { name, state, since, taskId, restarts, lastExit, fault, lastLines } = service;
+  const isDown = event === "service.down";
+  const lines = isDown ? lastLines.split("\n").filter((line) => line.trim() !== "") : [];
+  return {
+    event,
+    page: `/projects/${project.id}`,
+    data: {
+      project: projectData(project),
+      service: {
+        name,
+        state,
+        since: since.toISOString(),
+        taskId,
+        commit,
+        restarts,
+        lastExit,
+        fault,
+        lastLines,
+      },
+    },
+    title: isDown ? "Slipway: a service is down" : "Slipway: a service is up again",
+    tone: isDown ? "bad" : "good",
+    facts: factsOf({
+      Project: oneLine(project.name, maxName),
+      Service: name,
+      Commit: oneLine(`${shortCommit(commit)} ${firstLine(message)}`, maxFact),
+      State: isDown ? state : "",
+      "Last exit": isDown ? oneLine(lastExit ?? "", maxName) : "",
+      Check: isDown ? oneLine(fault, maxFact) : "",
+      "Last line": oneLine(lines.at(-1) ?? "", maxFact),
+    }),
+    log: lines.map((text) => ({ text })),
   };
 }
 

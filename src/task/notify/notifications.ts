@@ -19,6 +19,8 @@ const optionalEvents: readonly string[] = [
   "delivery.rejected",
   "delivery.failed",
   "runner.gone",
+  "service.down",
+  "service.up",
 ] satisfies OptionalEvent[];
 
 /** The targets that receive an event: those of the project, and the default one if the project has it. */

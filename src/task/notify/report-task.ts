@@ -41,6 +41,8 @@ export async function reportTask(
   consoleUrl: string,
   known?: KnownProject,
 ): Promise<AddedCall[]> {
+  // A person who stops a service knows it, and the commit is neither better nor worse.
+  if (task.serviceAction !== null) return [];
   const project = known?.project ?? (await keepers.projects.byId(task.projectId));
   if (!project) return [];
   const context = { now: keepers.now(), consoleUrl };

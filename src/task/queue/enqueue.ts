@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { QueueState } from "../../model/delivery.ts";
 import type { AddedCall } from "../../model/outgoing-call.ts";
-import { stepsToRun } from "../../model/pipeline.ts";
+import { runOf } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import { type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -80,7 +80,7 @@ export function stagesFor({ pipeline }: Pick<Project, "pipeline">, actions: Acti
       fields: [{ field: "actions", message: newReason("no_stage_left") }],
     });
   return stageNames.map((name) => {
-    const steps = stepsToRun(pipeline, name).map((step) => step.name);
+    const steps = runOf(pipeline, name).map((each) => each.name);
     return plannedStage(name, isAsked(name) && steps.length > 0 ? "pending" : "skipped", steps);
   });
 }

@@ -21,14 +21,20 @@ export function setStage(stages: TaskStage[], report: StageReport, now: Date): T
     if (stage.name !== report.stage) return stage;
     const isReported = ({ name }: TaskStep) => report.step === undefined || report.step === name;
     const steps = stage.steps.map((step) => (isReported(step) ? reported(step, report, now) : step));
-    return { ...reported(stage, { ...report, state: stateAfter(steps, report) }, now), steps };
+    return { ...reported(stage, stateAfter(steps, report), now), steps };
   });
 }
 
-/** A stage has succeeded when its last step has. */
-function stateAfter(steps: TaskStep[], { step, state }: StageReport): Reported {
-  const isLast = step === undefined || steps.at(-1)?.name === step;
-  return state === "success" && !isLast ? "running" : state;
+/** A stage has succeeded when all of its steps have: services start at the same time. */
+function stateAfter(steps: TaskStep[], { state, exitCode }: StageReport): Omit<StageReport, "stage"> {
+  const broken = steps.find(isBroken);
+  if (broken) return { state: broken.state, exitCode: broken.exitCode };
+  const isWhole = steps.every((step) => step.state === "success");
+  return { state: state === "success" && !isWhole ? "running" : state, exitCode };
+}
+
+function isBroken(step: TaskStep): step is TaskStep & { state: "failed" | "canceled" | "timeout" } {
+  return step.state === "failed" || step.state === "canceled" || step.state === "timeout";
 }
 
 function reported<S extends TaskStep>(

@@ -1,4 +1,4 @@
-import { type LogLine, type Task, type TaskStep, type TaskWait, waitedMs } from "../../model/task.ts";
+import { type LogLine, laneOf, type Task, type TaskStep, type TaskWait, waitedMs } from "../../model/task.ts";
 import { renderReason, type Sentence } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 
@@ -22,6 +22,8 @@ export function taskJson(task: Task, queued: { queuePosition?: number; wait?: Ta
     rerunOf: task.rerunOf,
     supersededBy: task.supersededBy,
     rollbackTo: task.rollbackTo,
+    lane: laneOf(task),
+    serviceAction: task.serviceAction,
     rollback: task.rollback && { ...task.rollback, reason: renderReason(task.rollback.reason) },
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,

@@ -1,7 +1,7 @@
 import { hasOwnSteps } from "../../model/stage/stage-name.ts";
 import type { Task, TaskStage, TaskStep } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
-import type { EndedSpan, SpanAttributes } from "../../telemetry/telemetry.ts";
+import type { EndedSpan, SpanAttributes, Telemetry } from "../../telemetry/telemetry.ts";
 import {
   derivedContext,
   readTraceparent,
@@ -27,6 +27,14 @@ export function taskTraceparent(task: Traced): string | null {
 /** The fields of a log line about a task. */
 export function taskTraceFields(task: Traced): ReturnType<typeof traceFields> {
   return traceFields(taskTraceparent(task));
+}
+
+/** Records the first span of a task that a user started; that of other tasks is their delivery. */
+export function recordManualStart(telemetry: Telemetry, task: Task, startMs: number): void {
+  const context = readTraceparent(task.traceparent);
+  if (!context) return;
+  const attributes = { "slipway.task.id": task.id, "slipway.project.id": task.projectId };
+  telemetry.record({ name: "manual start", kind: "server", attributes, context, startMs, endMs: Date.now() });
 }
 
 /** The spans of a task that has ended, from the times that were recorded. */

@@ -11,7 +11,10 @@ export async function waitsOf(
   const projectIds = [...new Set(queued.map(({ projectId }) => projectId))];
   const waits = await tasks.waits(projectIds, now);
   const full = await tasks.fullRunners(projectIds, now);
-  return ({ state, projectId, fetchingSince }) => {
+  return ({ state, projectId, fetchingSince, serviceAction }) => {
+    // An action waits for its runner only, whatever tasks the runner may take.
+    if (state === "queued" && serviceAction !== null)
+      return waits[projectId]?.isLasting ? undefined : waits[projectId];
     if (state === "queued") {
       const runners = full[projectId];
       return (

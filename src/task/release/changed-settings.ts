@@ -1,12 +1,13 @@
 import type { Pinned } from "../../model/approval/task-approval.ts";
-import { type HealthCheck, type Pipeline, type StartStep, stepDefaults } from "../../model/pipeline.ts";
+import { type Pipeline, servicesOf, stepDefaults } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { type ServiceCheck, serviceDefaults } from "../../model/service/service.ts";
 import { type StageName, stepTitle } from "../../model/stage/stage-name.ts";
 
 /** A setting that a release was made with and that the project has changed since. */
 export interface ChangedSetting {
-  /** As in the project: `env.PORT`, `stages.build/test.script`. */
+  /** As in the project: `env.PORT`, `stages.build/test.script`, `services.web.command`. */
   setting: string;
   /** The value with the release; null: not set. */
   release: string | null;
@@ -57,41 +58,63 @@ function variables(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(own.map(([name, value]) => [`env.${name}`, value]));
 }
 
-/** The steps of a release have their image; those of a project may use the project's. */
+/** The steps and services of a release have their image; those of a project may use the project's. */
 function pipelineSettings(
   { build, deploy, start, ...rest }: Pipeline,
   image: string,
   names: readonly StageName[],
 ): Record<string, string | null> {
-  const steps = { build, deploy, start };
   const settings: Record<string, string | null> = {};
   for (const [field, value] of Object.entries(rest)) settings[`pipeline.${field}`] = textOf(value);
+  const isStarted = names.includes("start");
+  const steps = { build, deploy, start: Array.isArray(start) ? start : [] };
   for (const stage of names)
     for (const { name, ...fields } of steps[stage])
-      for (const [field, value] of Object.entries({ ...fields, image: fields.image || image }))
-        settings[`stages.${stepTitle(stage, name)}.${field}`] = isDefault(field, value)
-          ? null
-          : textOf(value);
+      add(
+        settings,
+        `stages.${stepTitle(stage, name)}`,
+        { ...fields, image: fields.image || image },
+        stepDefaults,
+      );
+  for (const { name, ...fields } of isStarted ? servicesOf({ start }) : [])
+    add(settings, `services.${name}`, { ...fields, image: fields.image || image }, serviceDefaults);
   return settings;
 }
 
-/** As in a project that says nothing about it. */
-function isDefault(field: string, value: Setting): boolean {
-  return field in stepDefaults && stepDefaults[field as keyof typeof stepDefaults] === value;
+/** A value as in a project that says nothing about it is null. */
+function add(
+  settings: Record<string, string | null>,
+  path: string,
+  fields: Record<string, Setting>,
+  defaults: Record<string, unknown>,
+): void {
+  for (const [field, value] of Object.entries(fields))
+    settings[`${path}.${field}`] = Bun.deepEquals(value, defaults[field])
+      ? null
+      : field === "check"
+        ? checkText(value as ServiceCheck)
+        : textOf(value);
 }
 
-type Setting = string | number | boolean | string[] | StartStep["healthCheck"];
+type Setting =
+  | string
+  | number
+  | boolean
+  | null
+  | string[]
+  | ServiceCheck
+  | Record<string, string | number | null>;
 
 function textOf(value: Setting): string | null {
   if (value === null || value === "" || value === false) return null;
   if (Array.isArray(value)) return value.join(", ") || null;
-  return typeof value === "object" ? checkText(value) : String(value);
+  if (typeof value !== "object") return String(value);
+  const set = Object.entries(value).filter(([, each]) => each !== null);
+  return set.map(([name, each]) => `${name}=${each}`).join(", ") || null;
 }
 
-function checkText(check: HealthCheck): string {
-  const { timeoutSeconds } = check;
-  if (check.type === "command") return `${check.command} (${timeoutSeconds} s)`;
-  if (check.type === "tcp") return `tcp ${check.host}:${check.port} (${timeoutSeconds} s)`;
-  const expected = check.expect ? ` "${check.expect}"` : "";
-  return `${check.url}${expected} (${timeoutSeconds} s)`;
+/** `tcp $PORT (60 s)` */
+function checkText({ http, tcp, command, expect, within }: ServiceCheck): string {
+  const asked = command || (tcp === "" ? http : `tcp ${tcp}`);
+  return `${asked}${expect === "" ? "" : ` "${expect}"`} (${within} s)`;
 }

@@ -5,13 +5,13 @@ import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
-import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
+import type { FinishRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
 import { hasSideEffects } from "../queue/stages.ts";
 
 /*
  * Records what a runner's call says about releases: the one that a deploy has made, and which one is known to serve. Each
  * function runs in the transaction that acknowledges the call, so that at no moment a commit is named that a runner may
- * already have ended.
+ * already have ended. Actions with services change no release: what serves follows from the states of the services.
  */
 
 type ReleaseKeepers = Pick<Keepers, "projects" | "releases" | "tasks">;
@@ -22,7 +22,7 @@ export async function noteStage(
   task: Task,
   request: Pick<StageRequest, "stage" | "state" | "endsPrevious">,
 ): Promise<void> {
-  if (request.state !== "running" || !isSideEffect(request.stage)) return;
+  if (task.serviceAction !== null || request.state !== "running" || !isSideEffect(request.stage)) return;
   const project = await projects.byId(task.projectId);
   if (!project) return;
   if (!request.endsPrevious) {
@@ -50,7 +50,7 @@ export async function noteEnd(
   now: Date,
 ): Promise<void> {
   const { projects, releases } = keepers;
-  const project = await projects.byId(task.projectId);
+  const project = task.serviceAction === null ? await projects.byId(task.projectId) : null;
   if (!project) return;
   if (task.state === "success") await noteSuccess(keepers, project, task, kept ?? [], now);
   else await noteFailure(keepers, project, task, isTouched);
@@ -71,8 +71,7 @@ async function noteSuccess(
     commit: task.commit ?? "",
     message: task.message,
     state: "gone",
-    deployedAt: now,
-    endedAt: null,
+    ...servesFrom(now),
   } as const;
   const from = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
   if (own) {
@@ -90,7 +89,12 @@ async function noteSuccess(
       attempt: task.attempt,
       runnerId: task.runnerId,
     });
-  await releases.update(from.taskId, { deployedAt: now, endedAt: null });
+  await releases.update(from.taskId, servesFrom(now));
+}
+
+/** It begins to serve: what happened to it before does not count any more. */
+function servesFrom(deployedAt: Date) {
+  return { deployedAt, endedAt: null, rolledBackAt: null };
 }
 
 /** A release that a rollback has built again has the place of the release that it replaces. */
@@ -117,7 +121,7 @@ async function noteFailure(
 
 /** The runner of a task is gone. */
 export async function noteLost({ projects, releases }: ReleaseKeepers, task: Task): Promise<void> {
-  const project = await projects.byId(task.projectId);
+  const project = task.serviceAction === null ? await projects.byId(task.projectId) : null;
   if (!project || task.state !== "lost") return;
   await releases.delete(task.id);
   if (!hasSideEffects(task.stages) || isServing(task.rollback?.state)) return;
@@ -162,7 +166,7 @@ export async function noteRollback(
     return rollback;
   }
   await projects.setLive(project.id, { liveTaskId: state === "success" ? toTaskId : null, liveNote });
-  if (state === "success") await releases.update(toTaskId, { deployedAt: now, endedAt: null });
+  if (state === "success") await releases.update(toTaskId, servesFrom(now));
   return rollback;
 }
 
@@ -180,29 +184,6 @@ export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<T
   if (rollback.state === "unneeded") return newReason("still_serving", values);
   if (rollback.state === "running") return newReason("rolling_back", values);
   return newReason("rollback_failed", { ...values, detail: rollback.reason });
-}
-
-/** A service that exited soon after its start no longer serves, and its release is not rolled back to. */
-export async function noteOutput(
-  { projects, releases, tasks }: ReleaseKeepers,
-  task: Task,
-  { text, hasExited, serviceTaskId }: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">,
-  now: Date,
-): Promise<void> {
-  await releases.setOutput(task.id, { output: text, hasExited });
-  const project = hasExited ? await projects.byId(task.projectId) : null;
-  if (!project) return;
-  const release = await releases.ofTask(serviceTaskId);
-  if (release?.projectId === project.id) {
-    // A later task has started it again: this is a late report about its former processes.
-    if (task.finishedAt !== null && task.finishedAt < release.deployedAt) return;
-    await releases.update(serviceTaskId, { endedAt: now });
-  }
-  if (project.liveTaskId === null) return;
-  const live = await tasks.byId(project.liveTaskId);
-  if (live?.id !== serviceTaskId && live?.rollbackTo !== serviceTaskId) return;
-  const liveNote = newReason("live_exited", nameOf(live));
-  await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 
 function nameOf({ id, commit }: Pick<Task, "id" | "commit">) {

@@ -1,21 +1,15 @@
-import { type Pipeline, stepsToRun } from "../../model/pipeline.ts";
+import { atRollback, type Pipeline, runOf } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import type { KeptRelease, RunTask, WireStage } from "../../runner/protocol.ts";
+import type { KeptRelease, RunTask, WireService, WireStage } from "../../runner/protocol.ts";
 import { changedSettings } from "./changed-settings.ts";
-import {
-  consideredReleases,
-  earlierReleases,
-  liveReleaseId,
-  servedLast,
-  workingReleases,
-} from "./earlier-releases.ts";
+import { consideredReleases, earlierReleases, liveReleaseId, workingReleases } from "./earlier-releases.ts";
 
 /** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
-export type ReleaseInstruction = Pick<RunTask, "stages" | "folders" | "env" | "release">;
+export type ReleaseInstruction = Pick<RunTask, "stages" | "services" | "folders" | "env" | "release">;
 
 export interface ReleaseParts {
   keepers: Pick<Keepers, "releases" | "tasks">;
@@ -25,6 +19,7 @@ export interface ReleaseParts {
   /** Which step of a deploy that needs an approval is run; null: both. */
   step: "build" | "deploy" | null;
   stageOf(pipeline: Pipeline, name: StageName): WireStage;
+  servicesOf(pipeline: Pipeline): WireService[];
 }
 
 /** Stores the release that the task creates, so that it can be started again with the same scripts and environment. */
@@ -36,19 +31,20 @@ export async function releaseInstruction(
   const { releases } = parts.keepers;
   const back = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
   const pipeline = back?.pipeline ?? project.pipeline;
+  const run = back ? atRollback(pipeline) : pipeline;
   const env = back ? { ...back.env, CI_ROLLBACK: "true" } : parts.env;
   const pending = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
   const from = back?.state === "kept" && back.runnerId === task.runnerId ? back : null;
   const names = stageNames.filter((name) => isInStep(name) && (pending.includes(name) || isBuiltAgain(name)));
   /** A runner that does not have the kept workspace any more builds it. */
   function isBuiltAgain(name: StageName): boolean {
-    return name === "build" && back !== null && stepsToRun(pipeline, "build").length > 0;
+    return name === "build" && back !== null && runOf(pipeline, "build").length > 0;
   }
   function isInStep(name: StageName): boolean {
     return parts.step === null || (parts.step === "build") !== isSideEffect(name);
   }
   const deploys = names.some(isSideEffect);
-  const canDeploy = stageNames.some((name) => isSideEffect(name) && stepsToRun(pipeline, name).length > 0);
+  const canDeploy = stageNames.some((name) => isSideEffect(name) && runOf(pipeline, name).length > 0);
   if (deploys && !from && task.runnerId !== null)
     await releases.put({
       taskId: task.id,
@@ -67,10 +63,12 @@ export async function releaseInstruction(
       replacedPlace: 0,
       deployedAt: parts.now,
       endedAt: null,
+      rolledBackAt: null,
     });
-  const before = deploys ? await releasesBefore(task, project, from, parts) : { previous: null };
+  const before = deploys ? await releaseBefore(task, project, from, parts) : { previous: null };
   return {
-    stages: names.map((name) => parts.stageOf(pipeline, name)),
+    stages: names.map((name) => parts.stageOf(run, name)),
+    services: isInStep("start") && task.actions?.start !== false ? parts.servicesOf(run) : null,
     folders: { data: pipeline.data, scratch: pipeline.scratch, sealed: pipeline.sealed },
     env,
     release: {
@@ -79,6 +77,23 @@ export async function releaseInstruction(
       ...(back === null ? {} : { settings: settingsLine(back, project, names) }),
       ...before,
     },
+  };
+}
+
+/** An action is done with the release that serves, as it was started. Null: it does not serve there any more. */
+export async function actionInstruction(
+  { projectId, runnerId }: Task,
+  { keepers, servicesOf }: Pick<ReleaseParts, "keepers" | "servicesOf">,
+): Promise<ReleaseInstruction | null> {
+  const release = await keepers.releases.servedLast(projectId);
+  if (release?.runnerId !== runnerId) return null;
+  const { data, scratch, sealed } = release.pipeline;
+  return {
+    stages: [],
+    services: servicesOf(release.pipeline),
+    folders: { data, scratch, sealed },
+    env: release.env,
+    release: { isKept: true, from: wireRelease(release), previous: null },
   };
 }
 
@@ -93,41 +108,32 @@ export async function handedOutPipeline(
   return release?.pipeline ?? approval?.pinned.pipeline ?? project.pipeline;
 }
 
-/** Enough for releases that end by themselves one after the other while a task is built. */
-const maxEarlier = 3;
-
-/**
- * The release to restore if this task fails: the live one, or the one on this runner that a rollback would go to; and those
- * before it, because it may end while this task runs.
- */
-async function releasesBefore(
+/** The release to restore if this task fails: the live one, or the one on this runner that a rollback would go to. */
+async function releaseBefore(
   task: Task,
   project: Project,
   from: Release | null,
-  { keepers, stageOf }: ReleaseParts,
-): Promise<Pick<RunTask["release"], "previous" | "earlier" | "isDown">> {
+  { keepers, stageOf, servicesOf }: ReleaseParts,
+): Promise<Pick<RunTask["release"], "previous">> {
   if (project.rollback !== "automatic") return { previous: null };
   const releases = await keepers.releases.ofProject(project.id, consideredReleases);
   const liveId = await liveReleaseId(keepers, project);
   const live = releases.filter(({ taskId }) => taskId === liveId);
-  const [previous, ...earlier] = workingReleases([...live, ...earlierReleases(releases, liveId)]).filter(
+  const [previous] = workingReleases([...live, ...earlierReleases(releases, liveId)]).filter(
     ({ state, runnerId, taskId }) =>
       state === "kept" && runnerId === task.runnerId && taskId !== from?.taskId,
   );
   if (!previous || (liveId !== null && previous.taskId !== liveId)) return { previous: null };
-  const restorable = (release: Release) => {
-    const names = stageNames.filter(
-      (name) => isSideEffect(name) && stepsToRun(release.pipeline, name).length > 0,
-    );
-    const stages = names.map((name) => stageOf(release.pipeline, name));
-    const settings = settingsLine(release, project, names);
-    return { ...wireRelease(release), stages, services: [], env: release.env, settings };
-  };
-  const isDown = liveId === null && (servedLast(releases)?.endedAt ?? null) !== null;
+  const run = atRollback(previous.pipeline);
+  const names = stageNames.filter((name) => isSideEffect(name) && runOf(run, name).length > 0);
   return {
-    previous: restorable(previous),
-    earlier: earlier.slice(0, maxEarlier).map(restorable),
-    isDown,
+    previous: {
+      ...wireRelease(previous),
+      stages: names.map((name) => stageOf(run, name)),
+      services: servicesOf(run),
+      env: previous.env,
+      settings: settingsLine(previous, project, names),
+    },
   };
 }
 
@@ -149,14 +155,16 @@ function wireRelease({ taskId, attempt, ref, commit, message, author }: Release)
 
 /** The steps as they ran: with today's image, and without those of stages that the task left out. */
 function pinned(pipeline: Pipeline, image: string, pending: StageName[]): Pipeline {
-  const pin = <S extends { image: string }>(name: StageName, steps: S[]): S[] =>
-    pending.includes(name) || name === "build"
-      ? steps.map((step) => ({ ...step, image: step.image || image }))
-      : [];
+  const pin = <R extends { image: string }>(run: R): R => ({ ...run, image: run.image || image });
+  const { build, deploy, start } = pipeline;
   return {
     ...pipeline,
-    build: pin("build", pipeline.build),
-    deploy: pin("deploy", pipeline.deploy),
-    start: pin("start", pipeline.start),
+    build: build.map(pin),
+    deploy: pending.includes("deploy") ? deploy.map(pin) : [],
+    start: !pending.includes("start")
+      ? []
+      : Array.isArray(start)
+        ? start.map(pin)
+        : Object.fromEntries(Object.entries(start).map(([name, service]) => [name, pin(service)])),
   };
 }

@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.ts";
+import { atRollback } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -61,7 +62,7 @@ export function isUsable(release: Release, { homeRunnerId }: Pick<Project, "home
 function orderOf(release: Release, project: Project): Omit<RollbackOrder, "source"> {
   const { taskId, ref, commit, message } = release;
   const isKept = isUsable(release, project);
-  const planned = stagesFor(release, null).map((stage) =>
+  const planned = stagesFor({ pipeline: atRollback(release.pipeline) }, null).map((stage) =>
     isKept && stage.name === "build"
       ? plannedStage(
           stage.name,

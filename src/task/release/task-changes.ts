@@ -50,7 +50,8 @@ export async function changesOf(
 
 /** The first task of each commit, newest first. A later one has no new commit: it is a rerun, a replay or a rollback. */
 async function pushesOf({ tasks }: Pick<Keepers, "tasks">, { projectId, ref }: Task): Promise<Task[]> {
-  const { items } = await tasks.list({ projectId, ref }, { page: 1, pageSize: maxTasks });
+  const found = await tasks.list({ projectId, ref }, { page: 1, pageSize: maxTasks });
+  const items = found.items.filter(({ serviceAction }) => serviceAction === null);
   const first = new Map(items.map((task) => [task.commit, task]));
   return items.filter((task) => task.commit !== null && first.get(task.commit) === task);
 }

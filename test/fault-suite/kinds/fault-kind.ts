@@ -10,6 +10,8 @@ export interface Probe {
   /** Waits until a release is in this step; false: it was not reached. */
   untilStep(step: StepName): Promise<boolean>;
   stepIsOver(): void;
+  /** Begins a deploy of a project with a service, of this or of any, and waits for a random moment of it. */
+  beginDeploy(random: Random, project?: string): Promise<void>;
 }
 
 /** One kind of fault. It returns when the fault is over; the caller then waits for recovery. */
@@ -22,6 +24,8 @@ export interface FaultKind {
   endsOthers?: boolean;
   /** A server without a broker ends while its data folder cannot be written, so that its log begins anew. */
   breaksLogFile?: boolean;
+  /** Runners live and reach their server. */
+  sparesRunners?(target: string): boolean;
   /** Names of the parts that it can hit in this set-up; empty: it cannot occur there. */
   targets(world: World): string[];
   /** Names of the parts and links that it hits; the target, unless given. */

@@ -7,6 +7,7 @@ import type { FaultKind } from "./fault-kind.ts";
 import { networkFaults } from "./network-faults.ts";
 import { processFaults } from "./process-faults.ts";
 import { resourceFaults } from "./resource-faults.ts";
+import { serviceFaults } from "./service-faults.ts";
 import { stepFaults } from "./step-faults.ts";
 
 /** All kinds of faults of the suite. */
@@ -20,4 +21,5 @@ export const faultKinds: FaultKind[] = [
   ...doubleFaults,
   ...extraInstanceFaults,
   ...stepFaults,
+  ...serviceFaults,
 ];

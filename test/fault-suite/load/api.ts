@@ -2,6 +2,8 @@ import type { Instance } from "../setups/part.ts";
 import { adminPassword } from "../setups/slipway-process.ts";
 import { type Answer, request } from "./http.ts";
 
+const lookLimitMs = 2_000;
+
 /** The management API as an admin, on any server, because sessions are in the database. */
 export class Api {
   readonly #instances: Instance[];
@@ -31,11 +33,27 @@ export class Api {
     throw new Error(`${method} ${path} was answered ${last}`);
   }
 
-  async #callAt(instance: Instance, method: string, path: string, body: unknown): Promise<Answer> {
+  /** What a page shows now; null: no server answers. */
+  async look<T>(path: string): Promise<T | null> {
+    for (const instance of this.#instances) {
+      const answer = await this.#callAt(instance, "GET", path, undefined, lookLimitMs);
+      if (answer.status === 200) return answer.json as T;
+    }
+    return null;
+  }
+
+  async #callAt(
+    instance: Instance,
+    method: string,
+    path: string,
+    body: unknown,
+    limitMs?: number,
+  ): Promise<Answer> {
     if (this.#token === "") this.#token = String((await Api.signIn(instance)).json.token ?? "");
     const answer = await request(method, instance.url + path, {
       ...(body === undefined ? {} : { body }),
       headers: { authorization: `Bearer ${this.#token}` },
+      ...(limitMs === undefined ? {} : { limitMs }),
     });
     if (answer.status === 401) this.#token = "";
     return answer;

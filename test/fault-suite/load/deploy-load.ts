@@ -1,5 +1,6 @@
 import type { Random } from "../random.ts";
 import type { Delivery, History, PushedTip, TaskView } from "../reconciler/history.ts";
+import type { Violation } from "../reconciler/violation.ts";
 import type { Instance } from "../setups/part.ts";
 import { type StepName, stepNames, type World } from "../setups/world.ts";
 import { recordFile } from "../surroundings.ts";
@@ -16,6 +17,7 @@ import { ScriptRecord } from "./script-record.ts";
 import { stageScript } from "./scripts.ts";
 
 const buildBeats = 3;
+const longestDeployMs = 5_000;
 /** The last ones of each project. */
 const logsPerProject = 8;
 
@@ -105,6 +107,19 @@ export class DeployLoad {
     this.#releases?.stepIsOver();
   }
 
+  /** Pushes to a project with a service, and waits until its task may be anywhere between its begin and its end. */
+  async beginDeploy(random: Random, name?: string): Promise<void> {
+    const projects = this.#projects.filter(({ plan }) => plan.release && !plan.release.needsApproval);
+    const project = projects.find((each) => each.name === name) ?? random.pick(projects);
+    const instance = this.#random.pick(this.#world.instances);
+    await this.#report(project, instance, await this.#push(project, random.chance(0.2)));
+    await Bun.sleep(random.between(0, longestDeployMs));
+  }
+
+  async notServing(): Promise<Violation[]> {
+    return (await this.#releases?.notServing()) ?? [];
+  }
+
   async addTo(history: History): Promise<void> {
     for (const project of this.#approvalProjects) await this.#releases?.approve(project);
     history.projects = this.#projects.map(({ plan: _, hookPath: __, ...project }) => project);
@@ -177,6 +192,7 @@ export class DeployLoad {
       ? hook
       : await this.#api.call<{ url: string }>("GET", `/api/projects/${id}/webhook`);
     const hookPath = new URL(url).pathname;
+    if (release) this.#releases?.begin(name, id);
     return { id, name, debounceMs: debounceSeconds * 1000, debounceScope, release, plan, hookPath };
   }
 

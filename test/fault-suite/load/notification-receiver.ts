@@ -16,8 +16,10 @@ export function receiveNotifications(): NotificationReceiver {
     async fetch(incoming) {
       const body = (await incoming.json()) as {
         type: string;
-        data: { task: { id: number; projectId: number } };
+        data: { task?: { id: number; projectId: number } };
       };
+      // A service is down or up.
+      if (!body.data.task) return new Response(null, { status: 204 });
       received.push({
         webhookId: incoming.headers.get("webhook-id") ?? "",
         type: body.type,

@@ -48,16 +48,16 @@ export const releasePlans: Plan[] = [
   plan("stop first", {
     pauses: [2_500, 6_000],
     mostUnfinished: 2,
-    release: { ...release, previous: "stop-first" },
+    release: { ...release, port: "fixed" },
   }),
   plan("polled switch", {
     pauses: [5_000, 12_000],
-    release: { ...release, previous: "stop-after-healthy", isPolled: true },
+    release: { ...release, port: "chosen", isPolled: true },
   }),
   plan("approvals", {
     pauses: [4_000, 9_000],
     mostUnfinished: 3,
-    release: { ...release, previous: "stop-first", needsApproval: true },
+    release: { ...release, port: "fixed", needsApproval: true },
   }),
 ];
 
@@ -69,7 +69,7 @@ function plan(name: string, more: Partial<Plan>): Plan {
     branches: ["main"],
     deployBeats: 5,
     pauses: [1_000, 3_000],
-    mostUnfinished: 12,
+    mostUnfinished: 6,
     release: null,
     ...more,
   };

@@ -16,6 +16,8 @@ interface ApiTask {
   reason: string | null;
   commit: string | null;
   attempt: number;
+  /** Null: it builds or deploys. */
+  serviceAction: object | null;
 }
 
 interface ApiDelivery {
@@ -51,7 +53,8 @@ export class ProductRecords {
         `/api/tasks?projectId=${projectId}&pageSize=${pageSize}&page=${page}`,
       );
       const fresh = items.filter(({ id }) => id > after.lastTaskId);
-      for (const { id, state, reason, commit, attempt } of fresh) {
+      // The fault that made an action waits for its end.
+      for (const { id, state, reason, commit, attempt } of fresh.filter((each) => !each.serviceAction)) {
         const made = after.deliveries.find(({ taskId }) => taskId === id);
         const end = this.#receiver.received.find(
           ({ taskId, type }) => taskId === id && endEvents.includes(type),

@@ -1,19 +1,24 @@
 import { freePort } from "../../support/free-port.ts";
 import type { History, ServiceView } from "../reconciler/history.ts";
+import { type Violation, violation } from "../reconciler/violation.ts";
 import { until } from "../setups/part.ts";
-import type { StepName, World } from "../setups/world.ts";
-import { scriptsFolder } from "../surroundings.ts";
+import type { LoadService, StepName, World } from "../setups/world.ts";
+import { runnerFolder, scriptsFolder } from "../surroundings.ts";
 import type { Api } from "./api.ts";
 import { type Commits, makeCommits } from "./commits.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { type LoadProject, type Plan, slugOf } from "./plans.ts";
+import { endStates } from "./product-records.ts";
 import type { ScriptRecord } from "./script-record.ts";
-import { stageScript, startScript, switchScript } from "./scripts.ts";
+import { stageScript, switchScript } from "./scripts.ts";
 import { ProjectService } from "./services.ts";
 
 const stageBeats = 2;
 const commitCount = 2_000;
 const stepLimitMs = 25_000;
+const actionLimitMs = 90_000;
+/** What should serve serves this soon after a fault. */
+const serveLimitMs = 10_000;
 
 interface Release {
   service: ProjectService;
@@ -50,24 +55,82 @@ export class Releases {
   /** The fields of a project with a service of its own and a repository of its own. */
   async fieldsOf(plan: Plan, rules: NonNullable<Plan["release"]>): Promise<Record<string, unknown>> {
     const { folder } = this.#world;
-    const port = rules.previous === "stop-first" ? freePort() : null;
-    const service = new ProjectService(scriptsFolder(folder), this.#record.file, plan.name, port);
+    const port = rules.port === "fixed" ? freePort() : null;
+    const runners = this.#world.parts.filter(({ role }) => role === "runner");
+    const folders = new Map(runners.map(({ name }) => [name, runnerFolder(folder, name)]));
+    const files = { folder: scriptsFolder(folder), record: this.#record.file };
+    const service = new ProjectService(plan.name, port, folders, files);
     const repository = `release-${slugOf(plan.name)}`;
     this.#releases.set(plan.name, { service, commits: await makeCommits(folder, repository, commitCount) });
-    const url = `http://127.0.0.1:${port ?? "$PORT"}/`;
+    const step = { script: stageScript(this.#record.file, stageBeats) };
     return {
       git: { url: `${this.#host.url}/${repository}.git` },
-      stages: {
-        build: { script: stageScript(this.#record.file, stageBeats) },
+      pipeline: {
+        build: [step],
+        deploy: [step],
         start: {
-          script: startScript(this.#record.file, stageBeats, service.command),
-          previous: rules.previous,
-          healthCheck: { type: "http", url, expect: "$CI_COMMIT", timeoutSeconds: 20 },
-          ...(port === null ? { switch: switchScript(this.#record.file, service.upstreamFile) } : {}),
+          web: {
+            command: service.command,
+            port: port ?? "$PORT",
+            check: { http: "/", expect: "$CI_COMMIT", within: 20 },
+            drain: 1,
+            stopGrace: 2,
+            ...(port === null ? { switch: switchScript(this.#record.file, service.upstreamFile) } : {}),
+          },
         },
       },
+      // Faults that end a service again and again are no fault of its release.
+      rollbackWithin: 0,
       ...(rules.needsApproval ? { deploy: { approval: "required" } } : {}),
     };
+  }
+
+  /** The project of a plan was created. */
+  begin(name: string, projectId: number): void {
+    const service = this.#releases.get(name)?.service as ProjectService;
+    service.watch(projectId, this.#api);
+    this.#world.services.push({
+      name,
+      get hasServed() {
+        return service.hasServed;
+      },
+      pids: () => service.pids(),
+      keepers: () => service.keepers(),
+      runner: () => service.runner(),
+      serves: (limitMs) => service.serves(limitMs),
+      act: (action) => this.#act(service, action),
+    });
+  }
+
+  async #act(
+    { projectId, name }: ProjectService,
+    action: Parameters<LoadService["act"]>[0],
+  ): Promise<Violation[]> {
+    const path = `/api/projects/${projectId}/services/web/${action}`;
+    const { id } = await this.#api.call<{ id: number }>("POST", path);
+    let task = { state: "queued", reason: "" };
+    await until(
+      async () => {
+        task = await this.#api.call("GET", `/api/tasks/${id}`);
+        return endStates.includes(task.state);
+      },
+      actionLimitMs,
+      200,
+    );
+    if (task.state === "success") return [];
+    const text = `the ${action} of ${name} (task ${id}) is ${task.state}: ${task.reason}`;
+    return [violation(endStates.includes(task.state) ? "action-failed" : "task-never-ends", text)];
+  }
+
+  /** What should serve and does not. */
+  async notServing(): Promise<Violation[]> {
+    const found = await Promise.all(
+      this.#world.services.map(async ({ name, hasServed, serves }) => {
+        if (!hasServed || (await serves(serveLimitMs))) return [];
+        return [violation("not-serving", `${name} does not answer ${serveLimitMs / 1000} s after a fault`)];
+      }),
+    );
+    return found.flat();
   }
 
   /** Approves what waits. The record says so first, so that a deploy before it is found. */
@@ -93,7 +156,7 @@ export class Releases {
   ): Promise<boolean> {
     const find = (isWanted: (rules: NonNullable<Plan["release"]>) => boolean) =>
       projects.find(({ plan }) => plan.release && isWanted(plan.release)) as LoadProject;
-    const plain = find((rules) => rules.previous === "stop-first" && !rules.needsApproval);
+    const plain = find((rules) => rules.port === "fixed" && !rules.needsApproval);
     if (step === "poll") return until(() => this.#host.isAsked(), stepLimitMs, 5);
     if (step === "approval") {
       const { id } = find((rules) => rules.needsApproval);
@@ -104,13 +167,14 @@ export class Releases {
       );
       return until(async () => (await this.#waiting(id)).length > 0, stepLimitMs, 200);
     }
-    const project = step === "switch" ? find((rules) => rules.previous === "stop-after-healthy") : plain;
+    const project = step === "switch" ? find((rules) => rules.port === "chosen") : plain;
     await this.#untilServing(project, () => push(project, false));
-    const isBegun = this.#record.next(({ projectId, event, stage, isRollback }) => {
-      if (projectId !== project.id) return false;
-      if (step === "rollback") return isRollback && event === "start" && stage === "start";
-      return event === (step === "switch" ? "switching" : "stopping");
-    }, stepLimitMs);
+    // At a rollback the service of the release before starts again.
+    const wanted = { switch: "switching", rollback: "serving", stop: "stopping" }[step];
+    const isBegun = this.#record.next(
+      ({ projectId, event }) => projectId === project.id && event === wanted,
+      stepLimitMs,
+    );
     await push(project, step === "rollback");
     return isBegun;
   }
@@ -156,8 +220,8 @@ export class Releases {
       served: await service.served(),
       live: live?.commit ?? null,
       liveNote: project.liveNote,
-      overlaps: service.overlaps,
       running: service.pids().length,
+      moments: [...service.moments],
     };
   }
 }

@@ -3,11 +3,8 @@ function recorder(recordFile: string): string {
   return `record() { printf '%s\\n' "${fields}" >> '${recordFile}'; }`;
 }
 
-/**
- * Scripts that append a line to the shared record for the start, each beat and the end of a stage. `last` runs before the
- * end.
- */
-export function stageScript(recordFile: string, beats: number, last: string[] = []): string {
+/** Scripts that append a line to the shared record for the start, each beat and the end of a stage. */
+export function stageScript(recordFile: string, beats: number): string {
   return [
     recorder(recordFile),
     "record start",
@@ -18,7 +15,6 @@ export function stageScript(recordFile: string, beats: number, last: string[] = 
     "  record beat",
     "  sleep 0.1",
     "done",
-    ...last,
     "record end",
     "",
   ].join("\n");
@@ -34,14 +30,21 @@ export const printedLines = {
   },
 };
 
-/** Starts the service of a release. A broken commit fails in the script, or its service ends at once. */
-export function startScript(recordFile: string, beats: number, service: string[]): string {
-  const command = service.map((word) => `'${word}'`).join(" ");
-  return stageScript(recordFile, beats, [
+/**
+ * The command of the service of a release. It takes a lock for as long as it lives, and records when another copy has it. A
+ * broken commit fails in the shell, or in its program.
+ */
+export function serviceCommand(recordFile: string, lockFile: string, program: string[]): string {
+  const command = program.map((word) => `'${word}'`).join(" ");
+  return [
+    recorder(recordFile),
+    `exec 9>>'${lockFile}'"-$PORT"`,
+    "flock -n 9 || { record second-copy; exit 9; }",
     "read -r kind number <version.txt || true",
     'if [ "$kind" = broken ] && [ $((number % 2)) = 0 ]; then exit 3; fi',
-    `${command} "$kind" &`,
-  ]);
+    `exec ${command} "$kind"`,
+    "",
+  ].join("\n");
 }
 
 /** Points the proxy to the new service: a file that names its port. */

@@ -36,6 +36,8 @@ export interface FaultWindow {
   unreadable: string[];
   /** Whether the log of an instance without a broker cannot be kept. */
   breaksLogFile: boolean;
+  /** Runners lived and reached their server. */
+  sparesRunners: boolean;
 }
 
 export type TargetType = "all" | "user" | "temp_user" | "channel";
@@ -105,12 +107,13 @@ export interface DeployProject {
   name: string;
   debounceMs: number;
   debounceScope: "project" | "ref";
-  /** Null: build and deploy. Otherwise a build, and a service that start replaces. */
+  /** Null: build and deploy only. Otherwise each release also replaces a service. */
   release: ReleaseRules | null;
 }
 
 export interface ReleaseRules {
-  previous: "stop-first" | "stop-after-healthy";
+  /** With a fixed port the service before ends first; with one that the runner chooses, both run during the switch. */
+  port: "fixed" | "chosen";
   needsApproval: boolean;
 }
 
@@ -122,10 +125,18 @@ export interface ServiceView {
   /** The commit of the task that `liveTaskId` names. */
   live: string | null;
   liveNote: string;
-  /** Moments at which two services of the project were alive. */
-  overlaps: string[];
   /** Services that are alive now. */
   running: number;
+  /** What was seen of it during the round. */
+  moments: ServiceMoment[];
+}
+
+export interface ServiceMoment {
+  at: number;
+  /** Whether it answers its users. */
+  isServed: boolean;
+  /** The state that its page shows; null: no server answers, or there is none yet. */
+  shown: string | null;
 }
 
 export interface DeliveryRecord {
@@ -170,14 +181,19 @@ export interface TaskView {
   finishedAt: number;
 }
 
-/** `approved`: the suite is about to approve the task. `stopping`: a service has received SIGTERM. */
+/**
+ * `approved`: the suite is about to approve the task. Of a service, `serving`: it answers; `stopping`: it has received SIGTERM;
+ * `second-copy`: it could not take its lock.
+ */
 export const scriptEvents = [
   "start",
   "beat",
   "end",
   "switching",
   "switched",
+  "serving",
   "stopping",
+  "second-copy",
   "approved",
 ] as const;
 

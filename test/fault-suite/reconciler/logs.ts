@@ -4,15 +4,14 @@ import { type Violation, violation } from "./violation.ts";
 
 export function checkLogs({ tasks, projects, logs, liveLines }: History): Violation[] {
   const taskById = new Map(tasks.map((task) => [task.id, task]));
-  // A start runs once. After an approval it is a later attempt than that of the workspace, which the script prints.
+  // A deploy runs once. After an approval it is a later attempt than that of the workspace, which the script prints.
   const releases = new Set(projects.flatMap(({ id, release }) => (release ? [id] : [])));
-  const stagesOf = (task: TaskView | undefined) =>
-    task && releases.has(task.projectId) ? ["start"] : ["build", "deploy"];
+  const isRelease = (task: TaskView | undefined) => task !== undefined && releases.has(task.projectId);
   const logByTask = new Map(logs.map((log) => [log.taskId, log]));
   return [
     ...logs.flatMap((log) => {
       const task = taskById.get(log.taskId);
-      return [...checkNumbers(log), ...checkContent(log, task, stagesOf(task))];
+      return [...checkNumbers(log), ...checkContent(log, task, isRelease(task))];
     }),
     ...liveLines.flatMap(({ taskId, index, text }) => {
       const log = logByTask.get(taskId);
@@ -41,10 +40,14 @@ function checkNumbers({ taskId, lines }: TaskLog): Violation[] {
 }
 
 /** The last attempt of a task that succeeded printed each of its lines once, in order. */
-function checkContent({ taskId, lines }: TaskLog, task: TaskView | undefined, stages: string[]): Violation[] {
+function checkContent(
+  { taskId, lines }: TaskLog,
+  task: TaskView | undefined,
+  isRelease: boolean,
+): Violation[] {
   if (task?.state !== "success") return [];
-  return stages.flatMap((stage) => {
-    const attempt = stage === "start" ? null : task.attempt;
+  const attempt = isRelease ? null : task.attempt;
+  return (isRelease ? ["deploy"] : ["build", "deploy"]).flatMap((stage) => {
     const printed = lines.flatMap(({ text }) => printedLines.read(text, stage, attempt) ?? []);
     const total = printed[0]?.total ?? 0;
     const isComplete =

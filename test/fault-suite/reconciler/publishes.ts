@@ -23,7 +23,7 @@ function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults:
   if (attempt.status !== 200 && !isDuringFault(faults, attempt.sentAt, attempt.endedAt))
     found.push(violation("publish-answer", `${about} was answered ${attempt.status} without a fault`));
   // A stopped process, or one without network, cannot respond.
-  if (attempt.status !== 0 && tookMs > answerWithinMs + overlapMs(faults, attempt))
+  if (attempt.status !== 0 && tookMs > answerWithinMs + overlapMs(faults, attempt.sentAt, attempt.endedAt))
     found.push(violation("publish-answer", `${about} was answered after ${Math.round(tookMs)} ms`));
   return found;
 }
@@ -39,9 +39,9 @@ export function isDuringFault(faults: FaultWindow[], from: number, to: number): 
   return faults.some((fault) => fault.from <= to && fault.to >= from);
 }
 
-function overlapMs(faults: FaultWindow[], { sentAt, endedAt }: PublishAttempt): number {
+export function overlapMs(faults: FaultWindow[], from: number, to: number): number {
   return faults.reduce(
-    (sum, fault) => sum + Math.max(0, Math.min(fault.to, endedAt) - Math.max(fault.from, sentAt)),
+    (sum, fault) => sum + Math.max(0, Math.min(fault.to, to) - Math.max(fault.from, from)),
     0,
   );
 }

@@ -7,6 +7,7 @@ import { checkPresence } from "./presence.ts";
 import { checkPublishes } from "./publishes.ts";
 import { checkReleases } from "./releases.ts";
 import { checkResumes } from "./resumes.ts";
+import { checkServices } from "./services.ts";
 import { checkTasks } from "./tasks.ts";
 import type { Violation } from "./violation.ts";
 
@@ -20,6 +21,7 @@ export function reconcile(history: History): Violation[] {
     ...checkDeliveries(history),
     ...checkTasks(history),
     ...checkReleases(history),
+    ...checkServices(history),
     ...checkLogs(history),
     ...checkNotifications(history),
   ];

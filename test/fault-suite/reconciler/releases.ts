@@ -3,7 +3,7 @@ import { isDuringFault } from "./publishes.ts";
 import { checkOneAtATime, hasEnded, neverEnds } from "./tasks.ts";
 import { type Violation, violation } from "./violation.ts";
 
-/** Projects whose start stage replaces a service. */
+/** Projects whose releases replace a service. */
 export function checkReleases(history: History): Violation[] {
   return history.projects.flatMap((project) => {
     if (!project.release) return [];
@@ -20,10 +20,10 @@ export function checkReleases(history: History): Violation[] {
   });
 }
 
-/** A task that waits for an approval lets others run, so its build and its start are two runs. */
+/** A task that waits for an approval lets others run, so its build and its deploy are two runs. */
 function isReplacing({ event, stage, isRollback }: ScriptLine, { needsApproval }: ReleaseRules): boolean {
   if (isRollback || !["start", "beat", "end"].includes(event)) return false;
-  return !needsApproval || stage === "start";
+  return !needsApproval || stage === "deploy";
 }
 
 function checkTask(
@@ -35,25 +35,23 @@ function checkTask(
   if (!hasEnded(task)) return [neverEnds(task)];
   const found: Violation[] = [];
   const own = lines.filter(({ taskId, isRollback }) => taskId === task.id && !isRollback);
-  const starts = own.filter(({ event, stage }) => event === "start" && stage === "start");
-  if (starts.length > 1)
-    found.push(violation("deploy-ran-twice", `task ${task.id} ran its start ${starts.length} times`));
-  if (needsApproval && starts.length > 0) {
+  const deploys = own.filter(({ event, stage }) => event === "start" && stage === "deploy");
+  if (deploys.length > 1)
+    found.push(violation("deploy-ran-twice", `task ${task.id} deployed ${deploys.length} times`));
+  if (needsApproval && deploys.length > 0) {
     const approvedAt = own.findIndex(({ event }) => event === "approved");
-    const startedAt = own.findIndex(({ event, stage }) => event === "start" && stage === "start");
-    if (approvedAt < 0 || approvedAt > startedAt)
-      found.push(violation("unapproved-deploy", `task ${task.id} started before it was approved`));
+    const deployedAt = own.findIndex(({ event, stage }) => event === "start" && stage === "deploy");
+    if (approvedAt < 0 || approvedAt > deployedAt)
+      found.push(violation("unapproved-deploy", `task ${task.id} deployed before it was approved`));
   }
-  const hasStarted = own.some(
-    ({ event, stage, commit }) => event === "end" && stage === "start" && commit === task.commit,
-  );
-  if (task.state === "success" && (!hasStarted || task.isBroken))
+  const hasServed = own.some(({ event, commit }) => event === "serving" && commit === task.commit);
+  if (task.state === "success" && (!hasServed || task.isBroken))
     found.push(
       violation(
         "untrue-success",
         task.isBroken
           ? `task ${task.id} succeeded with ${task.commit}, which does not start`
-          : `task ${task.id} succeeded without the end of its start of ${task.commit}`,
+          : `task ${task.id} succeeded without a service of ${task.commit}`,
       ),
     );
   // A newer release cancels a task that waits for its approval.
@@ -67,18 +65,16 @@ function checkTask(
   return found;
 }
 
-/** Between two starts of tasks, the release before returns at most once. */
+/** Only the service of the release before starts again. */
 function checkRollbacks({ id, name }: DeployProject, lines: ScriptLine[]): Violation[] {
-  let sinceStart = 0;
-  let most = 0;
-  for (const { event, stage, isRollback } of lines) {
-    if (event !== "start" || stage !== "start") continue;
-    sinceStart = isRollback ? sinceStart + 1 : 0;
-    most = Math.max(most, sinceStart);
-  }
-  return most <= 1
-    ? []
-    : [violation("rollback-repeated", `project ${id} (${name}) rolled back ${most} times`)];
+  return lines
+    .filter(({ event, stage, isRollback }) => isRollback && event === "start" && stage === "deploy")
+    .map(({ taskId }) =>
+      violation(
+        "rollback-deployed",
+        `project ${id} (${name}) ran the deploy of task ${taskId} at a rollback`,
+      ),
+    );
 }
 
 /** Without a fault, a task that failed after a success says what is serving. */
@@ -93,14 +89,12 @@ function checkRolledBack(tasks: TaskView[], { faults }: History): Violation[] {
 }
 
 function checkService(
-  { id, name, release }: DeployProject,
-  { served, live, liveNote, overlaps, running }: ServiceView,
+  { id, name }: DeployProject,
+  { served, live, liveNote, running }: ServiceView,
   tasks: TaskView[],
 ): Violation[] {
   const found: Violation[] = [];
   const about = `project ${id} (${name})`;
-  if (release?.previous === "stop-first")
-    found.push(...overlaps.map((text) => violation("two-services", `${about}: ${text}`)));
   const last = tasks.findLast((task) => task.state !== "canceled");
   if (live !== null && served !== live)
     found.push(

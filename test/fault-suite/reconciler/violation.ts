@@ -22,9 +22,15 @@ export const promises = {
   "two-tasks-at-once": "one task of a project runs at a time",
   "untrue-success": "a task that succeeded ran its deploy to the end",
   "live-untrue": "`liveTaskId` names the commit that the port serves",
-  "two-services": "with stop-first, the previous service has ended before the next one starts",
+  "second-copy": "a service never runs twice, counted by a lock that it takes",
+  "not-serving":
+    "what should serve serves 10 s after a fault, and without a fault it is never away for longer",
+  "needs-server": "when everything was killed, services are up again without the server",
+  "state-untrue":
+    "the state that the API shows is wrong for at most 10 s where the runner lives, 30 s where it does not",
+  "action-failed": "start, stop and restart succeed",
   "rollback-missing": "a release that does not start is replaced by the previous one",
-  "rollback-repeated": "a rollback runs at most once",
+  "rollback-deployed": "a rollback to a release with services runs no deploy step",
   "unapproved-deploy": "a task that needs an approval deploys only after it",
   "push-missed": "a push that no delivery reported is found by a poll",
   "log-gap": "log lines are numbered from 0 without gaps and hold all that the script printed",

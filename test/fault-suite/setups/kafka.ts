@@ -69,6 +69,7 @@ export async function kafkaWorld(around: Surroundings): Promise<World> {
     leaseMs: 5_000,
     knowsReleases: false,
     steps: [],
+    services: [],
     broker: controlOf(addresses, brokers),
     presenceEvents: readerOf(addresses),
     async stop() {

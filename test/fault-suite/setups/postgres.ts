@@ -77,6 +77,7 @@ export async function postgresWorld(around: Surroundings): Promise<World> {
     leaseMs,
     knowsReleases: around.knowsReleases,
     steps: [],
+    services: [],
     database: controlOf(service.url),
     async stop() {
       for (const part of ours) {

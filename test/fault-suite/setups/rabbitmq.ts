@@ -39,6 +39,7 @@ export async function rabbitmqWorld(around: Surroundings): Promise<World> {
     leaseMs: 5_000,
     knowsReleases: false,
     steps: [],
+    services: [],
     broker: controlOf(service),
     presenceEvents: readerOf(service.url),
     async stop() {

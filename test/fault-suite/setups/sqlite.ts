@@ -50,6 +50,7 @@ export async function sqliteWorld(around: Surroundings): Promise<World> {
     leaseMs,
     knowsReleases: around.knowsReleases,
     steps: [],
+    services: [],
     ...(disk ? { disk } : {}),
     async stop() {
       for (const part of parts) {

@@ -43,6 +43,7 @@ export async function workersWorld(around: Surroundings): Promise<World> {
     leaseMs: 5_000,
     knowsReleases: false,
     steps: [],
+    services: [],
     async stop() {
       for (const pid of gateway.pids()) signalSafely(pid, "SIGCONT");
       gateway.signal("SIGKILL");

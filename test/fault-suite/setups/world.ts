@@ -1,3 +1,4 @@
+import type { Violation } from "../reconciler/violation.ts";
 import type { Timeline } from "../timeline.ts";
 import type { Disk } from "./disk.ts";
 import type { Breakable, Instance, Part } from "./part.ts";
@@ -6,7 +7,7 @@ export const setupNames = ["sqlite", "postgres", "workers", "rabbitmq", "kafka"]
 export type SetupName = (typeof setupNames)[number];
 
 /** Steps of a release that a fault can hit. */
-export const stepNames = ["stop-first", "switch", "rollback", "approval", "poll"] as const;
+export const stepNames = ["stop", "switch", "rollback", "approval", "poll"] as const;
 export type StepName = (typeof stepNames)[number];
 
 /** The running parts of one set-up, and the actions of its operator. */
@@ -29,11 +30,29 @@ export interface World {
   database?: DatabaseControl;
   broker?: BrokerControl;
   presenceEvents?: PresenceReader;
-  /** Whether the program has releases, polls and approvals: an earlier version has not. */
+  /** Whether the program has services, polls and approvals: an earlier version has not. */
   knowsReleases: boolean;
   /** The steps that the load reaches. */
   steps: StepName[];
+  /** The services that the load deploys. */
+  services: LoadService[];
   stop(): Promise<void>;
+}
+
+/** A service of the load, as faults reach it. */
+export interface LoadService {
+  /** Of its project. */
+  readonly name: string;
+  /** From then on something must serve. */
+  readonly hasServed: boolean;
+  pids(): number[];
+  keepers(): number[];
+  /** The runner that keeps it; undefined: none does. */
+  runner(): string | undefined;
+  /** Whether it answers within the limit. */
+  serves(limitMs: number): Promise<boolean>;
+  /** As a person does by the API; waits for the end. */
+  act(action: "start" | "stop" | "restart"): Promise<Violation[]>;
 }
 
 export interface RunnerToken {

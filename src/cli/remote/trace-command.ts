@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { print, visible } from "../output.ts";
+import { feignRemote, type RemoteOptions, withApiKey } from "./remote.ts";
+
+interface Trace {
+  messages: {
+    id: string;
+    publishedAt: string;
+    targetType: string;
+    why: string;
+    instances: {
+      instance: string;
+      state: string;
+      written: number;
+      waiting: number;
+      acknowledged: number;
+      closed: number;
+    }[];
+  }[];
+  /** Absent: the gateway is of version 1.0. */
+  refusedTokens?: { instance: string; at: string; isSigned: boolean; why: string }[];
+  connectedLike: string[];
+  addressedLike: string[];
+  since: string | null;
+  missing: string[];
+}
+
+/** `push trace`: what became of the last messages to a user, on all instances. `command` is `push`. */
+export function addTraceCommand(command: Command): void {
+  withApiKey(command.command("trace <userId>"))
+    .description("why a user did or did not get the last messages, on all instances")
+    .addHelpText("after", "\nExample: slipway push trace 42")
+    .action(async (userId: string, options: RemoteOptions) => {
+      const path = `/feign/messages?user=${encodeURIComponent(userId)}`;
+      const { data } = await feignRemote(options).get<{ data: Trace }>(path);
+      print(options, data, () => linesOf(userId, data).join("\n"));
+    });
+}
+
+function linesOf(
+  userId: string,
+  { messages, refusedTokens = [], connectedLike, addressedLike, since, missing }: Trace,
+): string[] {
+  const lines = messages.flatMap(({ id, publishedAt, targetType, why, instances }) => [
+    `${visible(publishedAt)} ${visible(targetType)} ${visible(id)}`,
+    `  ${visible(why)}`,
+    ...instances.map(
+      ({ instance, state, written, waiting, acknowledged, closed }) =>
+        `  ${visible(instance)}: ${visible(state)}, ${written} written, ${waiting} waiting, ${acknowledged} acknowledged, ${closed} closed`,
+    ),
+  ]);
+  if (messages.length === 0) lines.push(`No message to ${visible(userId)} is known.`);
+  for (const { instance, at, isSigned, why } of refusedTokens) {
+    const named = isSigned ? "" : " with a wrong signature, so that anybody can have named the user";
+    lines.push(`${visible(at)} ${visible(instance)} refused a JWT${named}: ${visible(why)}`);
+  }
+  if (since !== null) lines.push(`All messages since ${visible(since)} are known.`);
+  if (addressedLike.length > 0) lines.push(`There are messages to similar user ids: ${list(addressedLike)}.`);
+  if (connectedLike.length > 0) lines.push(`Similar user ids are connected: ${list(connectedLike)}.`);
+  if (missing.length > 0) lines.push(`No answer in time from ${list(missing)}.`);
+  return lines;
+}
+
+function list(names: readonly string[]): string {
+  return names.map(visible).join(", ");
+}

@@ -1,0 +1,80 @@
+import { buildBackoff, pause } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { WantedOutput } from "../protocol.ts";
+import type { ServerClient } from "../server/server-client.ts";
+import type { Services } from "../service/services.ts";
+import type { ProjectDisk } from "../workspace/project-disk.ts";
+
+export interface ServiceCallsParts {
+  services: Pick<Services, "reports" | "onChange" | "read">;
+  disk: Pick<ProjectDisk, "unsent" | "sent">;
+  client: Pick<ServerClient, "services" | "outputWanted" | "outputText">;
+  log: Logger;
+  stop: AbortSignal;
+}
+
+const reportEveryMs = 10_000;
+/** In one report. */
+const mostMeasured = 1000;
+const waitMs = { first: 500, max: 10_000 };
+
+/** Tells the server what runs here: at each change, and every ten seconds. */
+export async function reportServices({
+  services,
+  disk,
+  client,
+  log,
+  stop,
+}: ServiceCallsParts): Promise<void> {
+  const backoff = buildBackoff(waitMs.first, waitMs.max);
+  let changed = Promise.withResolvers<void>();
+  const endListening = services.onChange(() => changed.resolve());
+  stop.addEventListener("abort", endListening, { once: true });
+  while (!stop.aborted) {
+    try {
+      // New before the call, so that a change meanwhile is in the next one.
+      changed = Promise.withResolvers();
+      const measured = disk.unsent(mostMeasured);
+      const use = measured.map(({ projectId, use }) => ({ projectId, ...use }));
+      await client.services({ services: services.reports(), ...(use.length > 0 ? { disk: use } : {}) }, stop);
+      disk.sent(measured);
+      backoff.reset();
+      await Promise.race([changed.promise, pause(reportEveryMs, stop)]);
+    } catch (error) {
+      if (!stop.aborted)
+        log.debug({ error: messageOf(error) }, "the server did not take a report of services");
+      await pause(backoff.nextMs(), stop);
+    }
+  }
+}
+
+/** Sends the parts of outputs that people read. The server learns text of services this way, and nothing else. */
+export async function answerReaders(parts: ServiceCallsParts): Promise<void> {
+  const { client, log, stop } = parts;
+  const backoff = buildBackoff(waitMs.first, waitMs.max);
+  while (!stop.aborted) {
+    try {
+      for (const wanted of await client.outputWanted(stop)) void answer(wanted, parts);
+      backoff.reset();
+    } catch (error) {
+      if (!stop.aborted)
+        log.debug({ error: messageOf(error) }, "the server was not asked for readers of output");
+      await pause(backoff.nextMs(), stop);
+    }
+  }
+}
+
+async function answer(
+  wanted: WantedOutput,
+  { services, client, log, stop }: ServiceCallsParts,
+): Promise<void> {
+  const { id, position } = wanted;
+  const nothing = { id, lines: [], marks: [], next: position ?? 0, from: 0, to: 0 };
+  const read = await services
+    .read(wanted, stop)
+    .catch((error: unknown) => ({ ...nothing, fault: messageOf(error) }));
+  await client
+    .outputText(read, stop)
+    .catch((error: unknown) => log.debug({ error: messageOf(error) }, "output of a service was not sent"));
+}

@@ -1,0 +1,129 @@
+import { Fault } from "../../errors.ts";
+import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
+import { servicesOf } from "../../model/pipeline.ts";
+import type { Project } from "../../model/project.ts";
+import type { Release } from "../../model/release.ts";
+import { isSeen } from "../../model/runner.ts";
+import { stageNames } from "../../model/stage/stage-name.ts";
+import { type OperationKeepers, operation, type Store } from "../../model/store.ts";
+import type { Task, TaskAction } from "../../model/task.ts";
+import { newReason } from "../../reason/reason.ts";
+import { existing } from "../../revision.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { TaskEvents } from "../events/task-events.ts";
+import { priorityOf } from "../queue/enqueue.ts";
+import { plannedStage } from "../queue/stages.ts";
+import { recordManualStart } from "../queue/task-trace.ts";
+
+/** What people do with the services of the release that serves. The audit entry is stored with the task. */
+export interface ServiceActions {
+  begin(project: Project, action: TaskAction, audited: NewAuditEntry): Promise<Task>;
+}
+
+export interface ServiceActionsParts {
+  store: Store;
+  events: TaskEvents;
+  telemetry: Telemetry;
+}
+
+export function buildServiceActions({ store, events, telemetry }: ServiceActionsParts): ServiceActions {
+  return {
+    async begin(project, action, audited) {
+      const traceparent = telemetry.newTrace();
+      const startMs = Date.now();
+      const { task, canceling } = await store.run(beginAction, {
+        ...{ projectId: project.id, action, traceparent, audited },
+      });
+      recordManualStart(telemetry, task, startMs);
+      if (canceling) events.changed(canceling);
+      events.enqueued({ task, project, superseded: [] });
+      return task;
+    },
+  };
+}
+
+interface Begin {
+  projectId: number;
+  action: TaskAction;
+  traceparent: string | null;
+  audited: NewAuditEntry;
+}
+
+/** Creates the task of an action. A stop cancels a deploy or start of the project that runs, which would start the service again. */
+export const beginAction = operation(
+  "beginAction",
+  async (
+    keepers,
+    { projectId, action, traceparent, audited }: Begin,
+  ): Promise<{ task: Task; canceling: Task | null }> => {
+    const project = existing(await keepers.projects.hold(projectId), "project", projectId);
+    const release = await servingRelease(keepers, project, action);
+    const { username } = audited;
+    const task = await keepers.tasks.create({
+      ...{ projectId, triggerType: "manual", triggeredBy: username, author: username },
+      ...{ ref: release.ref, commit: release.commit, message: release.message, actions: null },
+      stages: stagesOf(action),
+      ...{
+        causeRef: null,
+        causeCommit: null,
+        source: null,
+        deliveryId: null,
+        rerunOf: null,
+        rollbackTo: null,
+      },
+      ...{ priority: priorityOf.manual, traceparent, notBefore: null, createdAt: keepers.now() },
+      ...{ serviceAction: action, runnerId: release.runnerId },
+    });
+    await keepers.audit.add(entryOfTask({ ...audited, detail: detailOf(action) }, task));
+    return { task, canceling: action.type === "stop" ? await cancelDeploy(keepers, projectId, task) : null };
+  },
+);
+
+/** Throws a Fault if the release that serves has no such service, or its runner cannot do anything. */
+async function servingRelease(
+  keepers: OperationKeepers,
+  project: Project,
+  action: TaskAction,
+): Promise<Release> {
+  const release = await keepers.releases.servedLast(project.id);
+  if (release?.state !== "kept")
+    throw new Fault("conflict", newReason("nothing_deployed", { project: project.name }));
+  const names = servicesOf(release.pipeline).map(({ name }) => name);
+  const unknown = action.type === "exec" ? undefined : action.services.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Fault("not_found", newReason("no_service", { name: unknown }));
+  const runner = await keepers.runners.byId(release.runnerId);
+  if (!runner || runner.disabled || !isSeen(runner, keepers.now()))
+    throw new Fault("unavailable", newReason("runner_away", { runner: runner?.name ?? release.runnerId }), {
+      isShown: true,
+    });
+  return release;
+}
+
+/** One step for each service, as in a deploy. */
+function stagesOf(action: TaskAction) {
+  const steps = action.type === "exec" ? ["exec"] : action.services;
+  return stageNames.map((name) =>
+    name === "start" ? plannedStage(name, "pending", steps) : plannedStage(name, "skipped", []),
+  );
+}
+
+function detailOf(action: TaskAction): Record<string, unknown> {
+  return action.type === "exec" ? { command: action.command } : { services: action.services };
+}
+
+async function cancelDeploy(
+  { tasks }: Pick<OperationKeepers, "tasks">,
+  projectId: number,
+  stop: Task,
+): Promise<Task | null> {
+  const unfinished = await tasks.unfinishedOfProject(projectId);
+  const deploying = unfinished.find(({ deployingSince }) => deployingSince !== null);
+  if (!deploying) return null;
+  return tasks.change(deploying.id, {
+    whileIn: ["dispatched", "running"],
+    set: {
+      state: "canceling",
+      reason: newReason("canceled_by_stop", { task: stop.id, user: stop.triggeredBy }),
+    },
+  });
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "bun:test";
+import { maxActions, type Task, type TaskAction } from "../../src/model/task.ts";
+import { endLease } from "../../src/task/hand-out/end-lease.ts";
+import { availableDatabases } from "../support/databases.ts";
+import { sampleProject, sampleRunner, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
+
+const stop: TaskAction = { type: "stop", services: ["web"] };
+const start: TaskAction = { type: "start", services: ["web"] };
+const exec: TaskAction = { type: "exec", command: ["npm", "run", "seed"] };
+
+describe.each(await availableDatabases())("actions with services on $name", async ({ make }) => {
+  const { store } = await setUpStore(make);
+  const now = new Date(sampleTime.getTime() + 60_000);
+
+  async function newRunner(concurrency = 1): Promise<number> {
+    const name = `box ${crypto.randomUUID()}`;
+    const { id } = await store.runners.create(sampleRunner(name, { labels: [name], concurrency }));
+    return id;
+  }
+  /** A project whose tasks only this runner takes. */
+  async function newProject(runnerId: number): Promise<number> {
+    const labels = (await store.runners.byId(runnerId))?.labels ?? [];
+    return (await store.projects.create(sampleProject({ labels }))).id;
+  }
+  const act = (projectId: number, runnerId: number, serviceAction: TaskAction): Promise<Task> =>
+    store.tasks.create(sampleTask({ projectId, runnerId, serviceAction }));
+  const claim = async (runnerId: number) =>
+    (await store.tasks.claim({ runnerId, leaseHash: crypto.randomUUID(), leaseUntil: now, now }))?.id ?? null;
+  const end = (id: number) =>
+    store.tasks.change(id, {
+      whileIn: ["dispatched", "running"],
+      set: { state: "success", finishedAt: now },
+    });
+
+  test("an action does not wait behind a build, nor for a place of its runner", async () => {
+    const runnerId = await newRunner(1);
+    const projectId = await newProject(runnerId);
+    const build = await store.tasks.create(sampleTask({ projectId }));
+    expect(await claim(runnerId)).toBe(build.id);
+    const action = await act(projectId, runnerId, stop);
+    expect(action.serviceAction).toEqual(stop);
+    expect(action.runnerId).toBe(runnerId);
+    expect(await claim(await newRunner())).toBeNull();
+    expect(await claim(runnerId)).toBe(action.id);
+    expect(await store.tasks.byId(action.id)).toMatchObject({ state: "dispatched", serviceAction: stop });
+  });
+
+  test("an action waits for a deploy or start that runs, a command too", async () => {
+    const runnerId = await newRunner(1);
+    const projectId = await newProject(runnerId);
+    const deploy = await store.tasks.create(sampleTask({ projectId }));
+    expect(await claim(runnerId)).toBe(deploy.id);
+    await store.tasks.change(deploy.id, {
+      whileIn: ["dispatched"],
+      set: { state: "running", deployingSince: now },
+    });
+    const [stopping, running] = [await act(projectId, runnerId, stop), await act(projectId, runnerId, exec)];
+    expect(await claim(runnerId)).toBeNull();
+    await end(deploy.id);
+    expect(await claim(runnerId)).toBe(stopping.id);
+    expect(await claim(runnerId)).toBe(running.id);
+  });
+
+  test("changes of services follow each other; a command delays none of them, and no deploy waits for either", async () => {
+    const runnerId = await newRunner(1);
+    const projectId = await newProject(runnerId);
+    const seed = await act(projectId, runnerId, exec);
+    const first = await act(projectId, runnerId, stop);
+    const second = await act(projectId, runnerId, start);
+    expect(await claim(runnerId)).toBe(seed.id);
+    expect(await claim(runnerId)).toBe(first.id);
+    expect(await claim(runnerId)).toBeNull();
+    const push = await store.tasks.create(sampleTask({ projectId }));
+    expect(await claim(runnerId)).toBe(push.id);
+    await end(first.id);
+    expect(await claim(runnerId)).toBe(second.id);
+  });
+
+  test("a runner holds a fixed number of them", async () => {
+    const runnerId = await newRunner(1);
+    for (let i = 0; i < maxActions; i++) {
+      const { id } = await act(await newProject(runnerId), runnerId, exec);
+      expect(await claim(runnerId)).toBe(id);
+    }
+    const projectId = await newProject(runnerId);
+    await act(projectId, runnerId, exec);
+    expect(await claim(runnerId)).toBeNull();
+    const push = await store.tasks.create(sampleTask({ projectId }));
+    expect(await claim(runnerId)).toBe(push.id);
+  });
+
+  test("one whose runner was silent goes to the same runner again, unless it had begun", async () => {
+    const runnerId = await newRunner(1);
+    const { id } = await act(await newProject(runnerId), runnerId, stop);
+    const silence = async () => {
+      expect(await claim(runnerId)).toBe(id);
+      const [lease] = (await store.tasks.leases()).filter((each) => each.id === id);
+      if (lease) await store.run(endLease, { lease, consoleUrl: "" });
+      return store.tasks.byId(id);
+    };
+    expect(await silence()).toMatchObject({ state: "queued", runnerId });
+    const stages = [sampleStage("start", { state: "running" })];
+    await store.tasks.change(id, { whileIn: ["queued"], set: { stages } });
+    expect(await silence()).toMatchObject({ state: "lost", runnerId });
+  });
+
+  test("it is not the last task, unfinished, in a queue, or a run of its project", async () => {
+    const runnerId = await newRunner(1);
+    const projectId = await newProject(runnerId);
+    const ref = "refs/heads/lane";
+    const last = await store.tasks.create(sampleTask({ projectId, ref }));
+    const stateOf = async () =>
+      store.deliveries.projectState({
+        projectId,
+        now,
+        counted: null,
+        window: null,
+        pushed: { rawRef: ref, since: new Date(0) },
+        unfinished: true,
+        tipOf: null,
+        queued: { priority: 0, notBefore: null },
+      });
+    const before = await stateOf();
+    const action = await store.tasks.create(
+      sampleTask({ projectId, runnerId, ref, serviceAction: stop, priority: 10 }),
+    );
+    const after = await stateOf();
+    expect(after?.queue).toEqual(before?.queue ?? null);
+    expect(after?.sameRef?.id).toBe(last.id);
+    expect(after?.unfinished?.id).toBe(last.id);
+    expect((await store.tasks.lastOfProjects([projectId])).map(({ id }) => id)).toEqual([last.id]);
+    expect((await store.tasks.unfinishedOfProject(projectId)).map(({ id }) => id)).toEqual([last.id]);
+    const positions = await store.tasks.positions([last, action], now);
+    expect(positions[last.id]).toBe(await positionAlone(last));
+    expect(positions[action.id]).toBeUndefined();
+    expect((await store.overview.runs([projectId], 5)).map(({ id }) => id)).toEqual([last.id]);
+    expect(await claim(runnerId)).toBe(action.id);
+    expect(await store.overview.held([projectId])).toEqual([]);
+    await end(action.id);
+    await store.tasks.change(last.id, { whileIn: ["queued"], set: { state: "canceled", finishedAt: now } });
+    expect((await stateOf())?.unfinished).toBeNull();
+    const { items } = await store.tasks.list({ projectId }, { page: 1, pageSize: 10 });
+    expect(items.map(({ id }) => id)).toEqual([action.id, last.id]);
+  });
+
+  async function positionAlone(task: Task): Promise<number> {
+    return (await store.tasks.positions([task], now))[task.id] ?? 0;
+  }
+});

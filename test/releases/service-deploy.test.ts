@@ -1,0 +1,223 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { textOf } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { isAlive, watchProcesses } from "../support/process-watch.ts";
+import { answerOf } from "../support/release-scene.ts";
+import { setUpReleases, webBeside, webOn } from "../support/releases-setup.ts";
+
+const { server, gitUrl, newPort, serviceProject, changeWeb, read, deploy } = await setUpReleases();
+
+const started = (start: Record<string, unknown> | unknown[]) =>
+  server.project(gitUrl, {}, { pipeline: { start } });
+
+/** What a service writes into a file. */
+async function written(file: string): Promise<string> {
+  const text = () =>
+    Bun.file(file)
+      .text()
+      .catch(() => "");
+  await eventually(`${file} is written`, async () => (await text()) !== "");
+  return (await text()).trim();
+}
+
+describe("a second deploy", () => {
+  test("on a fixed port: the new commit serves and the old process is gone", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const first = await deploy(projectId, "success", "first");
+    const before = await answerOf(port);
+    expect(before.commit).toBe(first.commit);
+    const second = await deploy(projectId, "success", "second");
+    const after = await answerOf(port);
+    expect(after.commit).toBe(second.commit);
+    expect(isAlive(before.pid)).toBe(false);
+    expect(await read(projectId)).toMatchObject({
+      liveTaskId: second.task.id,
+      services: { state: "serving", serving: 1, total: 1 },
+    });
+  });
+
+  test("on $PORT: both run until the switch script has pointed the proxy to the new one, and no request fails", async () => {
+    const port = newPort();
+    const upstream = join(server.scratch, `upstream-${port}`);
+    const check = { http: "/", expect: "$CI_COMMIT", within: 10 };
+    const projectId = await started({ web: webBeside({ check, switch: `echo "$PORT" >${upstream}` }) });
+    const upstreamUrl = async () => `http://127.0.0.1:${(await Bun.file(upstream).text()).trim()}/`;
+    const proxy = Bun.serve({
+      port,
+      hostname: "127.0.0.1",
+      async fetch() {
+        const url = await upstreamUrl();
+        return fetch(url).catch(async (error: unknown) => {
+          // The switch may happen after the file was read.
+          const newUrl = await upstreamUrl();
+          if (newUrl === url) throw error;
+          return fetch(newUrl);
+        });
+      },
+    });
+    try {
+      const first = await deploy(projectId, "success", "first");
+      const before = await answerOf(port);
+      expect(before.commit).toBe(first.commit);
+      const seen = new Set<string>();
+      let failures = 0;
+      let isOver = false;
+      const asking = (async () => {
+        while (!isOver) {
+          await answerOf(port).then(
+            ({ commit }) => seen.add(commit),
+            () => {
+              failures += 1;
+            },
+          );
+          await Bun.sleep(5);
+        }
+      })();
+      const second = await deploy(projectId, "success", "second");
+      await eventually("the earlier one has ended", () => !isAlive(before.pid));
+      isOver = true;
+      await asking;
+      expect((await answerOf(port)).commit).toBe(second.commit);
+      expect([...seen]).toContain(first.commit);
+      expect(failures).toBe(0);
+    } finally {
+      await proxy.stop(true);
+    }
+  });
+
+  test("the earlier one on $PORT goes on for its drain after the task", async () => {
+    const at = join(server.scratch, "drained-port");
+    const command = `echo "$PORT" >${at}; LISTEN=$PORT exec node server.js`;
+    const projectId = await started({ web: webBeside({ command, drain: 4 }) });
+    await deploy(projectId, "success", "first");
+    const earlier = await answerOf(Number(await written(at)));
+    await deploy(projectId, "success", "second");
+    expect(isAlive(earlier.pid)).toBe(true);
+    await eventually("its drain is over", () => !isAlive(earlier.pid));
+  });
+
+  test("of a release without services ends those of the earlier one", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    await deploy(projectId, "success", "with a service");
+    const { pid } = await answerOf(port);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      pipeline: { start: [{ script: "echo started elsewhere" }] },
+    });
+    const { task } = await deploy(projectId, "success", "without");
+    // Its drain is for services on `$PORT`, which go on beside the next release.
+    await eventually("the service has ended", () => !isAlive(pid), 10_000);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: task.id, services: null });
+  });
+});
+
+describe("a start must be proven", () => {
+  test("a service that exits fails the task with its name, its exit code and its last output", async () => {
+    const projectId = await started({
+      web: { command: "node -e \"console.log(1); throw new Error('no database')\"" },
+    });
+    const { task } = await deploy(projectId, "failed");
+    expect(task.reason).toStartWith("the service web ended by itself (1); last output:");
+    expect(task.reason).toContain("no database");
+    expect(textOf(await server.log(task.id))).toContain("no database");
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+  });
+
+  test("without a check it must live for 5 seconds", async () => {
+    const short = await started({ web: { command: "sleep 2" } });
+    const { task } = await deploy(short, "failed");
+    expect(task.reason).toBe("the service web ended by itself (0); there was no output");
+    const long = await started({ web: { command: "exec sleep 300" } });
+    await deploy(long, "success");
+    expect(await read(long)).toMatchObject({ services: { state: "serving", serving: 1, total: 1 } });
+  });
+
+  test("a port of another program is not taken for the service, and its holder is named", async () => {
+    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("other") });
+    try {
+      const port = other.port ?? 0;
+      const projectId = await started({
+        web: webOn(port, { command: `sleep 1; LISTEN=${port} node server.js` }),
+      });
+      const { task } = await deploy(projectId, "failed");
+      expect(task.reason).toContain(`port ${port}`);
+      expect(task.reason).toContain(String(process.pid));
+    } finally {
+      await other.stop(true);
+    }
+  });
+
+  test("a step starts what is managed elsewhere, and its check tells the commits apart", async () => {
+    const commitFile = join(server.scratch, "managed");
+    const elsewhere = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async () => new Response(`version ${await Bun.file(commitFile).text()}`),
+    });
+    try {
+      const check = { http: `http://127.0.0.1:${elsewhere.port}/`, expect: "version $CI_COMMIT", within: 10 };
+      const good = await started([{ script: `printf %s "$CI_COMMIT" >${commitFile}`, check }]);
+      await deploy(good, "success");
+      const stale = await started([{ script: "true", check: { ...check, within: 2 } }]);
+      const { task } = await deploy(stale, "failed", "not restarted");
+      expect(task.reason).toContain("the response does not contain");
+    } finally {
+      await elsewhere.stop(true);
+    }
+  });
+
+  test("what a service prints until its check passes is in the log of the task, and it lives on when it prints", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const { task } = await deploy(projectId, "success");
+    expect(textOf(await server.log(task.id))).toContain("printed before listening");
+    for (let i = 0; i < 20; i++) await answerOf(port);
+    expect((await answerOf(port)).count).toBeGreaterThan(20);
+  });
+});
+
+describe("a service of a start script of version 1.0", () => {
+  test("lives as long as a process that the script left, and the next deploy ends all of them", async () => {
+    const watch = watchProcesses();
+    const record = `echo $$ >>${watch.file}; exec sleep 300`;
+    const script = `sh -c '${record}' &\nsh -c '${record}' &\necho both are started`;
+    const projectId = await server.project(gitUrl, { start: script });
+    await deploy(projectId, "success", "first");
+    const earlier = await watch.all(2);
+    expect(earlier.map(isAlive)).toEqual([true, true]);
+    expect((await read(projectId)).warnings.join()).toContain("start");
+    await deploy(projectId, "success", "second");
+    await watch.all(4);
+    expect(earlier.map(isAlive)).toEqual([false, false]);
+    expect(watch.alive()).toHaveLength(2);
+  });
+
+  test("is down when its last process has ended, and is started again", async () => {
+    const watch = watchProcesses();
+    const projectId = await server.project(gitUrl, {
+      start: `true; sh -c 'echo $$ >>${watch.file}; exec sleep 300' &`,
+    });
+    await deploy(projectId, "success");
+    const [first = 0] = await watch.all(1);
+    process.kill(first, "SIGKILL");
+    const [, again = 0] = await watch.all(2);
+    expect(isAlive(again)).toBe(true);
+  });
+});
+
+test("a service whose working folder does not exist is refused with that reason, and the earlier one stays", async () => {
+  const port = newPort();
+  const projectId = await serviceProject(port);
+  const first = await deploy(projectId, "success");
+  const { pid } = await answerOf(port);
+  await changeWeb(projectId, webOn(port, { directory: "not-there" }));
+  const second = await deploy(projectId, "failed");
+  expect(second.task.reason).toContain("The folder not-there of start/web does not exist");
+  expect(second.task.reason).toContain(`${first.short} is`);
+  expect((await answerOf(port)).commit).toBe(first.commit);
+  expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
+  // It had to end first: a fixed port has room for one.
+  expect(isAlive(pid)).toBe(false);
+});
