@@ -143,4 +143,19 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     expect(finished?.task).toMatchObject({ rollback: null, reason: "canceled by ann" });
     expect(await store.projects.byId(project.id)).toMatchObject({ liveTaskId, liveNote: "" });
   });
+
+  test("what a project takes on the disk is that of the runner that has its releases", async () => {
+    const { id, diskMb, disk } = await projectWithReleases();
+    expect({ diskMb, disk }).toEqual({ diskMb: 2048, disk: null });
+    const first = { releasesBytes: 5 * 1024 ** 3, dataBytes: 0, quotaBytes: null };
+    const second = { ...first, quotaBytes: 1024 };
+    const shown = async () => (await store.projects.byId(id))?.disk ?? null;
+    await store.projects.setDisk(id, runnerId, first);
+    expect(await shown()).toEqual(first);
+    await store.projects.setLive(id, { homeRunnerId: runnerId });
+    await store.projects.setDisk(id, runnerId + 1, second);
+    expect(await shown()).toEqual(first);
+    await store.projects.setDisk(id, runnerId, second);
+    expect(await shown()).toEqual(second);
+  });
 });
