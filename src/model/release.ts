@@ -21,6 +21,8 @@ export interface Release {
   /** Stages that the task left out have no steps. */
   pipeline: Pipeline;
   env: Record<string, string>;
+  /** The ids of the images of its services in containers, by service: names of images may change hands. */
+  images: Record<string, string>;
   /** Size of its workspace; null: not measured. */
   bytes: number | null;
   /** Its position in the order in which releases were first deployed. A rollback changes no position; 0: it never served. */

@@ -261,6 +261,8 @@ export const finishRequest = z.object({
   ...saidReason,
   /** The releases of the project that this runner keeps now. */
   kept: z.array(keptWorkspace).max(1000).optional(),
+  /** What the services in containers run, by service: the id of the image, which does not change. */
+  images: z.record(serviceNameSchema, saidText(200)).optional(),
   /** The built workspace of an approved deploy is gone, and nothing was deployed. */
   isWorkspaceLost: z.boolean().optional(),
 });

@@ -230,6 +230,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
         deployedAt: sampleTime,
         endedAt: null,
         rolledBackAt: null,
+        images: {},
       },
       ...{ place: 1, replacedPlace: 0 },
     });

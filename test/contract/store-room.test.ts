@@ -62,6 +62,7 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
           deployedAt: now,
           endedAt: null,
           rolledBackAt: null,
+          images: {},
         },
       });
       return store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));

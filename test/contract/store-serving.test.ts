@@ -33,6 +33,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
         deployedAt: sampleTime,
         endedAt: null,
         rolledBackAt: null,
+        images: {},
       },
       ...{ place: 1, replacedPlace: 0 },
     });

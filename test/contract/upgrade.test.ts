@@ -73,6 +73,7 @@ describe.each(await availableDatabases())("a database on $name", ({ make }) => {
             bytes: null,
             endedAt: null,
             rolledBackAt: null,
+            images: {},
           },
           ...{ place: 0, replacedPlace: 0, deployedAt: new Date(1000 - finishedAt) },
         });

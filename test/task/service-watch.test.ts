@@ -32,7 +32,7 @@ describe.each(await availableDatabases())("services of a runner that is away, on
         author,
       },
       ...{ pipeline, env: {}, bytes: null, place: 1, replacedPlace: 0, deployedAt: now },
-      ...{ endedAt: null, rolledBackAt: null },
+      ...{ endedAt: null, rolledBackAt: null, images: {} },
     });
     await store.projects.setLive(projectId, { liveTaskId: taskId });
     const reportedAt = new Date(now.getTime() - unknownAfterMs - 1000);

@@ -29,6 +29,10 @@ const releaseShape = z
       description: "Its workspace is on the project's runner: it can serve again without a build.",
     }),
     bytes: z.number().int().nullable().openapi({ description: "Disk use of its workspace." }),
+    images: z.record(z.string(), z.string()).openapi({
+      description: "The ids of the images that its services in containers run, by service.",
+      example: { web: "sha256:5f2c…" },
+    }),
     deployedAt: time.openapi({ description: "When it last began to serve." }),
     endedAt: time.nullable().openapi({
       description:

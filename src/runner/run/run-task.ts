@@ -101,6 +101,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
         state: end.state,
         reason: mapTexts(end.reason, masker.text),
         ...kept,
+        ...imagesOf(instruction, parts),
         ...(isWorkspaceLost ? { isWorkspaceLost } : {}),
       }),
     );
@@ -156,6 +157,14 @@ async function closeWorkspace(
         ? { state: "kept", keep: releases }
         : { state: "gone" };
   await opened?.workspace.close({ ...becomes, waitingTasks });
+}
+
+/** The images that its services in containers run. */
+function imagesOf({ projectId }: RunTask, { services }: RunTaskParts): Pick<FinishRequest, "images"> {
+  const running = services.serving(projectId)?.services.filter(({ imageId }) => imageId !== "") ?? [];
+  return running.length === 0
+    ? {}
+    : { images: Object.fromEntries(running.map(({ name, imageId }) => [name, imageId])) };
 }
 
 /** The releases of the project on this runner, with their disk use. */

@@ -36,7 +36,7 @@ export interface ServingRelease {
   taskId: number;
   commit: string;
   workspace: string;
-  services: { name: string; state: ServiceReport["state"]; port: number | null }[];
+  services: { name: string; state: ServiceReport["state"]; port: number | null; imageId: string }[];
 }
 
 export interface Services {
@@ -173,9 +173,10 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       const known = projects.get(projectId);
       const wanted = known?.wanted() ?? null;
       if (known === undefined || wanted === null) return null;
-      const services = known
-        .shown()
-        .map((instance) => ({ name: instance.name, state: instance.state(), port: instance.record.port }));
+      const services = known.shown().map((instance) => {
+        const { port, imageId } = instance.record;
+        return { name: instance.name, state: instance.state(), port, imageId };
+      });
       return { taskId: wanted.taskId, commit: wanted.commit, workspace: wanted.workspace, services };
     },
     isUsed: (workspace) => used().includes(workspace),

@@ -16,6 +16,7 @@ const releases = table<Release, "releases">("releases", {
   author: plain(),
   pipeline: pipelineField,
   env: json(),
+  images: json(),
   bytes: plain(),
   place: plain(),
   replacedPlace: plain(),

@@ -23,6 +23,7 @@ import { isolationNote } from "./0012-isolation-note.ts";
 import { startServices } from "./0013-start-services.ts";
 import { runningServices } from "./0014-running-services.ts";
 import { diskUse } from "./0015-disk-use.ts";
+import { releaseImages } from "./0016-release-images.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -40,6 +41,7 @@ const migrations = {
   "0013-start-services": startServices,
   "0014-running-services": runningServices,
   "0015-disk-use": diskUse,
+  "0016-release-images": releaseImages,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -17,6 +17,7 @@ interface Ending {
   state: FinishRequest["state"];
   reason: Reason;
   kept: FinishRequest["kept"];
+  images?: FinishRequest["images"];
   isWorkspaceLost: boolean;
   consoleUrl: string;
 }
@@ -35,7 +36,7 @@ interface Finished {
 export const finishTask = operation(
   "finishTask",
   async (keepers, ending: Ending): Promise<Finished | null> => {
-    const { held, state, reason, kept, isWorkspaceLost, consoleUrl } = ending;
+    const { held, state, reason, kept, images, isWorkspaceLost, consoleUrl } = ending;
     const before = await renew(keepers, held);
     if (!before) return null;
     const now = keepers.now();
@@ -61,7 +62,7 @@ export const finishTask = operation(
       },
     });
     if (!task) return null;
-    await noteEnd(keepers, task, { isTouched: hasSideEffects(before.stages), kept }, now);
+    await noteEnd(keepers, task, { isTouched: hasSideEffects(before.stages), kept, images }, now);
     const superseded = task.serviceAction === null ? await supersedeWaiting(keepers, task, consoleUrl) : [];
     return { task, line: null, superseded, calls: await reportEnd(keepers, task, consoleUrl) };
   },

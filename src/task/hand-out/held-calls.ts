@@ -123,11 +123,19 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
-      const { state, kept, isWorkspaceLost = false } = request;
+      const { state, kept, images, isWorkspaceLost = false } = request;
       const reason = reasonOf(request);
       const held = leaseOf(runner, request);
       const consoleUrl = events.consoleUrl();
-      const done = await store.run(finishTask, { held, state, reason, kept, isWorkspaceLost, consoleUrl });
+      const done = await store.run(finishTask, {
+        held,
+        state,
+        reason,
+        kept,
+        images,
+        isWorkspaceLost,
+        consoleUrl,
+      });
       if (!done) return leaseLost;
       const { task, line, superseded, calls } = done;
       if (line) events.logged(task, [line]);

@@ -40,19 +40,20 @@ interface TaskEnd {
   /** Deploy or start had begun. The stages of the ended task no longer show it: a cancel also marks those that had not. */
   isTouched: boolean;
   kept: FinishRequest["kept"];
+  images?: FinishRequest["images"];
 }
 
 /** The task has ended with a result of its runner. */
 export async function noteEnd(
   keepers: ReleaseKeepers,
   task: Task,
-  { isTouched, kept }: TaskEnd,
+  { isTouched, kept, images = {} }: TaskEnd,
   now: Date,
 ): Promise<void> {
   const { projects, releases } = keepers;
   const project = task.serviceAction === null ? await projects.byId(task.projectId) : null;
   if (!project) return;
-  if (task.state === "success") await noteSuccess(keepers, project, task, kept ?? [], now);
+  if (task.state === "success") await noteSuccess(keepers, project, task, { kept: kept ?? [], images }, now);
   else await noteFailure(keepers, project, task, isTouched);
   if (kept && task.runnerId !== null) await releases.keepOnly(project.id, task.runnerId, kept);
 }
@@ -61,7 +62,7 @@ async function noteSuccess(
   { projects, releases }: ReleaseKeepers,
   project: Project,
   task: Task,
-  kept: { taskId: number }[],
+  { kept, images }: { kept: { taskId: number }[]; images: Record<string, string> },
   now: Date,
 ): Promise<void> {
   if (!task.stages.some(({ name, state }) => isSideEffect(name) && state === "success")) return;
@@ -70,6 +71,7 @@ async function noteSuccess(
   const served = {
     commit: task.commit ?? "",
     message: task.message,
+    images,
     state: "gone",
     ...servesFrom(now),
   } as const;

@@ -64,6 +64,7 @@ export async function releaseInstruction(
       deployedAt: parts.now,
       endedAt: null,
       rolledBackAt: null,
+      images: {},
     });
   const before = deploys ? await releaseBefore(task, project, from, parts) : { previous: null };
   return {
