@@ -14,7 +14,8 @@ const viewersTheme = {
     Select: readOnly,
     MultiSelect: readOnly,
     TagsInput: readOnly,
-    SegmentedControl: readOnly,
+    // Its radio buttons are enabled even if it can only be read.
+    SegmentedControl: { defaultProps: { disabled: true } },
     Checkbox: disabled,
     Switch: disabled,
   },

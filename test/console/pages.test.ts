@@ -51,7 +51,7 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
   ["its deliveries", (s) => `/projects/${s.shopId}/deliveries`, "Outcome"],
   ["its releases", (s) => `/projects/${s.shopId}/releases`, "Last deployed"],
   ["its settings", (s) => `/projects/${s.shopId}/settings`, "Clone URL"],
-  ["its stages", (s) => `/projects/${s.shopId}/settings/stages`, "Health check after start"],
+  ["its stages", (s) => `/projects/${s.shopId}/settings/stages`, "services that stay up"],
   ["its variables", (s) => `/projects/${s.shopId}/settings/variables`, "Secrets"],
   ["its execution settings", (s) => `/projects/${s.shopId}/settings/execution`, "Container image"],
   ["its members", (s) => `/projects/${s.shopId}/settings/members`, "Members"],
