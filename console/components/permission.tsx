@@ -14,8 +14,7 @@ const viewersTheme = {
     Select: readOnly,
     MultiSelect: readOnly,
     TagsInput: readOnly,
-    // Its radio buttons are enabled even if it can only be read.
-    SegmentedControl: { defaultProps: { disabled: true } },
+    SegmentedControl: disabled,
     Checkbox: disabled,
     Switch: disabled,
   },
