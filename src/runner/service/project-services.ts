@@ -47,6 +47,8 @@ export function openProject(projectId: number, parts: ProjectParts) {
   const shown = new Map<string, Instance>();
   /** When an instance that could not be started is tried again. */
   const retries = new Map<Instance, { at: number; waitMs: number }>();
+  /** The ends that the next change waits for. */
+  const ending = new Set<Promise<void>>();
   const draining = new Map<Instance, Timer>();
   /** Those that a deploy or a person starts and ends now. */
   const changing = new Set<Instance>();
@@ -77,6 +79,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
         while (!calls.lock(lock)) await Bun.sleep(pollEveryMs);
         wanted.read();
         reconcile();
+        await Promise.all(ending);
         return await work();
       } finally {
         closeSync(lock);
@@ -105,7 +108,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
     return Math.max(0, (wanted.now()?.at ?? 0) + drainMsOf(record) - clock.now());
   }
 
-  /** Ends an instance later, in the background. */
+  /** Ends an instance in the background, now or later. */
   function leave(instance: Instance, afterMs: number): void {
     if (draining.has(instance)) return;
     const end = async () => {
@@ -117,7 +120,15 @@ export function openProject(projectId: number, parts: ProjectParts) {
         draining.delete(instance);
       }
     };
-    draining.set(instance, setTimeout(end, afterMs));
+    const ended = Promise.withResolvers<void>();
+    draining.set(
+      instance,
+      setTimeout(() => void end().finally(ended.resolve), afterMs),
+    );
+    // It must not run beside the one that takes its place.
+    if (afterMs > 0 || instance.record.service.port === "$PORT") return;
+    ending.add(ended.promise);
+    void ended.promise.then(() => ending.delete(ended.promise));
   }
 
   /** Starts an instance whose keeper was killed, or ended with the machine. Failures are its state. */
