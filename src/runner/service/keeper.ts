@@ -10,6 +10,7 @@ import {
   removeControlGroup,
   setGroupLimits,
 } from "../process/control-group.ts";
+import { endRecorded, treeOf } from "../process/process-tree.ts";
 import { assignments, quoted } from "../stage/step-files.ts";
 import keeperScript from "./keeper.sh" with { type: "text" };
 import type { PreparedService } from "./prepare-service.ts";
@@ -69,6 +70,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
   async function start(prepared: PreparedService, rules: KeeperRules): Promise<void> {
     if (isAlive()) return;
     await endCopies(prepared.container, rules.graceSeconds * 1000);
+    if (prepared.kind === "none") await endSession(state());
     // What an earlier keeper has written says nothing of this one.
     rmSync(at("state"), { force: true });
     replaceFile(at("env"), assignments(prepared.variables));
@@ -158,6 +160,12 @@ export function openKeeper(folder: string, calls: FileCalls) {
     }
     if (left.size > 0)
       throw new Error(`the processes ${[...left].join(", ")} of an earlier copy could not be ended`);
+  }
+
+  /** What a copy has left in its session whose first process has ended, too. */
+  async function endSession(earlier: KeeperState | null): Promise<void> {
+    if (earlier !== null && earlier.child.pid > 0)
+      await endRecorded({ ...treeOf(earlier.child.pid), startedAt: earlier.child.startedAt }, 0);
   }
 
   return { folder, isAlive, state, start, stop, group: groupOf };
