@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
 import type { OverviewFilter } from "../../src/model/console/overview.ts";
+import { emptyPipeline } from "../../src/model/pipeline.ts";
 import { type Task, type TaskState, workedMs } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { openPlanner } from "../support/query-plans.ts";
@@ -117,7 +118,8 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     for (const { requestedAt, at: answeredAt, expectedMs, earlierWaitMs } of cases) {
       const id = await addTask(projectId, "success", { at, seconds: 100 });
       const given = { requestedAt, at: answeredAt, ...(earlierWaitMs ? { earlierWaitMs } : {}) };
-      const approval = { state: "approved", ...given, comment: "\0" } as TaskApproval;
+      const pinned = { pipeline: emptyPipeline };
+      const approval = { state: "approved", ...given, pinned, comment: "\0" } as TaskApproval;
       const task = await store.tasks.change(id, { whileIn: ["success"], set: { approval } });
       expect(task && workedMs(task)).toBe(expectedMs);
     }
