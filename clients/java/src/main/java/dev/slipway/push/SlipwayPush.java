@@ -88,16 +88,19 @@ public final class SlipwayPush implements AutoCloseable {
   public void join(String channel) {
     thread.execute(
         () -> {
-          if (channels.add(channel)) write("type", "join", "channel", channel);
+          boolean isNew = channels.add(channel);
+          // Before it is sent: the process may end right after that.
           keep(position);
+          if (isNew) write("type", "join", "channel", channel);
         });
   }
 
   public void leave(String channel) {
     thread.execute(
         () -> {
-          if (channels.remove(channel)) write("type", "leave", "channel", channel);
+          boolean wasIn = channels.remove(channel);
           keep(position);
+          if (wasIn) write("type", "leave", "channel", channel);
         });
   }
 
