@@ -212,6 +212,8 @@ export const reasonTexts = {
     "the check of the service {name} ({check}) did not pass within {seconds} s: {found}; there was no output",
   service_unknown: "the release that serves on this runner has no service {name}",
   services_need_linux: "services need Linux: run the project on a runner with Linux, or use steps of start",
+  services_need_programs:
+    "services need the programs {programs} on the machine of the runner: install the packages util-linux and coreutils",
   processes_exited: "all started processes have exited; last output: {output}",
   processes_exited_silent: "all started processes have exited; there was no output",
   held_and_exited: "{why}; all started processes have exited; last output: {output}",

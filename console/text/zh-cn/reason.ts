@@ -191,6 +191,7 @@ export const reason: Translated<typeof reasonTexts> = {
   service_check_failed_silent: "服务 {name} 的检查（{check}）在 {seconds} 秒内未通过：{found}；没有输出",
   service_unknown: "此运行器上正在服务的版本没有服务 {name}",
   services_need_linux: "服务需要 Linux：请在 Linux 的运行器上运行该项目，或使用启动步骤",
+  services_need_programs: "服务需要运行器所在机器上的程序 {programs}：请安装软件包 util-linux 和 coreutils",
   processes_exited: "启动的所有进程均已退出；最后的输出：{output}",
   processes_exited_silent: "启动的所有进程均已退出，没有任何输出",
   held_and_exited: "{why}；启动的所有进程均已退出；最后的输出：{output}",

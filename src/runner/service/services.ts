@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { Fault, messageOf } from "../../errors.ts";
+import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { ServiceReport } from "../../model/service/service.ts";
-import { newReason, renderReason } from "../../reason/reason.ts";
+import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { openFileCalls } from "../../system/file-calls.ts";
 import type { OutputTextRequest, WantedOutput } from "../protocol.ts";
 import type { Execution } from "../stage/execution.ts";
@@ -78,14 +78,15 @@ const measureEveryMs = 10_000;
 /** Without sandbox and container, the keeper starts a service by setsid. */
 const programs = ["sh", "flock", "setsid", "du"];
 
-/** The services that this runner keeps running. Throws a Fault where the machine lacks a program that they need. */
-export async function openServices(options: ServicesOptions): Promise<Services> {
+/** What keeps services from running on this machine; null: nothing. */
+function lackOf(): Reason | null {
+  if (process.platform !== "linux") return newReason("services_need_linux");
   const missing = programs.filter((name) => Bun.which(name) === null);
-  if (process.platform === "linux" && missing.length > 0)
-    throw new Fault(
-      "invalid",
-      `Services need the programs ${missing.join(", ")}: install the packages util-linux and coreutils.`,
-    );
+  return missing.length === 0 ? null : newReason("services_need_programs", { programs: missing.join(", ") });
+}
+
+/** The services that this runner keeps running. */
+export async function openServices(options: ServicesOptions): Promise<Services> {
   const { clock, log, execution } = options;
   const root = join(options.root, "services");
   const calls = await openFileCalls();
@@ -164,8 +165,8 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
 
   return {
     async deploy(release, progress, stop) {
-      if (process.platform !== "linux")
-        return { ...failed(newReason("services_need_linux")), earlier: "none" };
+      const lack = release.services.length === 0 ? null : lackOf();
+      if (lack !== null) return { ...failed(lack), earlier: "none" };
       return project(release.projectId).deploy(release, progress, stop);
     },
     act: (projectId, ...given) => project(projectId).act(...given),
