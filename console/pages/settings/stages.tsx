@@ -95,6 +95,9 @@ export function StageSettings({ project }: { project: Project }) {
             </Text>
             <SegmentedControl
               aria-labelledby="start-kind"
+              fullWidth
+              maw={460}
+              styles={{ label: { whiteSpace: "normal" } }}
               data={[
                 { value: "services", label: t("serviceForm.kindServices") },
                 { value: "steps", label: t("serviceForm.kindSteps") },
