@@ -24,9 +24,10 @@ describe.skipIf(!nginx)("behind a proxy that refuses upgrades", async () => {
     await deliver();
     const { page, go, close, faults } = await openConsole(browser, address);
     const rows = page.locator("tbody tr");
-    // After this fetch nothing is polled before the connection opens, and then nothing at all.
+    // After this fetch nothing is polled before the connection opens, and then nothing at all. It may be faster than the connection.
+    const listed = page.waitForResponse((response) => response.url().includes("/api/webhooks/deliveries"));
     await page.route("**/sse?code=*", async (route) => {
-      await page.waitForResponse((response) => response.url().includes("/api/webhooks/deliveries"));
+      await listed;
       await deliver();
       await route.continue();
     });

@@ -109,7 +109,8 @@ describe("a second deploy", () => {
     const { task } = await deploy(projectId, "success", "without");
     // Its drain is for services on `$PORT`, which go on beside the next release.
     await eventually("the service has ended", () => !isAlive(pid), 10_000);
-    expect(await read(projectId)).toMatchObject({ liveTaskId: task.id, services: null });
+    await eventually("the server knows it", async () => (await read(projectId)).services === null, 10_000);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: task.id });
   });
 });
 

@@ -207,11 +207,12 @@ describe("the output of a service", () => {
         check: command("true"),
         ...more,
       });
-    await scene.deploy(scene.release([service("one")]));
-    await scene.deploy(scene.release([service("two")]));
-    await scene.deploy(scene.release([service("three", { check: { ...command("false"), within: 1 } })]));
     const read = () => scene.read();
+    await scene.deploy(scene.release([service("one")]));
+    await eventually("its line", async () => (await read()).lines.length === 1);
+    await scene.deploy(scene.release([service("two")]));
     await eventually("both lines", async () => (await read()).lines.length === 2);
+    await scene.deploy(scene.release([service("three", { check: { ...command("false"), within: 1 } })]));
     const { lines, marks, to } = await read();
     expect(lines.map(({ text }) => text)).toEqual(["one ***", "two ***"]);
     const releases = marks.filter(({ kind }) => kind === "release");

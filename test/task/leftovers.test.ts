@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
 import { runProcess } from "../../src/runner/process/process.ts";
@@ -27,7 +27,7 @@ beforeEach(() => {
 describe("a folder that cannot be removed", () => {
   /** As with files that a container wrote as another user. */
   const remove: typeof rm = async (path, options) => {
-    if (String(path).includes("1")) throw new Error("EACCES: permission denied");
+    if (basename(String(path)) === "1") throw new Error("EACCES: permission denied");
     await rm(path, options);
   };
   const open = () => openWorkspaces({ ...options(root), remove });

@@ -5,7 +5,7 @@ import { renderReason } from "../../src/reason/reason.ts";
 import { holdersOfFile } from "../../src/runner/service/process-table.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { openServiceScene, type ServiceScene, witnessCheck } from "../support/keeper-scene.ts";
+import { openServiceScene, type ServiceScene, stubborn, witnessCheck } from "../support/keeper-scene.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const hasSandbox = Boolean(await serviceUrl("bwrap"));
@@ -228,6 +228,23 @@ describe("a deploy of services", () => {
       "the new one has ended",
       () => !existsSync(join(scene.root, "services/7/web/2-2/state")),
     );
+  });
+
+  test("a runner that was killed after the earlier one had ended: that starts when the new one has ended", async () => {
+    const never = { http: "", tcp: "", command: "false", expect: "", within: 600 };
+    const releases = [
+      scene.release([scene.service("web", scene.witness, { check: witnessCheck })]),
+      scene.release([scene.service("web", stubborn(scene.witness), { check: never })]),
+    ];
+    scene.services().close();
+    const runner = startRunner(releases);
+    await eventually("the new one runs", () => scene.linesOf("starts").length === 2);
+    runner.kill("SIGKILL");
+    await runner.exited;
+    await scene.reopen();
+    await scene.serves();
+    expect(scene.report()).toMatchObject({ taskId: 1 });
+    expect(scene.violations()).toEqual([]);
   });
 
   test("runners that are killed at any moment of deploys: never two copies, and at the end one serves", async () => {

@@ -53,7 +53,8 @@ export function openProject(projectId: number, parts: ProjectParts) {
   /** Those that a deploy or a person starts and ends now. */
   const changing = new Set<Instance>();
   const output = openKeptOutput({ root, projectId, instances }, parts);
-  let isBusy = false;
+  /** `waiting`: a change waits for another process of this runner's folder, or for the end of what it must not run beside. */
+  let change: "none" | "waiting" | "running" = "none";
   let last: Promise<unknown> = Promise.resolve();
 
   function opened(at: string, record: InstanceRecord): Instance {
@@ -74,17 +75,18 @@ export function openProject(projectId: number, parts: ProjectParts) {
     const result = last.then(async () => {
       mkdirSync(folder, { recursive: true, mode: 0o711 });
       const lock = openSync(join(folder, "project.lock"), "a", 0o600);
-      isBusy = true;
+      change = "waiting";
       try {
         while (!calls.lock(lock)) await Bun.sleep(pollEveryMs);
         wanted.read();
         reconcile();
         await Promise.all(ending);
+        change = "running";
         return await work();
       } finally {
         closeSync(lock);
         changing.clear();
-        isBusy = false;
+        change = "none";
       }
     });
     last = result.catch(() => {});
@@ -164,15 +166,15 @@ export function openProject(projectId: number, parts: ProjectParts) {
 
   /** A look at all instances. */
   function look(): void {
-    if (!isBusy && wanted.read()) reconcile();
+    if (change === "none" && wanted.read()) reconcile();
     for (const instance of instances.values()) {
       const isLost = lookAt(instance) === "lost";
       if (instance.state() === "serving") retries.delete(instance);
       if (shown.get(instance.name) !== instance || changing.has(instance)) continue;
       if (wanted.isStopped(instance.name)) instance.setStopped();
-      else if (isLost && clock.elapsed() >= (retries.get(instance)?.at ?? 0))
-        // Another process of this runner's folder may be about to replace it.
-        void (isBusy ? revive(instance) : exclusive(() => revive(instance)));
+      else if (isLost && change !== "waiting" && clock.elapsed() >= (retries.get(instance)?.at ?? 0))
+        // A change of its own: another process of this runner's folder may be about to replace it.
+        void (change === "running" ? revive(instance) : exclusive(() => revive(instance)));
     }
   }
 
