@@ -23,7 +23,7 @@ export interface OutputWindow {
   first: number;
 }
 
-/** The end of the output. The last line is read again: behind it may be one that was not complete yet. */
+/** The end of the output. The last line is read again, because the line after it may have been incomplete. */
 export function windowAtEnd({ lines, marks, next, from, to }: OutputPart, search: string): OutputWindow {
   const after = lines.at(-1)?.position ?? (search === "" ? from : to);
   return { lines, marks, before: next, after, first: from };

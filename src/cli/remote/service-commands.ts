@@ -102,7 +102,7 @@ async function printOutput(project: string, name: string | undefined, options: L
   const write = outputWriter(options);
   const last = await read({ direction: "backward", lines: String(options.lines) });
   write(last);
-  // The last line is read again: behind it may be one that was not complete yet.
+  // The last line is read again, because the line after it may have been incomplete.
   let position = last.lines.at(-1)?.position ?? (options.search === undefined ? last.from : last.to);
   let said = "";
   while (options.follow) {
