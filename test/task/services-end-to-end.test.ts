@@ -7,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
+import { receiveNotifications } from "../support/notification-receiver.ts";
 import { endScriptsIn, isAlive, keepersIn, signalIfAlive } from "../support/process-watch.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -241,6 +242,53 @@ describe(`services with isolation ${isolation}`, () => {
     await server.reach(build.id, "canceled");
     await change({ web, worker }, { build: [] });
     expect(await answer(await webPort())).toBe(current);
+  });
+
+  test("ten services, one in a crash loop: the others are not disturbed, and there is one message", async () => {
+    const receiver = receiveNotifications();
+    const names = Array.from({ length: 9 }, (_, index) => `still-${index}`);
+    const still = { command: "exec sleep 1000", port: "none", stopGrace: 1 };
+    // It lives long enough for its deploy once.
+    const loop = { command: `[ -e "$DATA/begun" ] && exit 3; touch "$DATA/begun"; sleep 7`, port: "none" };
+    const ten = await server.project(
+      `${git.url}/shop.git`,
+      {},
+      {
+        labels: ["pool"],
+        notify: [{ url: receiver.url, events: ["service.down", "service.up"] }],
+        pipeline: {
+          data: ["kept"],
+          start: Object.fromEntries([
+            ...names.map((name) => [name, still]),
+            ["loop", { ...loop, env: { DATA: "kept" } }],
+          ]),
+        },
+      },
+    );
+    const listed = async () =>
+      (await server.admin.expect<{ services: ServiceAnswer[] }>(200, "GET", `/api/projects/${ten}/services`))
+        .services;
+    await server.reach((await server.run(ten)).id, "success");
+    const begun = await listed();
+    await eventually("it has ended five times", async () =>
+      (await listed()).some(({ name, restarts }) => name === "loop" && restarts >= 4),
+    );
+    await eventually("the message arrives", () => receiver.received.length > 0);
+    const undisturbed = (all: ServiceAnswer[]) =>
+      all
+        .filter(({ name }) => name !== "loop")
+        .map(({ name, state, since, restarts }) => ({ name, state, since, restarts }));
+    expect(
+      undisturbed(begun).filter(({ state, restarts }) => state === "serving" && restarts === 0),
+    ).toHaveLength(9);
+    expect(undisturbed(await listed())).toEqual(undisturbed(begun));
+    expect(receiver.received.map(({ json }) => json.type)).toEqual(["service.down"]);
+    for (const { name } of begun)
+      await server.admin.expect(202, "POST", `/api/projects/${ten}/services/${name}/stop`);
+    await eventually("all are stopped", async () =>
+      (await listed()).every(({ state }) => state === "stopped"),
+    );
+    receiver.stop();
   });
 
   test("SIGTERM of the runner leaves them running, unknown within 30 s; the next runner adopts the same processes", async () => {
