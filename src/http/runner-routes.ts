@@ -5,7 +5,6 @@ import { parseJson } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Runner } from "../model/runner.ts";
 import { newReason } from "../reason/reason.ts";
-import { reasonOfRule } from "../reason/rule-text.ts";
 import {
   beatRequest,
   claimRequest,
@@ -22,6 +21,7 @@ import type { Dispatch } from "../task/hand-out/dispatch.ts";
 import type { HeldCalls } from "../task/hand-out/held-calls.ts";
 import type { ServiceReports } from "../task/service/service-reports.ts";
 import type { WantedOutputs } from "../task/service/wanted-output.ts";
+import { invalidInput } from "./api/field-faults.ts";
 import { bearerOf } from "./auth.ts";
 import { readText } from "./body.ts";
 import { addressOf } from "./request-address.ts";
@@ -113,11 +113,7 @@ async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   if (value === undefined) throw new Fault("malformed", newReason("body_not_json"));
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => ({
-    field: issue.path.join("."),
-    message: reasonOfRule(issue.message),
-  }));
-  throw new Fault("invalid", "The call does not follow the runner protocol.", { fields });
+  throw invalidInput("json", parsed.error.issues);
 }
 
 function held(answer: HeldAnswer): Response {
