@@ -128,17 +128,18 @@ export class ProjectService {
   }
 
   async #watch(api: Api): Promise<void> {
-    const path = `/api/projects/${this.#projectId}/services`;
+    const path = `/api/projects/${this.#projectId}`;
     while (this.#isWatching) {
       const [served, page] = await Promise.all([
         this.served(),
-        api.look<{ services: { state: string }[] }>(path),
+        api.look<{ liveTaskId: number | null; services: { state: string } | null }>(path),
       ]);
-      this.#hasServed ||= served !== null;
+      // The service of a deploy that was interrupted has answered, too, and ends.
+      this.#hasServed ||= served !== null && typeof page?.liveTaskId === "number";
       this.#moments.push({
         at: elapsedMs(),
         isServed: served !== null,
-        shown: page?.services[0]?.state ?? null,
+        shown: page?.services?.state ?? null,
       });
       await Bun.sleep(lookEveryMs);
     }
