@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { newReason } from "../../reason/reason.ts";
@@ -103,7 +104,8 @@ export function prepareInstance(
       isBackground: service.background,
       command: service.command.replaceAll("\r\n", "\n"),
       cwd,
-      name: `slipway-service-${record.projectId}-${service.name}-${folder.split("/").at(-1)}`,
+      // Several runners of a machine may share an engine.
+      name: `slipway-service-${record.projectId}-${service.name}-${folder.split("/").at(-1)}-${shortHash(folder)}`,
       // A port that the runner chose is for a proxy on this machine; one that a person chose is for everybody.
       publish:
         record.port === null
@@ -161,4 +163,8 @@ export async function retireInstance(folder: string, record: InstanceRecord): Pr
   writeInstance(folder, { ...record, isRetired: true, port: null, variables: Object.fromEntries(masked) });
   for (const name of readdirSync(folder))
     if (!keptFiles.includes(name)) await removeFolder(join(folder, name));
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }

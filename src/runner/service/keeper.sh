@@ -84,12 +84,16 @@ born=$birth
 ) 3>&- &
 guard=$!
 sweep 0
+# A copy has this descriptor from its first moment on, so that the runner finds one whose keeper was killed before it had begun.
+exec 4>copy
 # Without its folder nobody can stop it any more.
 while [ -e settings ]; do
   (
     exec 3>&-
-    if [ "$kind" != container ]; then
-      # Held by the first process of the copy: there are never two.
+    if [ "$kind" = container ]; then
+      exec 4>&-
+    else
+      # Opened anew, the lock is that of the copy alone, held by its first process: there are never two.
       exec 4>copy
       flock 4 || exit 75
     fi
