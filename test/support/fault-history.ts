@@ -204,4 +204,4 @@ export const releaseLines = () => [
 
 /** A look at the service each second: what is served, and what is shown. */
 export const moments = (...looks: [boolean, string | null][]): ServiceMoment[] =>
-  looks.map(([isServed, shown], second) => ({ at: second * 1_000, isServed, shown }));
+  looks.map(([isServed, shown], second) => ({ at: second * 1_000, isOwed: true, isServed, shown }));

@@ -138,6 +138,7 @@ export class ProjectService {
       this.#hasServed ||= served !== null && typeof page?.liveTaskId === "number";
       this.#moments.push({
         at: elapsedMs(),
+        isOwed: this.#hasServed,
         isServed: served !== null,
         shown: page?.services?.state ?? null,
       });

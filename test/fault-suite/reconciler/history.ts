@@ -133,6 +133,8 @@ export interface ServiceView {
 
 export interface ServiceMoment {
   at: number;
+  /** Whether a deploy of it has succeeded, so that it must answer. */
+  isOwed: boolean;
   /** Whether it answers its users. */
   isServed: boolean;
   /** The state that its page shows; null: no server answers, or there is none yet. */

@@ -44,7 +44,7 @@ function checkStates(name: string, { moments }: ServiceView, faults: FaultWindow
 }
 
 function silences(moments: ServiceMoment[]): Span[] {
-  const first = moments.findIndex(({ isServed }) => isServed);
+  const first = moments.findIndex(({ isOwed }) => isOwed);
   return first < 0 ? [] : spansOf(moments.slice(first), ({ isServed }) => !isServed);
 }
 
