@@ -72,7 +72,7 @@ export const silentProgress: DeployProgress = {
   line() {},
   output() {},
   replacing: async () => true,
-  runSwitch: ({ switch: script }) => (script === "hang" ? new Promise(() => {}) : Promise.resolve(null)),
+  runSwitch: async () => null,
 };
 
 export async function openServiceScene(kind: ServiceKind, { podman = "", output = usualOutput } = {}) {

@@ -8,5 +8,4 @@ export const longFiles: Readonly<Record<string, string>> = {
   "console/pages/set-up/new-project.tsx": "one form",
   "test/unit/architecture.test.ts": "a table of the parts and their directions",
   "test/api/projects.test.ts": "one endpoint",
-  "test/task/service-deploy.test.ts": "every way in which one release takes the place of another",
 };

@@ -230,35 +230,6 @@ describe("a deploy of services", () => {
     );
   });
 
-  test("a runner that was killed while a script `switch` ran: both serve until the next deploy", async () => {
-    const releases = [
-      scene.release([web("one", { switch: "true" })]),
-      scene.release([web("two", { switch: "hang" })]),
-    ];
-    scene.services().close();
-    const runner = startRunner(releases);
-    const recordOf = (instance: string) => {
-      const file = join(scene.root, "services/7/web", instance, "instance.json");
-      return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null;
-    };
-    await eventually("the script runs", () => recordOf("2-2")?.isSwitching === true);
-    const ports = ["1-1", "2-2"].map((instance) => recordOf(instance).port);
-    const answers = () => Promise.all(ports.map(answerOf));
-    runner.kill("SIGKILL");
-    await runner.exited;
-    for (const instance of ["1-1", "2-2"])
-      for (const pid of holdersOfFile(3, join(scene.root, "services/7/web", instance, "lock")))
-        process.kill(pid, "SIGKILL");
-    await scene.reopen();
-    await eventually("both answer", async () => (await answers()).join() === "one,two");
-    expect(scene.report()).toMatchObject({ taskId: 1 });
-    expect(await scene.deploy(scene.release([web("three", { switch: "true" })]))).toMatchObject({
-      state: "success",
-    });
-    await eventually("both have ended", async () => (await answers()).every((answer) => answer === null));
-    expect(await answerOf(scene.report()?.port)).toBe("three");
-  });
-
   test("a runner that was killed after the earlier one had ended: that starts when the new one has ended", async () => {
     const never = { http: "", tcp: "", command: "false", expect: "", within: 600 };
     const releases = [

@@ -40,8 +40,6 @@ export interface InstanceRecord {
   files: string[];
   /** Id of the container image; empty: it is not known, or there is none. */
   imageId: string;
-  /** Its script `switch` was begun: a proxy may ask it until a deploy has ended. */
-  isSwitching: boolean;
   /** It has ended and never starts again: only its output is kept. */
   isRetired: boolean;
 }

@@ -249,12 +249,6 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
     isAlive: keeper.isAlive,
     keeperState: keeper.state,
     setStopped: () => change({ state: "stopped" }),
-    /** Whether a proxy may ask it though its release is not the one that serves. */
-    setSwitching(isSwitching: boolean): void {
-      if (record.isSwitching === isSwitching) return;
-      record = { ...record, isSwitching };
-      writeInstance(folder, record);
-    },
     /** It cannot be started. */
     setDown(why: Reason): void {
       fault = why;

@@ -99,13 +99,8 @@ export function openProject(projectId: number, parts: ProjectParts) {
       for (const at of instanceFoldersIn(root, projectId, name)) {
         const record = readInstance(at);
         if (record?.isRetired) continue;
-        if (record !== null && wanted.has(name, at)) {
-          const instance = opened(at, record);
-          shown.set(name, instance);
-          instance.setSwitching(false);
-        } else if (record === null) void removeFolder(at);
-        // A runner was killed while its script ran. Both run until the next deploy: the proxy asks one of them.
-        else if (record.isSwitching) opened(at, record);
+        if (record !== null && wanted.has(name, at)) shown.set(name, opened(at, record));
+        else if (record === null) void removeFolder(at);
         else leave(opened(at, record), drainLeftMs(record));
       }
     for (const [name, instance] of shown) if (!wanted.has(name, instance.folder)) shown.delete(name);
@@ -138,14 +133,12 @@ export function openProject(projectId: number, parts: ProjectParts) {
     void ended.promise.then(() => ending.delete(ended.promise));
   }
 
-  const isKept = (instance: Instance) => shown.get(instance.name) === instance || instance.record.isSwitching;
-
   /** Starts an instance whose keeper was killed, or ended with the machine. Failures are its state. */
   async function revive(instance: Instance): Promise<void> {
     const { name } = instance;
     const isWanted = () =>
-      isKept(instance) &&
-      (instance.record.isSwitching || wanted.has(name, instance.folder)) &&
+      shown.get(name) === instance &&
+      wanted.has(name, instance.folder) &&
       !wanted.isStopped(name) &&
       !changing.has(instance) &&
       instance.look() === "lost";
@@ -177,7 +170,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
     for (const instance of instances.values()) {
       const isLost = lookAt(instance) === "lost";
       if (instance.state() === "serving") retries.delete(instance);
-      if (!isKept(instance) || changing.has(instance)) continue;
+      if (shown.get(instance.name) !== instance || changing.has(instance)) continue;
       if (wanted.isStopped(instance.name)) instance.setStopped();
       else if (isLost && change !== "waiting" && clock.elapsed() >= (retries.get(instance)?.at ?? 0))
         // A change of its own: another process of this runner's folder may be about to replace it.
@@ -187,7 +180,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
 
   async function resume(): Promise<void> {
     for (const [name, instance] of shown) if (wanted.isStopped(name)) instance.setStopped();
-    await Promise.all([...instances.values()].filter(isKept).map(revive));
+    await Promise.all([...shown.values()].map(revive));
   }
 
   async function create(release: ServiceRelease, service: WireService): Promise<Instance> {
@@ -205,7 +198,6 @@ export function openProject(projectId: number, parts: ProjectParts) {
         CI_STEP: service.name,
       },
       imageId: "",
-      isSwitching: false,
       isRetired: false,
     };
     const earlier = output.of(service.name).at(-1);
@@ -236,10 +228,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
     );
     wanted.write(services.length === 0 ? null : { taskId, commit, workspace, at: clock.now(), services });
     shown.clear();
-    for (const instance of fresh) {
-      shown.set(instance.name, instance);
-      instance.setSwitching(false);
-    }
+    for (const instance of fresh) shown.set(instance.name, instance);
     for (const instance of earlier)
       leave(instance, ended.includes(instance) ? 0 : drainMsOf(instance.record));
     parts.changed();
@@ -276,9 +265,6 @@ export function openProject(projectId: number, parts: ProjectParts) {
       retries.delete(instance);
       changing.add(instance);
     }
-    if (isStopped)
-      for (const instance of instances.values())
-        if (names.includes(instance.name) && instance.record.isSwitching) leave(instance, 0);
     if (action !== "start") await Promise.all(list.map((instance) => instance.stop()));
     if (action !== "stop")
       return startInstances(

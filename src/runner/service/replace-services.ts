@@ -43,7 +43,7 @@ export async function replaceServices(
 
   async function start(): Promise<StageEnd> {
     for (const service of release.services) fresh.push(await project.create(release, service));
-    const beside = fresh.filter(isBeside);
+    const beside = fresh.filter(({ record }) => record.service.port === "$PORT");
     const others = fresh.filter((instance) => !beside.includes(instance));
     for (const instance of fresh) if (!shown.has(instance.name)) shown.set(instance.name, instance);
     const besideEnd = await startInstances(beside, progress, { clock, stop });
@@ -59,12 +59,10 @@ export async function replaceServices(
   }
 
   async function runSwitches(): Promise<StageEnd> {
-    for (const instance of fresh) {
-      const { name, record } = instance;
+    for (const { name, record } of fresh) {
       if (!hasSwitch(record.service)) continue;
       if (!(await announce())) return canceled;
       switched.push(name);
-      instance.setSwitching(true);
       const fault = await progress.runSwitch(record.service, record.port);
       if (fault !== null) return failed(fault);
     }
@@ -81,7 +79,7 @@ export async function replaceServices(
   async function goBack(): Promise<boolean> {
     shown.clear();
     for (const instance of earlier) shown.set(instance.name, instance);
-    await Promise.all(fresh.filter((instance) => !isBeside(instance)).map(project.discard));
+    await Promise.all(fresh.map(project.discard));
     // Nobody stops this: otherwise nothing would serve.
     const never = { clock, stop: new AbortController().signal };
     const quiet = { line: progress.line, output() {} };
@@ -93,8 +91,6 @@ export async function replaceServices(
       if (fault !== null) progress.line(name, fault);
       isRestored &&= fault === null;
     }
-    // Until now a proxy may have asked them.
-    await Promise.all(fresh.filter(isBeside).map(project.discard));
     return isRestored;
   }
 
@@ -109,11 +105,6 @@ export async function replaceServices(
   if (running.length === 0) return { ...end, earlier: "none" };
   const isUntouched = ended.length === 0 && switched.length === 0;
   return { ...end, earlier: isUntouched ? "untouched" : isRestored ? "restored" : "not restored" };
-}
-
-/** Whether it runs beside the service that it replaces. */
-function isBeside({ record }: Instance): boolean {
-  return record.service.port === "$PORT";
 }
 
 function hasSwitch(service: WireService): boolean {
