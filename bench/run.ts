@@ -28,6 +28,7 @@ import { emptyPage, updatePage } from "./page.ts";
 import { peers } from "./peers.ts";
 import { svgOf } from "./plot.ts";
 import { restart } from "./restart.ts";
+import { routeSwitches } from "./routes.ts";
 import { soak } from "./soak.ts";
 import { coldStart } from "./start.ts";
 import { storeSpeed } from "./store.ts";
@@ -56,6 +57,7 @@ const benchmarks: Benchmark[] = [
   deliveries,
   coldStart,
   footprint,
+  routeSwitches,
   soak,
   fuzzing,
   peers,

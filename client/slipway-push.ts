@@ -9,11 +9,13 @@ import { fallbackTransport } from "./fallback-transport.ts";
 import { KeptSession } from "./kept-session.ts";
 import { Pauses } from "./pauses.ts";
 import type { PushEvents, PushMessage, PushOptions, PushState, PushStatus } from "./push-events.ts";
+import { type Release, releaseOf } from "./release.ts";
 import type { Link, Transport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-transport.ts";
 
 export type { SessionStore } from "./kept-session.ts";
 export type * from "./push-events.ts";
+export type { Release } from "./release.ts";
 export type * from "./transport.ts";
 export type { SocketClass, SocketLike } from "./websocket-transport.ts";
 export { closeRuleOf };
@@ -108,6 +110,15 @@ export class SlipwayPush {
   leave(channel: string): void {
     if (this.#channels.delete(channel)) this.#write({ type: "leave", channel });
     this.#keep();
+  }
+
+  /** Joins the channel, and calls the listener at each release that is published there. Returns a function that removes it. */
+  onRelease(channel: string, listener: (release: Release) => void): () => void {
+    this.join(channel);
+    return this.on("message", (message) => {
+      const release = releaseOf(message, channel);
+      if (release) listener(release);
+    });
   }
 
   /** Mini programs have no `fetch`. */

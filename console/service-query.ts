@@ -7,12 +7,15 @@ import { t } from "./text/text.ts";
 /** The live connection tells changes of states; figures of memory and CPU are asked for, as often as runners report them. */
 const figuresMs = 10_000;
 
+export function useRefreshed(): number {
+  return usePolling() || figuresMs;
+}
+
 export function useServices(projectId: number, enabled = true) {
-  const polling = usePolling();
   return useQuery({
     queryKey: ["services", projectId],
     queryFn: () => answerOf(api.projects[":id"].services.$get({ param: { id: projectId } })),
-    refetchInterval: polling || figuresMs,
+    refetchInterval: useRefreshed(),
     enabled,
   });
 }

@@ -17,6 +17,14 @@ export type Release = InferResponseType<
   200
 >["items"][number];
 export type Webhook = InferResponseType<(typeof api.projects)[":id"]["webhook"]["$get"], 200>;
+export type RouteState = InferResponseType<
+  (typeof api.projects)[":id"]["routes"]["$get"],
+  200
+>["routes"][number];
+export type Requests = InferResponseType<
+  (typeof api.projects)[":id"]["services"][":name"]["requests"]["$get"],
+  200
+>;
 export type Service = InferResponseType<
   (typeof api.projects)[":id"]["services"]["$get"],
   200

@@ -26,6 +26,7 @@ export function Series<P extends Point>({
   amountOf,
   kind,
   axis,
+  marks = [],
   atLeast = 1,
 }: {
   title: string;
@@ -34,11 +35,13 @@ export function Series<P extends Point>({
   amountOf: (point: P) => number;
   kind: string;
   axis: { endMs: number; spanMs: number };
+  /** Moments at which something began. */
+  marks?: { at: string; title: string }[];
   /** The height of the plot is at least this amount. */
   atLeast?: number;
 }) {
   const most = Math.max(atLeast, ...parts.flat().map(amountOf));
-  const x = (point: P) =>
+  const x = (point: Point) =>
     Math.min(Math.max(width - ((axis.endMs - Date.parse(point.at)) / axis.spanMs) * width, 0), width);
   const y = (value: number) => height - 2 - (value / most) * (height - 6);
   return (
@@ -64,6 +67,11 @@ export function Series<P extends Point>({
             </g>
           );
         })}
+        {marks.map((mark) => (
+          <line key={`${mark.at} ${mark.title}`} x1={x(mark)} x2={x(mark)} y1={0} y2={height}>
+            <title>{mark.title}</title>
+          </line>
+        ))}
       </svg>
     </figure>
   );

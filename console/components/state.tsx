@@ -2,20 +2,21 @@ import { Tooltip } from "@mantine/core";
 import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { ServiceState } from "../../src/model/service/service.ts";
 import type { StageState, TaskState } from "../../src/model/task.ts";
+import type { RouteState } from "../shapes.ts";
 import { t } from "../text/text.ts";
 import { durationText } from "../time-text.ts";
 
 type Tone = "success" | "failed" | "running" | "waiting" | "warning" | "lost";
 
-type State = TaskState | StageState | DeliveryStatus | ServiceState;
+type State = TaskState | StageState | DeliveryStatus | ServiceState | `route_${RouteState["state"]}`;
 
 const statesOf: Record<Tone, State[]> = {
-  success: ["success", "accepted", "serving"],
-  failed: ["failed", "down"],
+  success: ["success", "accepted", "serving", "route_ok"],
+  failed: ["failed", "down", "route_fault"],
   running: ["dispatched", "running", "merged", "starting"],
-  waiting: ["queued", "canceled", "pending", "skipped", "ignored", "stopped"],
-  warning: ["canceling", "waiting", "timeout", "rejected", "unhealthy", "restarting"],
-  lost: ["lost", "unknown"],
+  waiting: ["queued", "canceled", "pending", "skipped", "ignored", "stopped", "route_waiting"],
+  warning: ["canceling", "waiting", "timeout", "rejected", "unhealthy", "restarting", "route_removed"],
+  lost: ["lost", "unknown", "route_unknown"],
 };
 
 export const toneOf = Object.fromEntries(

@@ -18,11 +18,11 @@ import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { RunnerNotes } from "../components/runner-notes.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
 import { groupChoices, useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
-import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -57,7 +57,7 @@ export default function Runners() {
                 <div>
                   <Isolation runner={runner} />
                 </div>
-                <IsolationNote runner={runner} />
+                <RunnerNotes runner={runner} />
               </>
             ),
           },
@@ -122,13 +122,6 @@ function Isolation({ runner }: { runner: Runner }) {
       {containers && isolation !== "container" ? t("runners.hasContainers", { isolation: text }) : text}
     </span>
   );
-}
-
-/** How scripts of this runner can be isolated. */
-function IsolationNote({ runner: { isolationNote, isolationNoteParts } }: { runner: Runner }) {
-  if (isolationNote === "") return null;
-  const why = reasonIn(isolationNote, isolationNoteParts);
-  return <p className="runner-note small foreign">{t("runners.whyNotIsolated", { why })}</p>;
 }
 
 /** In the order of strength. */

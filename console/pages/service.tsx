@@ -10,6 +10,8 @@ import { Empty, PageHead, Panel, reachable } from "../components/page.tsx";
 import { LoadedPage } from "../components/query.tsx";
 import { Series, unbroken } from "../components/series.tsx";
 import { ServiceOutputView } from "../components/service-output.tsx";
+import { ServiceRequests } from "../components/service-requests.tsx";
+import { ServiceRoutes } from "../components/service-routes.tsx";
 import { serviceWhy } from "../components/service-why.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
@@ -81,6 +83,8 @@ function ServiceView({ project, service }: { project: Project; service: Service 
       </PageHead>
       <div className="stack">
         <State service={service} taskId={taskId} />
+        <ServiceRoutes projectId={project.id} name={service.name} />
+        <ServiceRequests projectId={project.id} name={service.name} />
         <Panel title={t("services.usage")}>
           <Usage service={service} />
         </Panel>

@@ -19,6 +19,8 @@ import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
 import { release } from "./en/release.ts";
 import { replay } from "./en/replay.ts";
+import { routeForm } from "./en/route-form.ts";
+import { routes } from "./en/routes.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
 import { service } from "./en/service.ts";
@@ -66,6 +68,8 @@ export const en = {
   release,
   push,
   replay,
+  routeForm,
+  routes,
   runners,
   search,
   service,

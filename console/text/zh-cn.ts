@@ -25,6 +25,8 @@ import { push } from "./zh-cn/push.ts";
 import { reason } from "./zh-cn/reason.ts";
 import { release } from "./zh-cn/release.ts";
 import { replay } from "./zh-cn/replay.ts";
+import { routeForm } from "./zh-cn/route-form.ts";
+import { routes } from "./zh-cn/routes.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { search } from "./zh-cn/search.ts";
 import { service } from "./zh-cn/service.ts";
@@ -77,6 +79,8 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   push,
   reason: { ...reason, ...field, ...answer, ...warningReason },
   replay,
+  routeForm,
+  routes,
   runners,
   search,
   service,

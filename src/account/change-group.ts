@@ -6,7 +6,7 @@ import { existing, refuseIfChanged } from "../revision.ts";
 interface GroupChange {
   id: number;
   ifMatch?: string | undefined;
-  change: Partial<Pick<Group, "name" | "labels">>;
+  change: Partial<Pick<Group, "name" | "labels" | "allowedDomains">>;
   /** The entry that is stored with the change; subject and detail follow from the group. */
   audited: NewAuditEntry;
 }

@@ -53,6 +53,7 @@ export async function buildDeployPart(
     secrets,
     credentials,
     live,
+    publish,
     consoleUrl: () => baseUrl.current().url,
   });
   const webhook = buildWebhookPart(context, {

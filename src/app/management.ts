@@ -63,6 +63,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     approvals: tasks.approvals,
     testMessages: tasks.testMessages,
     allowInternal: config["tasks.allowInternalNotifications"],
+    anyDomain: config["routes.anyDomain"],
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
     webhook,

@@ -6,7 +6,7 @@ import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildApprovals } from "../task/approval/approvals.ts";
-import type { Live } from "../task/events/console-messages.ts";
+import type { Live, PublishLive } from "../task/events/console-messages.ts";
 import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
 import { buildWaitingNote } from "../task/events/waiting-note.ts";
@@ -20,6 +20,7 @@ import { sendGuarded } from "../task/notify/guarded-request.ts";
 import { buildOutbox } from "../task/notify/outbox.ts";
 import type { AttemptOptions } from "../task/notify/outgoing-attempt.ts";
 import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
+import { isChannelAddress, publishToChannel } from "../task/notify/release-message.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildRecentWait } from "../task/queue/recent-wait.ts";
@@ -36,6 +37,8 @@ export interface TaskPartOptions {
   secrets: Secrets;
   credentials: Credentials;
   live: Live;
+  /** Of the push gateway; null: there is none. */
+  publish: PublishLive | null;
   /** Address of the console, for links. */
   consoleUrl: () => string;
 }
@@ -69,10 +72,12 @@ export function buildTaskPart(
     }),
     // Messages to addresses that a manager chose are not part of the trust in a Git server.
     send: (request, kind) =>
-      sendGuarded(request, {
-        ...{ allowInternal, timeoutMs: outgoingTimeoutMs },
-        trusted: kind === "commit status" ? config["hosts.trusted"] : [],
-      }),
+      isChannelAddress(request.url)
+        ? publishToChannel(options.publish, request)
+        : sendGuarded(request, {
+            ...{ allowInternal, timeoutMs: outgoingTimeoutMs },
+            trusted: kind === "commit status" ? config["hosts.trusted"] : [],
+          }),
   };
   const record = buildAttemptRecord({ attempts: store.outgoingAttempts, now, log });
   const outbox = buildOutbox({

@@ -270,6 +270,11 @@ export const settings = {
     false,
     "Allow outgoing webhooks and commit statuses to loopback and private addresses.",
   ),
+  "routes.anyDomain": setting(
+    boolean,
+    true,
+    "Whether managers may use any free domain in routes, as long as no administrator has allowed domains for the project or its group. `false`: only allowed ones.",
+  ),
   ...runnerSettings,
   "auth.sessionHours": setting(integer(1, 8760), 12, "How long a sign-in lasts."),
   "auth.secureCookie": setting(

@@ -140,6 +140,36 @@ export const runnerSettings = {
     "20000-29999",
     "Ports that services get as `$PORT`. Nothing else on the machine should listen on them.",
   ),
+  "runner.proxy": setting(
+    oneOf("caddy", "nginx", "none"),
+    undefined,
+    "The proxy of this machine for the routes of services. Unset: Caddy 2.8 or newer, if the machine has it. `none`: the runner serves no routes.",
+  ),
+  "runner.caddy": setting(
+    text,
+    undefined,
+    "Admin address of a Caddy that runs for routes alone and whose configuration the runner replaces: the path of a Unix socket, or a URL such as `http://127.0.0.1:2019`. Unset: the runner starts a Caddy of its own.",
+  ),
+  "runner.caddyProgram": setting(text, undefined, "The program of Caddy. Unset: `caddy` in the PATH."),
+  "runner.httpPort": setting(integer(1, 65_535), 80, "Port on which the proxy serves http."),
+  "runner.httpsPort": setting(integer(1, 65_535), 443, "Port on which Caddy serves https."),
+  "runner.acme": setting(
+    text,
+    "",
+    "Address of the ACME directory of the authority for `tls: auto`. Empty: the authority that Caddy chooses, which is Let's Encrypt.",
+  ),
+  "runner.acmeEmail": setting(text, "", "Address that the authority may write to about certificates."),
+  "runner.acmeRoots": setting(
+    text,
+    "",
+    "File with the certificates that the address of `runner.acme` is verified by. Empty: those of the machine.",
+  ),
+  "runner.nginx": setting(
+    text,
+    undefined,
+    "With `runner.proxy: nginx`: a folder that the runner can write to and whose `*.conf` nginx includes in its `http` block, such as `/etc/nginx/conf.d`.",
+  ),
+  "runner.nginxReload": setting(text, "nginx -s reload", "Command that lets nginx read its files again."),
   "runner.serviceOutput": setting(
     positiveBytes,
     "100 MiB",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { newReason } from "../reason/reason.ts";
 import { ruleText } from "../reason/rule-text.ts";
 import { strict, text } from "../reason/schema-forms.ts";
+import { given } from "./service/given.ts";
 import { imageSchema } from "./service/image-name.ts";
 import {
   checkBody,
@@ -9,7 +10,6 @@ import {
   completeCheck,
   completeService,
   type FieldFault,
-  given,
   type Service,
   serviceBody,
   serviceCheckSchema,
@@ -77,6 +77,10 @@ const stepFields = {
   once: z.boolean().meta({
     description:
       "Of a step of deploy or start: whether it is left out at a rollback to a release without services, which runs these steps again otherwise.",
+  }),
+  pause: z.boolean().meta({
+    description:
+      "Of a step of deploy: whether new requests to the routes of the project wait while it runs, at most 30 seconds.",
   }),
 };
 
@@ -157,6 +161,7 @@ export const stepDefaults: Unnamed<Step> = {
   check: null,
   onRollback: false,
   once: false,
+  pause: false,
 };
 
 /** The pipeline of a new project. */
@@ -215,6 +220,10 @@ export function pipelineFaults(pipeline: Pipeline): PipelineFault[] {
       stepFaults(stage, step).map(({ path, message }) => ({ path: [stage, index, ...path], message })),
     ),
   );
+  const hasRoutes = servicesOf(pipeline).some(({ routes }) => routes.length > 0);
+  const pauses = pipeline.deploy.flatMap(({ pause }, index) =>
+    pause && !hasRoutes ? [{ path: ["deploy", index, "pause"], message: newReason("pause_no_routes") }] : [],
+  );
   const ofServices = serviceFaults(servicesOf(pipeline)).map(({ path, message }) => ({
     path: ["start", ...path],
     message,
@@ -226,7 +235,7 @@ export function pipelineFaults(pipeline: Pipeline): PipelineFault[] {
       .find(({ folder: held }) => isWithin(own, held) || isWithin(held, own));
     return other ? [{ path, message: newReason("folders_overlap", { folder: other.folder }) }] : [];
   });
-  return [...repeated, ...ofSteps, ...ofServices, ...nested];
+  return [...repeated, ...ofSteps, ...pauses, ...ofServices, ...nested];
 }
 
 /** The stages in which a field says something. */
@@ -235,6 +244,7 @@ const stagesOfField = {
   check: { stages: ["deploy", "start"], code: "only_deploy_start" },
   onRollback: { stages: ["deploy"], code: "only_deploy" },
   once: { stages: ["deploy", "start"], code: "only_deploy_start" },
+  pause: { stages: ["deploy"], code: "only_deploy" },
 } as const;
 
 function stepFaults(stage: StageName, step: Step): PipelineFault[] {

@@ -35,6 +35,7 @@ export const notifyFormats = [
   "feishu",
   "wecom",
   "telegram",
+  "push",
 ] as const;
 export type NotifyFormat = (typeof notifyFormats)[number];
 
@@ -93,6 +94,8 @@ export interface Project extends ExecutionSettings {
   rollbackWithin: number;
   /** Where users reach what it serves; empty: not known. */
   publicUrl: string;
+  /** Domains that its routes may have: names, or `*.` and a name; null: nobody has said. */
+  allowedDomains: string[] | null;
   /** The task whose commit is serving; null: none is known to. */
   liveTaskId: number | null;
   /** For people: why nothing is known to serve, or what happened to it last. */
@@ -108,12 +111,14 @@ export function projectRevision(project: Project): string {
   const { name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback } = project;
   const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify, rollbackWithin, diskMb } =
     project;
+  const { allowedDomains } = project;
   return revisionOf({
     ...{ name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits, deploy },
     // The revision of a project without these fields stays what it was before they existed.
     ...(publicUrl === "" ? {} : { publicUrl }),
     ...(defaultNotify ? {} : { defaultNotify }),
+    ...(allowedDomains === null ? {} : { allowedDomains }),
     ...(diskMb === null ? {} : { diskMb }),
     ...(rollbackWithin === rollbackWithinDefault ? {} : { rollbackWithin }),
   });
@@ -151,6 +156,7 @@ type Defaulted =
   | "needsContainer"
   | "deploy"
   | "publicUrl"
+  | "allowedDomains"
   | "defaultNotify"
   | "diskMb"
   | "rollbackWithin";

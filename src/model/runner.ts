@@ -3,6 +3,8 @@ import { revisionOf } from "../revision.ts";
 import { type IsolationLevel, isolationLevels } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
+export type ProxyName = "caddy" | "nginx";
+
 /** A registered runner: a process that executes tasks. */
 export interface Runner {
   id: number;
@@ -26,6 +28,10 @@ export interface Runner {
   reportedIsolation: IsolationLevel;
   /** Why its scripts are not isolated, as it reports it; empty: they are, or it does not say why. */
   isolationNote: Reason;
+  /** The proxy with which it serves routes, as it reports it; null: it cannot serve any. */
+  proxy: ProxyName | null;
+  /** Why it has none and how it gets one, or what is wrong with it; empty: it says nothing. */
+  proxyNote: Reason;
   /** Whether it can run stages in containers. */
   containers: boolean;
   /** What it can do beyond runners of the first versions. */
@@ -75,6 +81,8 @@ type Reported =
   | "offeredLabels"
   | "reportedIsolation"
   | "isolationNote"
+  | "proxy"
+  | "proxyNote"
   | "containers"
   | "features"
   | "lastSeenAt"

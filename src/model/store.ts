@@ -16,6 +16,7 @@ import type { PollKeeper, RefTipKeeper } from "./ref-tip.ts";
 import type { ReleaseKeeper } from "./release.ts";
 import type { RunnerKeeper } from "./runner.ts";
 import type { OutputReadKeeper } from "./service/output-read.ts";
+import type { RoutePlaceKeeper } from "./service/route-place.ts";
 import type { ServiceKeeper } from "./service/running-service.ts";
 import type { TaskKeeper } from "./task.ts";
 import type { TaskRetentionKeeper } from "./task-retention.ts";
@@ -38,6 +39,7 @@ export interface Keepers {
   releases: ReleaseKeeper;
   runners: RunnerKeeper;
   services: ServiceKeeper;
+  routePlaces: RoutePlaceKeeper;
   outputReads: OutputReadKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;

@@ -94,6 +94,8 @@ export const answerTexts = {
   sample_url: "{name} is a sample project: the clone URL {fault}.",
   host_steps:
     "Host steps run outside of the sandbox as the runner's user: only an administrator, or a token of one with the scope admin, may add, change or remove them.",
+  routes_refused: "The project may not have these routes.",
+  admins_only_domains: "Only an administrator may change which domains are allowed.",
   labels_refused: "The project may not use these labels.",
   approval_rule: "The rule for approvals {fault}.",
   actions_empty: "The actions leave no stage to run: turn on build, deploy or start.",

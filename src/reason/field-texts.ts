@@ -59,6 +59,25 @@ export const fieldTexts = {
   stage_of_steps: "has steps that stages cannot describe; send pipeline instead",
   image_invalid: "must be an image such as node:22 or ghcr.io/shop/ci@sha256:…",
   switch_alone: "needs a service that starts beside the one that it replaces: port $PORT",
+  route_domain:
+    "must be a domain in lower-case letters, such as shop.example.com; other letters in punycode (xn--…), *. only at its beginning, and no port",
+  route_path:
+    "must be / or a path such as /api: letters, digits, . _ ~ - between slashes, and no slash at its end",
+  route_header: "must be the value of a header: printable ASCII characters without braces",
+  route_wildcard:
+    "must have no *. with tls auto, because public authorities prove single names; use tls internal or off",
+  route_local: "needs tls internal or off: no public authority gives a certificate for a name without a dot",
+  route_repeated: "is repeated: the project has another route for {place}",
+  route_tls_differs: "must have tls {tls}, as another route of {domain}",
+  route_taken: "cannot be used: another project has a route for {place}",
+  route_taken_by: "cannot be used: the project {project} has a route for {place}",
+  route_not_allowed:
+    "is not among the allowed domains ({allowed}); an administrator can allow more in the project or its group",
+  route_none_allowed:
+    "is not allowed: an administrator must first allow domains in the project or its group (allowedDomains)",
+  domains_admin: "may be changed by an administrator only: it says which domains managers may use",
+  route_port: "need a port: set port to $PORT or to a number",
+  pause_no_routes: "needs a service with routes: without a proxy nothing can hold requests",
   port_repeated: "must be another one: the service {name} has this port",
   seconds_text: "must be a number of seconds, or a time such as 30s, 5m or 1h",
   check_http: "must be a path such as /healthz, or a URL that starts with http:// or https://",
@@ -120,6 +139,9 @@ export const fieldTexts = {
   target_secret: "is for {formats}; the format {format} has no signing secret",
   target_shortened: "is the shortened form that reads show; send the whole address",
   target_shortened_other: "is the shortened form of another address; send the whole address",
+  push_address:
+    "must look like channel:releases for the format push: a channel of at most 255 bytes that is none of the console's (private-project-…)",
+  channel_other_format: "must be a web address: channels are for the format push",
   telegram_address:
     "must look like https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat> for the format telegram",
   token_other_host: "belongs to {origin}, but the repository is at {other}",

@@ -214,6 +214,34 @@ export const reasonTexts = {
   services_need_linux: "services need Linux: run the project on a runner with Linux, or use steps of start",
   services_need_programs:
     "services need the programs {programs} on the machine of the runner: install the packages util-linux and coreutils",
+  proxy_none:
+    "this runner serves no routes (runner.proxy is none): set runner.proxy to caddy or nginx, or use another runner",
+  proxy_port_taken:
+    "port {port} of the machine is held by {name} (process {pid}): end it, or set runner.httpPort and runner.httpsPort",
+  proxy_port_taken_user:
+    "port {port} of the machine is held by a process of another user: end it, or set runner.httpPort and runner.httpsPort",
+  proxy_port_denied:
+    "the proxy may not listen on port {port}: give the runner the capability CAP_NET_BIND_SERVICE, lower the sysctl net.ipv4.ip_unprivileged_port_start, or set runner.httpPort and runner.httpsPort",
+  proxy_folder_long:
+    "the path {folder} is too long for a socket of the proxy: set runner.dir to a folder with a shorter path",
+  caddy_missing:
+    "routes need Caddy {oldest} or newer on the machine of the runner: install it from caddyserver.com/docs/install, or set runner.caddyProgram, or use nginx (runner.proxy)",
+  caddy_not_found: "runner.caddyProgram: there is no program {program}",
+  caddy_old:
+    "{program} is Caddy {version}, and routes need {oldest} or newer: install the package of the project itself (caddyserver.com/docs/install), or name another program with runner.caddyProgram",
+  caddy_refused: "Caddy refused the configuration of the routes: {found}",
+  caddy_no_answer: "Caddy does not answer at {address}: {found}",
+  nginx_folder_missing:
+    "runner.proxy is nginx, but runner.nginx is not set: name a folder whose *.conf nginx includes in its http block",
+  nginx_refused: "{command} failed: {found}",
+  nginx_no_tls:
+    "the route {domain} has TLS, which nginx has in its own configuration: set tls to off, or use Caddy (runner.proxy)",
+  route_taken_here:
+    "the route {place} still belongs to a release of project {project} on this runner: deploy that project without it first",
+  route_unresolved: "the name {domain} has no address: create its record at the name server",
+  route_elsewhere:
+    "the name {domain} leads to {addresses}, which is no address of this machine: its record must lead here, or a router must pass ports {http} and {https} on",
+  route_refused: "the authority gave no certificate for {domain}: {found}",
   processes_exited: "all started processes have exited; last output: {output}",
   processes_exited_silent: "all started processes have exited; there was no output",
   held_and_exited: "{why}; all started processes have exited; last output: {output}",
@@ -329,6 +357,7 @@ export const reasonTexts = {
   live_service_restarting: "The service {service} ({commit}) ended and is being started again.",
   live_service_down: "The service {service} ({commit}) is down.",
   live_service_stopped: "The service {service} ({commit}) was stopped by a person.",
+  route_waiting: "The next deploy makes this route.",
   live_runner_away: "The runner {runner} is away: whether {commit} serves is not known.",
   crash_loop: "rolled back by the server: the service {service} ended {exits} times within a minute",
   action_moved:

@@ -18,7 +18,15 @@ export const labelPattern = /^[\w.:/-]{1,64}$/;
 export const labelRule = ruleText("label_invalid");
 
 /** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
-export const runnerFeatures = ["releases", "approvals", "deploy-secrets", "lfs", "pipeline", "services"];
+export const runnerFeatures = [
+  "releases",
+  "approvals",
+  "deploy-secrets",
+  "lfs",
+  "pipeline",
+  "services",
+  "routes",
+];
 /** Features of which each keeps scripts of one project from the workspaces of others; the second one of runners before 2.0. */
 export const separatingFeatures = ["sandbox", "project-users"];
 
@@ -161,6 +169,9 @@ export type RunTask = z.infer<typeof runTask>;
 export const isolations = ["none", "sandbox", "container"] as const;
 export type IsolationLevel = (typeof isolations)[number];
 
+export const proxies = ["caddy", "nginx"] as const;
+export type ProxyName = (typeof proxies)[number];
+
 export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
@@ -169,6 +180,10 @@ export const claimRequest = z.object({
   isolation: z.preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolations)).default("none"),
   /** Why its scripts are not isolated, and how they can be. */
   isolationNote: z.object(saidReason).optional(),
+  /** The proxy that serves routes; null: it cannot serve any. */
+  proxy: z.enum(proxies).nullable().default(null),
+  /** Why it has no proxy, and how it gets one. */
+  proxyNote: z.object(saidReason).optional(),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),
   /** The list itself may be absent, so that a runner without any is refused with a sentence. */

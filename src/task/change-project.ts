@@ -10,12 +10,17 @@ import { titlesOf } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
 import { renderReason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
+import { claimPlaces } from "./claim-places.ts";
+
+/** Ids of the projects whose names the caller may learn; undefined: all. */
+type VisibleProjects = number[] | undefined;
 
 interface ProjectUpdate {
   id: number;
   /** The revision that `change` is based on. */
   revision: string;
   change: ProjectChange;
+  visible?: VisibleProjects;
   /** Encrypted values to store. */
   secrets: NewSecret[];
   /** Names of secrets that do not belong to the changed project. */
@@ -28,10 +33,11 @@ interface ProjectUpdate {
 export const createProject = operation(
   "createProject",
   async (
-    { projects, audit },
-    { asked, audited }: { asked: NewProject; audited: NewAuditEntry },
+    { projects, routePlaces, audit },
+    { asked, visible, audited }: { asked: NewProject; visible: VisibleProjects; audited: NewAuditEntry },
   ): Promise<Project> => {
     const project = await projects.create(asked);
+    await claimPlaces({ routePlaces, projects }, project, visible);
     await audit.add({ ...audited, projectId: project.id });
     return project;
   },
@@ -41,12 +47,13 @@ export const createProject = operation(
 export const changeProject = operation(
   "changeProject",
   async (
-    { projects, audit, polls },
-    { id, revision, change, secrets, forget, audited }: ProjectUpdate,
+    { projects, routePlaces, audit, polls },
+    { id, revision, change, visible, secrets, forget, audited }: ProjectUpdate,
   ): Promise<{ project: Project; forgotten: string[] } | null> => {
     const before = existing(await projects.hold(id), "project", id);
     if (projectRevision(before) !== revision) return null;
     const project = (await projects.update(id, change)) ?? before;
+    if (change.pipeline) await claimPlaces({ routePlaces, projects }, project, visible);
     // The tips are those of another repository.
     if (project.git.url !== before.git.url) await polls.forget(id);
     for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);

@@ -31,9 +31,9 @@ describe("the pipeline of a project", () => {
     const check = { http: "", tcp: "127.0.0.1:80", command: "", expect: "", within: 3 };
     const folders = { data: ["uploads", "public/media"], scratch: [".next/cache"], sealed: false };
     const whole = {
-      build: [{ ...step, host: false, check: null, onRollback: false, once: false }],
-      deploy: [{ ...step, host: true, check, onRollback: true, once: true }],
-      start: [{ ...step, host: true, check, onRollback: false, once: true }],
+      build: [{ ...step, host: false, check: null, onRollback: false, once: false, pause: false }],
+      deploy: [{ ...step, host: true, check, onRollback: true, once: true, pause: false }],
+      start: [{ ...step, host: true, check, onRollback: false, once: true, pause: false }],
       ...folders,
     };
     const { id, pipeline } = await make({ pipeline: whole });

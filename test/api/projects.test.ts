@@ -45,6 +45,7 @@ describe("a project", () => {
         rollbackWithin: 10,
         services: null,
         publicUrl: "",
+        allowedDomains: null,
         liveNoteParts: [],
         warningParts: [],
       },

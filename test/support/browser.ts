@@ -18,15 +18,26 @@ const flags = [
 ];
 
 /** Chromium of the system, driven by Playwright, which hides the scroll bars of pages unless told otherwise. */
-export async function startBrowser({ hasScrollBars = false } = {}): Promise<Browser> {
+export async function startBrowser({
+  hasScrollBars = false,
+  flags: more = [] as string[],
+  env = {} as Record<string, string>,
+} = {}): Promise<Browser> {
   const found = await provide("chromium");
   if (!("value" in found)) throw new Error(`Chromium is needed for these tests: ${found.missing}`);
   return chromium.launch({
     executablePath: found.value,
-    args: flags,
+    args: [...flags, ...more],
+    ...(Object.keys(env).length > 0 ? { env: { ...definedOf(process.env), ...env } } : {}),
     ...(hasScrollBars ? { ignoreDefaultArgs: ["--hide-scrollbars"] } : {}),
     timeout: 60_000,
   });
+}
+
+function definedOf(env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 export async function closeBrowser(browser: Browser): Promise<void> {

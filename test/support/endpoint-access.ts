@@ -38,6 +38,8 @@ export const apiAccess: Record<string, string> = {
   "POST /api/projects/{id}/services/{name}/stop": "project manage",
   "POST /api/projects/{id}/services/{name}/restart": "project manage",
   "GET /api/projects/{id}/services/{name}/output": "project view",
+  "GET /api/projects/{id}/services/{name}/requests": "project view",
+  "GET /api/projects/{id}/routes": "project view",
   "POST /api/projects/{id}/exec": "project manage",
   "POST /api/repositories/inspect": "signed-in",
   "GET /api/host-tokens": "session",

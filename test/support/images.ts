@@ -1,4 +1,6 @@
+import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { findCaddy } from "./caddy.ts";
 import { readCompose } from "./compose.ts";
 import { outputOf } from "./release-folder.ts";
 import { installPackages, ServiceUnavailable } from "./service-install.ts";
@@ -12,6 +14,8 @@ export const images = {
 
 /** Replaces debian:13-slim: the same packages, without the files that slim images omit. */
 const debian = "localhost/slipway-test/debian-13-slim";
+/** Replaces caddy:2, of which the image of the runner takes the program. */
+const caddy = "localhost/slipway-test/caddy";
 const leftOut = ["path-exclude=/usr/share/man/*", "path-exclude=/usr/share/locale/*"].concat(
   ["path-exclude=/usr/share/doc/*", "path-include=/usr/share/doc/*/copyright"],
   "path-exclude=/usr/share/info/*",
@@ -25,10 +29,11 @@ export async function buildImages(
   ofRelease: Promise<string>,
   engineArguments: string[],
 ): Promise<() => Promise<void>> {
-  const [release] = await Promise.all([ofRelease, importDebian()]);
+  const [release] = await Promise.all([ofRelease, importDebian(), importCaddy()]);
   const made: string[] = [];
   for (const [target, tag] of Object.entries(images)) {
-    const options = ["--build-arg", `DEBIAN=${debian}`, "--target", target, "--tag", tag, ...engineArguments];
+    const bases = [`DEBIAN=${debian}`, `CADDY=${caddy}`].flatMap((base) => ["--build-arg", base]);
+    const options = [...bases, "--target", target, "--tag", tag, ...engineArguments];
     // Only this format has health checks. Layers are kept: both images begin with the same ones.
     const command = ["podman", "build", "--format=docker", "--layers", ...options];
     const output = await outputOf([...command, "-f", "deploy/Dockerfile", "."], release);
@@ -51,6 +56,16 @@ async function importDebian(): Promise<void> {
   const options = leftOut.map((option) => `--dpkgopt=${option}`);
   await outputOf(["mmdebstrap", "--variant=apt", ...options, "trixie", archive]);
   await outputOf(["podman", "import", archive, debian]);
+}
+
+async function importCaddy(): Promise<void> {
+  if (Bun.spawnSync(["podman", "image", "exists", caddy]).exitCode === 0) return;
+  const folder = temporaryFolder("caddy-image");
+  mkdirSync(join(folder, "usr/bin"), { recursive: true });
+  copyFileSync(await findCaddy(), join(folder, "usr/bin/caddy"));
+  const archive = join(temporaryFolder("caddy-archive"), "caddy.tar");
+  await outputOf(["tar", "-C", folder, "-cf", archive, "usr"]);
+  await outputOf(["podman", "import", archive, caddy]);
 }
 
 /** Bytes of an image. */

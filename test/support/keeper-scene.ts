@@ -6,6 +6,7 @@ import { serviceDefaults } from "../../src/model/service/service.ts";
 import { type Reason, renderReason } from "../../src/reason/reason.ts";
 import { processIds } from "../../src/runner/process/process-tree.ts";
 import type { WantedOutput, WireService } from "../../src/runner/protocol.ts";
+import { openRoutes, type ProxySettings, type Routes } from "../../src/runner/route/routes.ts";
 import { instanceFoldersIn } from "../../src/runner/service/instance-folder.ts";
 import type { DeployProgress, ServiceRelease } from "../../src/runner/service/service-release.ts";
 import { openServices, type Services, type ServicesOptions } from "../../src/runner/service/services.ts";
@@ -13,6 +14,7 @@ import { type Execution, openExecution } from "../../src/runner/stage/execution.
 import { eventually } from "./eventually.ts";
 import { testImage } from "./podman.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { noProxy } from "./test-runner.ts";
 
 /** How a service is separated from the machine. */
 export type ServiceKind = "sandbox" | "none" | "container";
@@ -55,7 +57,9 @@ export function openScriptExecution(root: string, kind: ServiceKind, podman = ""
   );
 }
 
-function optionsOf(root: string, execution: Execution): ServicesOptions {
+type SceneOptions = Omit<ServicesOptions, "routes">;
+
+function optionsOf(root: string, execution: Execution): SceneOptions {
   return {
     ...{ root, execution, output: usualOutput, clock: systemClock, log },
     ports: { first: 20_000, last: 29_999 },
@@ -63,8 +67,14 @@ function optionsOf(root: string, execution: Execution): ServicesOptions {
   };
 }
 
-export const openSilentServices = (root: string, execution: Execution) =>
-  openServices(optionsOf(root, execution));
+export async function openSilentServices(
+  root: string,
+  execution: Execution,
+  proxy: ProxySettings = noProxy,
+): Promise<Services> {
+  const routes = await openRoutes({ ...proxy, root, env: process.env, log });
+  return openServices({ ...optionsOf(root, execution), routes });
+}
 
 export const silentProgress: DeployProgress = {
   begin: async () => true,
@@ -75,18 +85,25 @@ export const silentProgress: DeployProgress = {
   runSwitch: async () => null,
 };
 
-export async function openServiceScene(kind: ServiceKind, { podman = "", output = usualOutput } = {}) {
+export async function openServiceScene(
+  kind: ServiceKind,
+  { podman = "", output = usualOutput, proxy = noProxy } = {},
+) {
   const top = temporaryFolder("services");
   const root = join(top, "runner");
   mkdirSync(root);
   chmodSync(root, 0o711);
   const options = { ...optionsOf(root, await openScriptExecution(root, kind, podman)), output };
   const opened: Services[] = [];
+  const openedRoutes: Routes[] = [];
 
   /** A runner of this folder; the one before is as good as killed. */
   async function open(): Promise<Services> {
     opened.at(-1)?.close();
-    const services = await openServices(options);
+    openedRoutes.at(-1)?.close();
+    const routes = await openRoutes({ ...proxy, root, env: process.env, log });
+    openedRoutes.push(routes);
+    const services = await openServices({ ...options, routes });
     opened.push(services);
     await services.resume();
     return services;
@@ -210,7 +227,7 @@ export async function openServiceScene(kind: ServiceKind, { podman = "", output 
     async stop(): Promise<void> {
       clearInterval(sampling);
       await services.stopAll();
-      for (const each of opened) each.close();
+      for (const each of [...opened, ...openedRoutes]) each.close();
     },
   };
 }

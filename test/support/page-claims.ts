@@ -63,6 +63,7 @@ export const claims: Record<string, Record<string, string>> = {
   "docs/recipes/podman-pod.md": { named: "test/releases/recipes.test.ts" },
   "docs/recipes/static-site.md": { named: "test/releases/recipes.test.ts" },
   "docs/recipes/systemd-service.md": { named: "test/releases/recipes.test.ts" },
+  "docs/routes.md": { "*": "test/cli/routes.test.ts" },
   "docs/services.md": { "*": "test/cli/services.test.ts", backup: "test/cli/service-data.test.ts" },
   "docs/task-reference.md": {
     "json 1": "test/cli/page-commands.test.ts",

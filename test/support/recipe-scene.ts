@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { holdersOf, listeningSockets } from "../../src/runner/service/port-holders.ts";
+import { holdersOf, listeningSockets } from "../../src/runner/keeper/port-holders.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { examplesOf } from "./page-examples.ts";
 import type { ProjectAnswer } from "./release-scene.ts";

@@ -8,7 +8,6 @@ import { answers, launch, type RunningService, serviceFolder } from "./service-p
 /** The path of a reverse proxy; each test starts it itself. */
 export const findNginx = () => findExecutable("nginx", "nginx-light", "SLIPWAY_TEST_NGINX");
 export const findHaproxy = () => findExecutable("haproxy", "haproxy", "SLIPWAY_TEST_HAPROXY");
-export const findCaddy = () => findExecutable("caddy", "caddy", "SLIPWAY_TEST_CADDY");
 
 export interface ProxySetup {
   executable: string;

@@ -48,6 +48,7 @@ export async function startServiceScene(
     ...{ ...deployed, name: "web", state: "serving", since: now(), startedAt: now(), restarts: 0, exits: [] },
     ...{ lastExit: null, fault: "", lastLines: "", port: 20_000, memoryBytes: 1000, cpu: 0.5 },
     output: { from: 0, to: 0 },
+    ...{ routes: [], requests: null },
     ...change,
   });
   const report = async (...services: Partial<ServiceReport>[]) => {

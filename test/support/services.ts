@@ -1,12 +1,14 @@
 import { findArm64 } from "./arm64.ts";
+import { findCaddy } from "./caddy.ts";
 import { findChromium } from "./chromium.ts";
 import { findFirefox } from "./firefox.ts";
 import { findHelm } from "./helm.ts";
 import { startKafka } from "./kafka.ts";
+import { findPebble } from "./pebble.ts";
 import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
-import { findCaddy, findHaproxy, findNginx } from "./reverse-proxies.ts";
+import { findHaproxy, findNginx } from "./reverse-proxies.ts";
 import { findExecutable, ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
@@ -24,6 +26,7 @@ const services = {
   nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
   haproxy: { variable: "SLIPWAY_TEST_HAPROXY", start: findHaproxy },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
+  pebble: { variable: "SLIPWAY_TEST_PEBBLE", start: findPebble },
   python: {
     variable: "SLIPWAY_TEST_PYTHON",
     start: () => findExecutable("python3", "python3", "SLIPWAY_TEST_PYTHON"),

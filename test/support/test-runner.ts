@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
+import type { ProxySettings } from "../../src/runner/route/routes.ts";
 import { type RunnerOptions, runRunner } from "../../src/runner/run/runner.ts";
 
 /** A runner in this process, with up to two tasks at once. */
@@ -10,6 +11,20 @@ export interface TestRunner {
   abandon: AbortController;
   logLines: string[];
 }
+
+/** Without a proxy, also if the machine has one. */
+export const noProxy: ProxySettings = {
+  proxy: "none",
+  caddy: undefined,
+  caddyProgram: undefined,
+  httpPort: 80,
+  httpsPort: 443,
+  acme: "",
+  acmeEmail: "",
+  acmeRoots: "",
+  nginx: undefined,
+  nginxReload: "",
+};
 
 /** Apart from those that runners use which are started with the default settings. */
 const testPorts = { first: 30_000, last: 30_999 };
@@ -34,6 +49,7 @@ export function startTestRunner(server: string, root: string, more: Partial<Runn
       bounds: { memoryBytes: null, cpus: null },
     },
     services: { ports: testPorts, output: { maxBytes: 1024 ** 2, maxAgeMs: 86_400_000 } },
+    proxy: noProxy,
     endsServices: () => true,
     cacheMaxBytes: 1024 ** 3,
     workspacePolicy: "live",

@@ -25,6 +25,7 @@ const request = {
   concurrency: 20,
   version: "test",
   isolation: "none" as const,
+  proxy: null,
   containers: false,
   features: runnerFeatures,
 };

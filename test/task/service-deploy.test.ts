@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderReason } from "../../src/reason/reason.ts";
-import { holdersOfFile } from "../../src/runner/service/process-table.ts";
+import { holdersOfFile } from "../../src/runner/keeper/process-table.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { openServiceScene, type ServiceScene, stubborn, witnessCheck } from "../support/keeper-scene.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { holdersOfFile, processesOf, readProcessTable } from "../../src/runner/service/process-table.ts";
+import { holdersOfFile, processesOf, readProcessTable } from "../../src/runner/keeper/process-table.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   openServiceScene,

@@ -121,7 +121,7 @@ const parts: Part[] = [
   // What of a project both the server and a runner know: its steps, and what it takes on the disk.
   {
     name: "pipeline",
-    files: /^src\/model\/(pipeline|service\/(service|image-name|disk-use))\.ts$/,
+    files: /^src\/model\/(pipeline|service\/(service|route|given|image-name|disk-use))\.ts$/,
     imports: ["text rules", "base"],
   },
   {
@@ -166,6 +166,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   "src/runner": [
     "run",
     "service",
+    "route",
+    "keeper",
     "stage",
     "checkout",
     "server",

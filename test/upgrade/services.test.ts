@@ -110,6 +110,24 @@ describe.each(await recordedDatabases())("start scripts of the recorded installa
     expect(answered).toBeNull();
   });
 
+  test("services have no routes at first, and get some; runners have said nothing of a proxy", async () => {
+    const { id, pipeline } = await startOf("windowed");
+    const { web } = pipeline.start as { web: object };
+    const change = { pipeline: { start: { web: { ...web, routes: [{ domains: ["shop.example.com"] }] } } } };
+    type Routed = Project & { publicUrl: string; allowedDomains: string[] | null };
+    const changed = await admin<Routed>("PATCH", `/api/projects/${id}`, change);
+    expect([changed.publicUrl, changed.allowedDomains]).toEqual(["https://shop.example.com/", null]);
+    expect(await installation.query("select domain, path from route_places")).toEqual([
+      { domain: "shop.example.com", path: "/" },
+    ]);
+    const runners = await admin<{ items: { proxy: null; proxyNote: string }[] }>("GET", "/api/runners");
+    expect(new Set(runners.items.map(({ proxy, proxyNote }) => `${proxy} ${proxyNote}`))).toEqual(
+      new Set(["null "]),
+    );
+    await admin("PATCH", `/api/projects/${id}`, { pipeline: { start: { web } } });
+    expect(await installation.query("select domain from route_places")).toEqual([]);
+  });
+
   test("releases and pinned approvals are migrated too, and no task is created", async () => {
     const [release] = await installation.query(
       `select pipeline from releases where task_id = ${installation.facts.tasks.real}`,

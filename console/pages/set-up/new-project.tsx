@@ -12,6 +12,7 @@ import { groupChoices, useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
+import { FirstRoute } from "./first-route.tsx";
 import { originOf } from "./host-pages.ts";
 import { HostSteps } from "./host-steps.tsx";
 import { checksOf, pipelineOf, presetTitles, type Scripts, scriptPath, scriptsOf } from "./preset-fields.ts";
@@ -118,7 +119,7 @@ export default function NewProject() {
   });
   const choose = (name: string | null) => {
     const chosen = found?.presets.find((each) => each.name === name);
-    set({ preset: name ?? "", ...scriptsOf(chosen) });
+    set({ preset: name ?? "", ...scriptsOf(chosen), domain: fields.domain });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -138,10 +139,12 @@ export default function NewProject() {
     );
   };
   const commandPaths = Object.keys(fields.services).map((name) => `pipeline.start.${name}.command`);
+  const domainPaths = Object.keys(fields.services).map((name) => `pipeline.start.${name}.routes.0.domains.0`);
   const shownPaths = new Set([
     ...["git.url", "git.ref", "name", "groupId"],
     ...stageNames.map(scriptPath),
     ...commandPaths,
+    ...domainPaths,
   ]);
   return (
     <>
@@ -234,6 +237,14 @@ export default function NewProject() {
                     }
                   />
                 ))}
+                {found !== null && commandPaths.length > 0 && (
+                  <FirstRoute
+                    proxy={found.proxy}
+                    value={fields.domain}
+                    error={domainPaths.map((path) => errorOf("domain", path)).find(Boolean)}
+                    onChange={(domain) => set({ domain })}
+                  />
+                )}
                 {checks.length > 0 && (
                   <Checkbox
                     label={t("setUp.presetCheck", { check: checks.join(t("words.listSeparator")) })}

@@ -6,6 +6,8 @@ import type { Preset } from "./repository-step.tsx";
 export interface Scripts extends Record<StageName, string> {
   /** The commands of services, by name. */
   services: Record<string, string>;
+  /** Where users reach the first service; empty: it gets no route. */
+  domain: string;
 }
 
 export function scriptPath(name: StageName): string {
@@ -45,6 +47,7 @@ export function scriptsOf(preset: Preset | undefined): Scripts {
   return {
     ...(Object.fromEntries(scripts) as Record<StageName, string>),
     services: preset === undefined ? { web: "" } : Object.fromEntries(commands),
+    domain: "",
   };
 }
 
@@ -59,9 +62,12 @@ export function pipelineOf(
     return scripts[stage] === "" ? [] : [{ script: scripts[stage], ...host }];
   };
   const commands = Object.entries(scripts.services).filter(([, command]) => command.trim() !== "");
-  const services = commands.map(([service, command]) => {
+  const domains = [scripts.domain.trim()].filter(Boolean);
+  const services = commands.map(([service, command], index) => {
     const suggested = preset?.services[service];
-    return [service, { ...suggested, command, check: (isChecked && suggested?.check) || null }] as const;
+    const check = (isChecked && suggested?.check) || null;
+    const routes = index === 0 && domains.length > 0 ? [{ domains }] : [];
+    return [service, { ...suggested, command, check, routes }] as const;
   });
   const check = (isChecked && preset?.check) || null;
   const start =

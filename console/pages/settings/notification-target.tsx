@@ -46,6 +46,7 @@ const formats: { value: Target["format"]; sign: string; address: string }[] = [
   { value: "feishu", sign: "Fe", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
   { value: "wecom", sign: "We", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
   { value: "telegram", sign: "T", address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>" },
+  { value: "push", sign: "»", address: "channel:releases" },
 ];
 
 export const freshTarget: EditedTarget = {

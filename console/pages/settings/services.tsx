@@ -6,6 +6,8 @@ import { ScriptEditor } from "../../components/script-editor.tsx";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { CheckFields } from "./check.tsx";
+import { ServicePort } from "./service-port.tsx";
+import { ServiceRoutes } from "./service-routes.tsx";
 import { ServiceVariables } from "./service-variables.tsx";
 
 type Service = Exclude<Project["pipeline"]["start"], unknown[]>[string];
@@ -16,7 +18,7 @@ type Field = keyof NamedService;
 const fresh: NamedService = {
   ...{ name: "web", command: "", background: false, directory: "", env: {}, port: "$PORT", check: null },
   ...{ restart: "always", limits: { memoryMb: null, cpus: null, processes: null }, drain: 30, stopGrace: 10 },
-  ...{ image: "", network: "bridge", switch: "", switchOnHost: false },
+  ...{ image: "", network: "bridge", switch: "", switchOnHost: false, routes: [] },
 };
 
 /** Their fields have one order, so that forms compare equal. */
@@ -41,7 +43,6 @@ const examples = {
   switch: 'sed "s/@PORT@/$PORT/" upstream.conf >/etc/nginx/conf.d/shop.conf\nnginx -s reload',
 };
 const suggestedCheck = { http: "/", tcp: "$PORT", command: "" };
-const firstFixedPort = 8080;
 
 interface FieldProps {
   service: NamedService;
@@ -80,39 +81,14 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
     </div>
   ),
   port: ({ service: { name, port }, error, change }) => (
-    <>
-      <Select
-        {...small}
-        label={t("serviceForm.port")}
-        aria-label={t("serviceForm.portOf", { name })}
-        data={[
-          { value: "$PORT", label: t("serviceForm.portChosen") },
-          { value: "fixed", label: t("serviceForm.portFixed") },
-          { value: "none", label: t("serviceForm.portNone") },
-        ]}
-        allowDeselect={false}
-        value={typeof port === "number" ? "fixed" : port}
-        error={typeof port === "number" ? undefined : error}
-        onChange={(kind) =>
-          change({
-            port: kind === "fixed" ? firstFixedPort : kind === "none" ? "none" : "$PORT",
-            ...(kind === "$PORT" ? {} : { switch: "", switchOnHost: false }),
-          })
-        }
-      />
-      {typeof port === "number" && (
-        <NumberInput
-          {...small}
-          label={t("serviceForm.portNumber")}
-          aria-label={t("serviceForm.portNumberOf", { name })}
-          min={1}
-          max={65_535}
-          value={port}
-          error={error}
-          onChange={(number) => change({ port: Number(number) })}
-        />
-      )}
-    </>
+    <ServicePort
+      service={name}
+      port={port}
+      error={error}
+      onChange={(changed) =>
+        change({ port: changed, ...(changed === "$PORT" ? {} : { switch: "", switchOnHost: false }) })
+      }
+    />
   ),
   check: ({ service: { name, check }, errorOf, change }) => (
     <div className="form" style={{ flex: "1 1 100%" }}>
@@ -125,6 +101,16 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
       />
     </div>
   ),
+  routes: ({ service: { name, port, routes }, error, errorOf, change }) =>
+    (port !== "none" || routes.length > 0) && (
+      <ServiceRoutes
+        service={name}
+        routes={routes}
+        error={error}
+        errorOf={(part) => errorOf(`routes.${part}`)}
+        onChange={(changed) => change({ routes: changed })}
+      />
+    ),
   directory: ({ service: { name, directory }, error, change }) => (
     <TextInput
       {...small}
@@ -256,7 +242,7 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
 };
 
 /** The places of the editors, in rows; those that few need are folded. */
-const rows: Field[][] = [["command"], ["name", "port", "directory"], ["background"], ["check"]];
+const rows: Field[][] = [["command"], ["name", "port", "directory"], ["background"], ["check"], ["routes"]];
 const folded: Field[][] = [
   ["restart", "drain", "stopGrace"],
   ["image", "network"],

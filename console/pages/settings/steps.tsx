@@ -15,7 +15,7 @@ type Field = keyof Step;
 /** The values of a step that was just added. A field of the schema that is missing here is a type error. */
 const fresh: Omit<Step, "name"> = {
   ...{ script: "", directory: "", timeout: null, image: "", network: "bridge", host: false },
-  ...{ check: null, onRollback: false, once: false },
+  ...{ check: null, onRollback: false, once: false, pause: false },
 };
 
 /** A stage without steps shows the fields of its first one. Its fields have one order, so that forms compare equal. */
@@ -170,6 +170,17 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
         onChange={(event) => change({ once: event.currentTarget.checked })}
       />
     ),
+  pause: ({ stage, step, title, error, change }) =>
+    stage === "deploy" && (
+      <Checkbox
+        size="xs"
+        label={t("stages.pause")}
+        aria-label={t("stages.pauseOf", { stage: title })}
+        checked={step.pause}
+        error={error}
+        onChange={(event) => change({ pause: event.currentTarget.checked })}
+      />
+    ),
 };
 
 const suggestedCheck = { http: "http://127.0.0.1:8080/", tcp: "127.0.0.1:8080", command: "" };
@@ -178,7 +189,7 @@ const suggestedCheck = { http: "http://127.0.0.1:8080/", tcp: "127.0.0.1:8080", 
 const rows: Field[][] = [
   ["script"],
   ["name", "directory", "timeout", "image"],
-  ["network", "host", "onRollback", "once"],
+  ["network", "host", "onRollback", "once", "pause"],
   ["check"],
 ];
 

@@ -13,6 +13,7 @@ export const notify = {
   service_feishu: "Feishu",
   service_wecom: "WeCom",
   service_telegram: "Telegram",
+  service_push: "Open pages, by a channel of the push gateway",
   useDefault: "Also send to the default address {address}",
   useDefaultHint: "An admin has set it for all projects.",
   target: "Address for messages",

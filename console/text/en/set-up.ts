@@ -51,6 +51,10 @@ export const setUp = {
   hostStepsHint: "They run as the runner's own user. The runner needs the setting runner.hostSteps: true.",
   hostStepsAsk:
     "These stages change the machine itself, which a sandbox does not let them: {stages}. Ask an administrator to make them host steps after you have added the project; the runner needs the setting runner.hostSteps: true.",
+  domain: "Domain",
+  domainHint:
+    "Optional: where users reach the service. {proxy} on the runner passes requests on, with a certificate.",
+  noDomain: "No domain can be set: {why}.",
   variables: "Variables that the preset sets: {names}",
   submit: "Add the project",
   added: "{name} was added.",

@@ -66,6 +66,8 @@ export const stages = {
   check_command: "Command",
   onRollback: "run again at a rollback",
   onRollbackOf: "{stage} runs again at a rollback",
+  pause: "requests wait while it runs",
+  pauseOf: "Requests to the routes wait while {stage} runs",
   once: "never again at a rollback",
   onceOf: "{stage} never runs again at a rollback",
   switch: "Switch script",

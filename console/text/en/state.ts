@@ -23,4 +23,9 @@ export const state = {
   down: "down",
   stopped: "stopped",
   unknown: "unknown",
+  route_ok: "in place",
+  route_fault: "fault",
+  route_unknown: "unknown",
+  route_waiting: "with the next deploy",
+  route_removed: "until the next deploy",
 } as const;

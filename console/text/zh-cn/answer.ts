@@ -88,6 +88,8 @@ export const answer: Translated<typeof answerTexts> = {
   sample_url: "{name} 是示例项目：克隆地址{fault}。",
   host_steps:
     "主机步骤在沙箱之外以运行器的用户身份运行：只有管理员或其具有 admin 范围的令牌才能添加、更改或删除它们。",
+  routes_refused: "项目不能使用这些路由。",
+  admins_only_domains: "只有管理员可以更改允许的域名。",
   labels_refused: "项目不能使用这些标签。",
   approval_rule: "审批规则{fault}。",
   actions_empty: "没有留下可运行的阶段：请开启 build、deploy 或 start。",

@@ -14,6 +14,7 @@ export const notify: Translated<typeof english> = {
   service_feishu: "飞书",
   service_wecom: "企业微信",
   service_telegram: "Telegram",
+  service_push: "打开的页面（推送网关的频道）",
   useDefault: "同时发送到默认地址 {address}",
   useDefaultHint: "由管理员为所有项目设置。",
   target: "消息地址",

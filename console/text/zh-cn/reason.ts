@@ -190,6 +190,32 @@ export const reason: Translated<typeof reasonTexts> = {
   service_check_failed: "服务 {name} 的检查（{check}）在 {seconds} 秒内未通过：{found}；最后的输出：{output}",
   service_check_failed_silent: "服务 {name} 的检查（{check}）在 {seconds} 秒内未通过：{found}；没有输出",
   service_unknown: "此运行器上正在服务的版本没有服务 {name}",
+  proxy_none:
+    "该运行器不提供路由（runner.proxy 为 none）：请将 runner.proxy 设为 caddy 或 nginx，或使用其他运行器",
+  proxy_port_taken:
+    "机器的端口 {port} 被 {name}（进程 {pid}）占用：请结束它，或设置 runner.httpPort 和 runner.httpsPort",
+  proxy_port_taken_user:
+    "机器的端口 {port} 被其他用户的进程占用：请结束它，或设置 runner.httpPort 和 runner.httpsPort",
+  proxy_port_denied:
+    "代理不能监听端口 {port}：请授予运行器 CAP_NET_BIND_SERVICE 能力，或降低 sysctl net.ipv4.ip_unprivileged_port_start，或设置 runner.httpPort 和 runner.httpsPort",
+  proxy_folder_long: "路径 {folder} 对于代理的套接字过长：请将 runner.dir 设为路径较短的目录",
+  caddy_missing:
+    "路由需要运行器所在机器上的 Caddy {oldest} 或更新版本：请从 caddyserver.com/docs/install 安装，或设置 runner.caddyProgram，或使用 nginx（runner.proxy）",
+  caddy_not_found: "runner.caddyProgram：没有程序 {program}",
+  caddy_old:
+    "{program} 是 Caddy {version}，而路由需要 {oldest} 或更新版本：请安装该项目自己的软件包（caddyserver.com/docs/install），或用 runner.caddyProgram 指定其他程序",
+  caddy_refused: "Caddy 拒绝了路由的配置：{found}",
+  caddy_no_answer: "Caddy 在 {address} 没有应答：{found}",
+  nginx_folder_missing:
+    "runner.proxy 为 nginx，但没有设置 runner.nginx：请指定 nginx 在 http 块中包含其 *.conf 的目录",
+  nginx_refused: "{command} 失败：{found}",
+  nginx_no_tls:
+    "路由 {domain} 使用 TLS，而 nginx 的 TLS 在它自己的配置中：请将 tls 设为 off，或使用 Caddy（runner.proxy）",
+  route_taken_here: "路由 {place} 仍属于该运行器上项目 {project} 的版本：请先部署该项目使其不再包含此路由",
+  route_unresolved: "域名 {domain} 没有地址：请在域名服务器上创建记录",
+  route_elsewhere:
+    "域名 {domain} 指向 {addresses}，不是本机的地址：其记录必须指向本机，或由路由器转发端口 {http} 和 {https}",
+  route_refused: "证书颁发机构没有为 {domain} 颁发证书：{found}",
   services_need_linux: "服务需要 Linux：请在 Linux 的运行器上运行该项目，或使用启动步骤",
   services_need_programs: "服务需要运行器所在机器上的程序 {programs}：请安装软件包 util-linux 和 coreutils",
   processes_exited: "启动的所有进程均已退出；最后的输出：{output}",
@@ -295,6 +321,7 @@ export const reason: Translated<typeof reasonTexts> = {
   live_service_restarting: "服务 {service}（{commit}）已退出，正在重新启动。",
   live_service_down: "服务 {service}（{commit}）已中断。",
   live_service_stopped: "服务 {service}（{commit}）已被人停止。",
+  route_waiting: "下一次部署会建立该路由。",
   live_runner_away: "运行器 {runner} 已离线：无法得知 {commit} 是否在提供服务。",
   crash_loop: "由服务器回滚：服务 {service} 在一分钟内退出了 {exits} 次",
   action_moved: "正在提供服务的版本现在位于另一个运行器上，或已没有版本在提供服务。如仍需要，请重新操作。",

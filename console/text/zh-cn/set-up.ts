@@ -49,6 +49,9 @@ export const setUp: Translated<typeof english> = {
   hostStepsHint: "它们以运行器自己的用户运行。运行器需要设置 runner.hostSteps: true。",
   hostStepsAsk:
     "以下阶段会改动机器本身，而沙箱不允许这样做：{stages}。请在添加项目后让管理员将它们设为主机步骤；运行器需要设置 runner.hostSteps: true。",
+  domain: "域名",
+  domainHint: "可选：用户访问服务的地址。运行器上的 {proxy} 转发请求并提供证书。",
+  noDomain: "无法设置域名：{why}。",
   variables: "预设的变量：{names}",
   submit: "添加项目",
   added: "已添加 {name}。",

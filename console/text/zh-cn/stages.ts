@@ -66,6 +66,8 @@ export const stages: Translated<typeof english> = {
   check_command: "命令",
   onRollback: "回滚时再次运行",
   onRollbackOf: "{stage} 在回滚时再次运行",
+  pause: "运行期间请求等待",
+  pauseOf: "{stage} 运行期间，路由的请求等待",
   once: "回滚时不再运行",
   onceOf: "{stage} 在回滚时不再运行",
   switch: "切换脚本",

@@ -25,4 +25,9 @@ export const state: Translated<typeof english> = {
   down: "已停机",
   stopped: "已停止",
   unknown: "未知",
+  route_ok: "已建立",
+  route_fault: "故障",
+  route_unknown: "未知",
+  route_waiting: "下次部署时",
+  route_removed: "直到下次部署",
 };

@@ -8,6 +8,7 @@ import { print, type Row, table } from "../output.ts";
 import { addHookCommands } from "./hook-commands.ts";
 import { addReleaseCommands } from "./release-commands.ts";
 import { addRemote, apiRemote, projectPath, type RemoteOptions } from "./remote.ts";
+import { addRouteCommands } from "./route-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import {
   addTaskCommands,
@@ -22,6 +23,7 @@ import {
 export function addDeployCommands(program: Command): void {
   addProject(program);
   addServiceCommands(program);
+  addRouteCommands(program);
   addHookCommands(program);
   addTaskCommands(program);
 }

@@ -14,7 +14,7 @@ export function addRunnerList(runner: Command): void {
       print(options, runners, () => table(rows, ["id", "name", "state", "isolation", "version", "note"]));
     });
   addRemote(runner.command("show <runnerId>"))
-    .description("one runner; if its scripts are not isolated, why and how they can be")
+    .description("one runner: its isolation and its proxy for routes, and how it gets what it lacks")
     .action(async (runnerId: string, options: RemoteOptions) => {
       const runner = await apiRemote(options).get<RunnerAnswer>(`/api/runners/${segment(runnerId)}`);
       print(options, runner, () => textOf(runner));
@@ -35,5 +35,9 @@ function textOf(runner: RunnerAnswer): string {
       : `Isolation: ${isolation}; it reports ${runner.reportedIsolation}, which is not confirmed.`,
   ];
   if (runner.isolationNote !== "") lines.push(`No sandbox: ${runner.isolationNote}.`);
+  const note = runner.proxyNote;
+  if (runner.proxy !== null)
+    lines.push(`Proxy for routes: ${runner.proxy}${note === "" ? "" : `; ${note}`}.`);
+  else if (note !== "") lines.push(`No proxy for routes: ${note}.`);
   return lines.join("\n");
 }

@@ -46,6 +46,7 @@ import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
 import { samplesApi } from "./samples.ts";
 import { searchApi } from "./search.ts";
+import { serviceRoutesApi } from "./service-routes.ts";
 import { servicesApi } from "./services.ts";
 import { systemApi } from "./system.ts";
 import { tasksApi } from "./tasks.ts";
@@ -82,6 +83,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", tasksApi(deps))
     .route("/api", releasesApi(deps))
     .route("/api", servicesApi(deps))
+    .route("/api", serviceRoutesApi(deps))
     .route("/api", projectTasksApi(deps))
     .route("/api", overviewApi(deps))
     .route("/api", noticesApi(deps))

@@ -58,6 +58,8 @@ export interface ApiDeps {
   testMessages: TestMessages;
   /** The setting tasks.allowInternalNotifications. */
   allowInternal: boolean;
+  /** The setting routes.anyDomain. */
+  anyDomain: boolean;
   /** The setting runner.labels. If set, the local runner gets these labels at every start. */
   localRunnerLabels: string[];
   /** Finished tasks are deleted after this many days; 0: never. */

@@ -7,6 +7,8 @@ import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { auditEntry, audited, callerOf, groupOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
+import { mayAllowDomains } from "./project-limits.ts";
+import { allowedDomains } from "./project-shape.ts";
 import { revision, tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { label } from "./runners.ts";
@@ -25,6 +27,7 @@ const groupShape = z
       .array(z.string())
       .nullable()
       .openapi({ description: "Labels that its projects may request; null: any." }),
+    allowedDomains,
     createdAt: time,
   })
   .openapi("Group");
@@ -42,7 +45,7 @@ const listGroups = route("get", "/groups", {
 const createGroup = route("post", "/groups", {
   summary: "Add a group",
   access: "admin",
-  body: strict({ name, labels: labels.default(null) }),
+  body: strict({ name, labels: labels.default(null), allowedDomains: allowedDomains.default(null) }),
   created: json("The new group.", groupShape),
 });
 
@@ -54,9 +57,14 @@ const getGroup = route("get", "/groups/{id}", {
 
 const updateGroup = route("patch", "/groups/{id}", {
   summary: "Change a group",
-  description: "Its name, and for administrators the labels that its projects may request.",
+  description:
+    "Its name, and for administrators the labels that its projects may request, and the domains of their routes.",
   access: { group: "manage" },
-  body: strict({ name: name.optional(), labels: labels.optional() }),
+  body: strict({
+    name: name.optional(),
+    labels: labels.optional(),
+    allowedDomains: allowedDomains.optional(),
+  }),
   ok: tagged("The group as it is now.", groupShape),
 });
 
@@ -80,8 +88,12 @@ export function groupsApi({ store, clock }: ApiDeps) {
     })
     .openapi(createGroup, async (c) => {
       const body = c.req.valid("json");
-      const { name, labels } = body;
-      const entry = { action: "group.create", subject: `group ${name}`, detail: { labels } };
+      const { name, labels, allowedDomains: domains } = body;
+      const entry = {
+        action: "group.create",
+        subject: `group ${name}`,
+        detail: { labels, allowedDomains: domains },
+      };
       const group = await audited(c, entry).groups.create({ ...body, createdAt: new Date(clock.now()) });
       return c.json(groupJson(group, "manage"), 201);
     })
@@ -93,9 +105,11 @@ export function groupsApi({ store, clock }: ApiDeps) {
     .openapi(updateGroup, async (c) => {
       const before = groupOf(c);
       const change = onlyGiven(c.req.valid("json"));
+      mayAllowDomains(c, before.allowedDomains, change.allowedDomains);
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
         throw new Fault("forbidden", newReason("admins_only_labels"));
-      const action = change.labels === undefined ? "group.rename" : "group.update";
+      const isRename = change.labels === undefined && change.allowedDomains === undefined;
+      const action = isRename ? "group.rename" : "group.update";
       const group = await store.run(changeGroup, {
         id: before.id,
         ifMatch: c.req.valid("header")["if-match"],

@@ -6,11 +6,13 @@ import {
 } from "../../model/project.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { httpUrl } from "../../reason/schema-forms.ts";
+import { isChannelAddress } from "../../task/notify/release-message.ts";
 import { text } from "./scalars.ts";
 import { strict, z } from "./shape.ts";
 
 const format = z.enum(notifyFormats).openapi({
-  description: "Shape and signature of the messages; `slipway` is a signed webhook (Standard Webhooks).",
+  description:
+    "Shape and signature of the messages; `slipway` is a signed webhook (Standard Webhooks), `push` publishes releases to a channel of the own gateway.",
 });
 
 const events = z.array(z.enum(notifyEvents)).max(notifyEvents.length).openapi({
@@ -25,15 +27,21 @@ const logLines = z
   .max(50)
   .openapi({ description: "How many of the last log lines a message about a finished task has." });
 
+/** Which of both a format needs is checked with the format. */
+const targetUrl = text(2000).refine(
+  (value) => isChannelAddress(value) || httpUrl.safeParse(value).success,
+  ruleText("url_not_http"),
+);
+
 /** A target that is sent back with its `id`, or with the shortened address of a read, keeps its stored address. */
 export const notifyTargetBody = strict({
   id: text(40, 1).optional().openapi({
     description: "Of an existing target: what is not sent stays as it is. Absent: a new target.",
   }),
-  url: httpUrl.optional().openapi({
+  url: targetUrl.optional().openapi({
     example: "https://hooks.slack.com/services/T000/B000/XXXX",
     description:
-      "Required for a new target. Stored encrypted; reads show the host and the last four characters.",
+      "Required for a new target. `channel:<name>` for the format `push`. Stored encrypted; reads show the host and the last four characters.",
   }),
   format: format.optional(),
   events: events.optional(),

@@ -18,6 +18,8 @@ import {
 } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import { diskLimitOf, diskWarnings } from "../../model/service/disk-use.ts";
+import { domainSchema } from "../../model/service/route.ts";
+import { firstRouteUrl } from "../../model/service/route-place.ts";
 import { type RunningService, stateAt, worstState } from "../../model/service/running-service.ts";
 import { serviceStates } from "../../model/service/service.ts";
 import { stageFaults, stagesBody, stagesOf, stagesSchema, withStages } from "../../model/stage/stages.ts";
@@ -92,8 +94,20 @@ const defaultNotify = z.boolean().openapi({
 const publicUrl = text(2000)
   .refine((value) => value === "" || httpUrl.safeParse(value).success, ruleText("url_not_http"))
   .openapi({
-    description: "Where users reach what the project serves: the link “Visit” of the console. Empty: none.",
+    description:
+      "Where users reach what the project serves: the link “Visit” of the console. Empty: that of its first route, or none.",
     example: "https://shop.example.com",
+  });
+
+/** Of a project, and of a group. */
+export const allowedDomains = z
+  .array(domainSchema)
+  .max(200)
+  .nullable()
+  .openapi({
+    description:
+      "Domains that routes may have: names, or `*.example.com` for all below one. Set by administrators; those of a project and of its group count together. Null: nobody has said.",
+    example: ["*.example.com"],
   });
 
 const lfs = z.boolean().openapi({
@@ -126,6 +140,7 @@ export function projectBodies(rules: GitUrlRules) {
     rollback: rollback.optional(),
     rollbackWithin: rollbackWithin.optional(),
     publicUrl: publicUrl.optional(),
+    allowedDomains: allowedDomains.optional(),
   };
   return {
     create: strict({ name, git: strict(git), ...rest }),
@@ -201,6 +216,7 @@ export const projectShape = z
     rollback,
     rollbackWithin,
     publicUrl,
+    allowedDomains,
     liveTaskId: z
       .number()
       .int()
@@ -304,6 +320,7 @@ export function projectJson(
       dataBytes: project.disk.dataBytes,
       limitBytes: diskLimitOf(project),
     },
+    publicUrl: project.publicUrl || firstRouteUrl(project.pipeline),
     services,
     notify: project.notify.map(notifyTargetJson),
     ...reasonJson({ liveNote: project.liveNote }),

@@ -4,8 +4,7 @@ import { type DeployRule, isWeaker, noApproval } from "../../model/approval/depl
 import { differencesOf } from "../../model/audit.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
-import type { GroupKeeper } from "../../model/group.ts";
-import { emptyPipeline, needsContainer } from "../../model/pipeline.ts";
+import { emptyPipeline, needsContainer, type Pipeline } from "../../model/pipeline.ts";
 import {
   deleteProject as deleteWithTasks,
   type NewProject,
@@ -14,6 +13,7 @@ import {
   projectRevision,
 } from "../../model/project.ts";
 import { titlesOf } from "../../model/sealed.ts";
+import { firstRouteUrl } from "../../model/service/route-place.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { existing, refuseIfChanged } from "../../revision.ts";
 import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
@@ -39,6 +39,7 @@ import {
 import type { ApiDeps } from "./deps.ts";
 import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
+import { mayAllowDomains, mayAskFor, mayUseDomains } from "./project-limits.ts";
 import {
   changedProjectShape,
   mayChangeHostSteps,
@@ -105,7 +106,7 @@ function changingRoutes(rules: GitUrlRules) {
   return { createProject, updateProject };
 }
 
-export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: ApiDeps) {
+export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDomain }: ApiDeps) {
   const { projects, groups, permissions } = store;
   const { samples, management } = webhook;
   const membersOf = async (groupId: number | null) =>
@@ -132,10 +133,20 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
   const createWithTargets = async (c: ApiContext, asked: NewProject, targets: ChangedTargets) => {
     const detail = { git: asked.git, groupId: asked.groupId };
     const entry = { action: "project.create", subject: `project ${asked.name}`, detail };
-    const created = await store.run(createProjectOperation, { asked, audited: auditEntry(c, entry) });
+    const visible = await c.var.permissions.visibleProjectIds(callerOf(c));
+    const created = await store.run(createProjectOperation, {
+      asked,
+      visible,
+      audited: auditEntry(c, entry),
+    });
     if (targets.notify.length === 0) return created;
     const { stored } = changedSecrets(secrets, created.id, [], targets.addresses);
-    const change = { id: created.id, revision: projectRevision(created), change: { notify: targets.notify } };
+    const change = {
+      id: created.id,
+      revision: projectRevision(created),
+      change: { notify: targets.notify },
+      visible,
+    };
     const done = await store.run(changeProject, { ...change, secrets: stored, forget: [], audited: null });
     return done?.project ?? created;
   };
@@ -169,11 +180,19 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
         deploy: mergeDeployRule(noApproval, body.deploy),
         rollback: body.rollback ?? "automatic",
         ...onlyGiven({ rollbackWithin: body.rollbackWithin }),
-        publicUrl: body.publicUrl ?? "",
+        publicUrl: ownPublicUrl(body.publicUrl ?? "", pipeline),
+        allowedDomains: body.allowedDomains ?? null,
         defaultNotify: body.defaultNotify ?? true,
         sample: false,
         createdAt: new Date(clock.now()),
       };
+      mayAllowDomains(c, null, asked.allowedDomains);
+      await mayUseDomains(
+        c,
+        { groups, anyDomain },
+        { ...asked, allowedDomains: asked.allowedDomains ?? null },
+        null,
+      );
       const project = await createWithTargets(c, asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const shown = await written(c, project);
@@ -211,6 +230,15 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
           ...(stages || pipeline ? { pipeline: mergePipeline(before.pipeline, { stages, pipeline }) } : {}),
           ...mergeExecution(before, onlyGiven({ image, isolation, cache, limits })),
         };
+        if (change.publicUrl !== undefined)
+          change.publicUrl = ownPublicUrl(
+            change.publicUrl,
+            before.pipeline,
+            change.pipeline ?? before.pipeline,
+          );
+        mayAllowDomains(c, before.allowedDomains, change.allowedDomains);
+        if (change.pipeline || change.groupId !== undefined)
+          await mayUseDomains(c, { groups, anyDomain }, { ...before, ...change }, before);
         if (change.deploy) mayWeaken(c, before, change.deploy);
         if (change.pipeline) mayChangeHostSteps(actsAsAdmin(callerOf(c)), before.pipeline, change.pipeline);
         if (change.pipeline || change.image !== undefined)
@@ -232,6 +260,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook }: Api
           id,
           revision: projectRevision(before),
           change,
+          visible: await c.var.permissions.visibleProjectIds(callerOf(c)),
           secrets: sealed?.stored ?? [],
           forget: [...forget, ...(sealed?.removed ?? [])],
           audited: auditEntry(c, projectChange("project.update", before, detail)),
@@ -313,30 +342,7 @@ function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
   });
 }
 
-/**
- * A label gives access to runners and to what they can reach. Projects of a group may use only labels that an admin allowed
- * for the group; only an admin may add labels to a project without a group.
- */
-async function mayAskFor(
-  c: ApiContext,
-  groups: Pick<GroupKeeper, "byId">,
-  { groupId, labels }: Pick<Project, "groupId" | "labels">,
-  held: string[],
-): Promise<void> {
-  const group = groupId === null ? null : await groups.byId(groupId);
-  const isFree = group === null ? actsAsAdmin(callerOf(c)) : group.labels === null;
-  if (isFree) return;
-  const allowed = group?.labels ?? held;
-  const refused = labels.filter((label) => !allowed.includes(label));
-  if (refused.length === 0) return;
-  const named = { labels: refused.join(", "), group: group?.name ?? "" };
-  const message =
-    group === null
-      ? newReason("labels_no_group", named)
-      : allowed.length === 0
-        ? newReason("labels_none_of_group", named)
-        : newReason("labels_of_group", { ...named, allowed: allowed.join(", ") });
-  throw new Fault("invalid", newReason("labels_refused"), {
-    fields: [{ field: "labels", message }],
-  });
+/** The address of a route that comes back from a form is not one of the project's own: it follows the route. */
+function ownPublicUrl(sent: string, ...pipelines: Pipeline[]): string {
+  return pipelines.some((pipeline) => firstRouteUrl(pipeline) === sent) ? "" : sent;
 }

@@ -1,8 +1,10 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../git-host/hosts.ts";
+import { isSeen } from "../../model/runner.ts";
 import { serviceCheckSchema, serviceNameSchema, serviceSchema } from "../../model/service/service.ts";
 import { type StageName, stageNames } from "../../model/stage/stage-name.ts";
+import type { Store } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { presetNames } from "../../set-up/presets.ts";
@@ -62,12 +64,31 @@ const inspectRepository = route("post", "/repositories/inspect", {
         defaultBranch: z.string().nullable(),
         branches: z.array(z.string()),
         presets: z.array(presetShape),
+        proxy: z
+          .object({
+            name: z.enum(["caddy", "nginx"]).nullable(),
+            note: z.string(),
+            noteParts: reasonPartsShape,
+          })
+          .openapi({
+            description:
+              "The proxy of the runners, for routes; null: none has one, and `note` says how to get it.",
+          }),
       })
       .openapi("InspectedRepository"),
   ),
 });
 
-export function repositoriesApi({ setUp: { inspections, tokens, calls } }: ApiDeps) {
+/** The proxy of a runner that is connected; if none has one, what one of them says about it. */
+async function proxyOf({ runners, now }: Pick<Store, "runners" | "now">) {
+  const { items } = await runners.list({ page: 1, pageSize: 200 });
+  const connected = items.filter((runner) => !runner.disabled && isSeen(runner, now()));
+  const name = connected.find(({ proxy }) => proxy !== null)?.proxy ?? null;
+  const note = connected.find(({ proxyNote }) => proxyNote !== "")?.proxyNote ?? "";
+  return { name, ...reasonJson({ note: name === null ? note : "" }) };
+}
+
+export function repositoriesApi({ store, setUp: { inspections, tokens, calls } }: ApiDeps) {
   return newApi().openapi(inspectRepository, async (c) => {
     await mayAddProjects(c);
     const { url, credential, hostTokenId } = c.req.valid("json");
@@ -76,7 +97,7 @@ export function repositoriesApi({ setUp: { inspections, tokens, calls } }: ApiDe
         ? (credential ?? null)
         : await tokens.gitCredential(tokenOwnerOf(c), hostTokenId, url);
     const found = await calls(callerOf(c).userId, () => inspections.inspect(url, given));
-    return c.json({ ...found, ...reasonJson({ problem: found.problem }) }, 200);
+    return c.json({ ...found, ...reasonJson({ problem: found.problem }), proxy: await proxyOf(store) }, 200);
   });
 }
 

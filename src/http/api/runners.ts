@@ -68,6 +68,14 @@ const runnerShape = z
         "Why scripts are not isolated and how they can be, as the runner reports it; empty: they are, or it does not say.",
     }),
     isolationNoteParts: reasonPartsShape,
+    proxy: z.enum(["caddy", "nginx"]).nullable().openapi({
+      description: "The proxy with which it serves routes, as it reports it; null: it cannot serve any.",
+    }),
+    proxyNote: z.string().openapi({
+      description:
+        "Why it has no proxy and how it gets one, or what is wrong with it; empty: nothing to say.",
+    }),
+    proxyNoteParts: reasonPartsShape,
     trustedIsolation,
     projectUsers: z.boolean().openapi({
       description: "Whether scripts of one project cannot change the workspaces of others.",
@@ -238,7 +246,7 @@ function runnerJson(runner: Runner, now: number) {
   const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
   return jsonOf(runnerShape, {
     ...runner,
-    ...reasonJson({ isolationNote: runner.isolationNote }),
+    ...reasonJson({ isolationNote: runner.isolationNote, proxyNote: runner.proxyNote }),
     isolation: effectiveIsolation(runner),
     isolated: isIsolated(runner),
     projectUsers: separatesProjects(runner),

@@ -1,3 +1,5 @@
+import type { Reason } from "../../reason/reason.ts";
+import type { RequestFigures, RouteReport } from "./route.ts";
 import type { ServiceReport, ServiceState } from "./service.ts";
 
 /** What is known of a service of a project: the last report of its runner, and what follows from all of them. */
@@ -18,6 +20,7 @@ export interface RunningService
     | "cpu"
   > {
   runnerId: number;
+  routes: RouteState[];
   /** By the clock of the runner's machine, as all times of the report. */
   since: Date;
   startedAt: Date;
@@ -37,6 +40,17 @@ export interface ServiceSample {
   at: Date;
   memoryBytes: number | null;
   cpu: number | null;
+}
+
+/** What its runner knows of one place of a route. */
+export interface RouteState extends Omit<RouteReport, "fault"> {
+  /** Why users do not reach it; empty: nothing is known to be wrong. */
+  fault: Reason;
+}
+
+/** What the proxy answered in one minute, which began at `at`. */
+export interface RequestMinute extends Omit<RequestFigures, "from" | "to"> {
+  at: Date;
 }
 
 /** A runner reports every ten seconds; silent for three times that, nothing is known of its services. */
@@ -83,5 +97,9 @@ export interface ServiceKeeper {
   addSample(projectId: number, name: string, sample: ServiceSample): Promise<void>;
   /** Of all services of a project, oldest first. */
   samples(projectId: number, since: Date): Promise<(ServiceSample & { name: string })[]>;
+  addRequests(projectId: number, name: string, minute: RequestMinute): Promise<void>;
+  /** Of one service, oldest first. */
+  requests(projectId: number, name: string, since: Date): Promise<RequestMinute[]>;
+  /** Of all services: samples, and figures of requests. */
   deleteSamples(before: Date): Promise<number>;
 }

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { httpUrl, strict, text } from "../../reason/schema-forms.ts";
+import { given } from "./given.ts";
 import { imageSchema } from "./image-name.ts";
+import { completeRoute, requestFigures, routeFaults, routeReport, routeSchema, routesBody } from "./route.ts";
 
 /*
  * A service is a command that stays: the runner starts it, checks it, and starts it again when it ends. Its fields are here;
@@ -125,6 +127,9 @@ const serviceFields = {
     description:
       "Whether `switch` runs outside of the sandbox, as the runner's user. Only an administrator may set it.",
   }),
+  routes: z.array(routeSchema).meta({
+    description: "Where users reach it, through the proxy of the runner. It needs a port.",
+  }),
 };
 
 export const serviceSchema = z.object(serviceFields).meta({ id: "Service" });
@@ -144,6 +149,7 @@ export const serviceDefaults: Omit<Service, "command"> = {
   network: "bridge",
   switch: "",
   switchOnHost: false,
+  routes: [],
 };
 
 /** What a request sends of a service: omitted fields have their defaults. */
@@ -153,24 +159,19 @@ export const serviceBody = strict({
   limits: strict(limitFields).partial(),
   drain: secondsBody(serviceFields.drain),
   stopGrace: secondsBody(serviceFields.stopGrace),
+  routes: routesBody,
 }).partial();
 export type ServiceBody = z.infer<typeof serviceBody>;
 
-export function completeService({ check = null, limits = {}, ...sent }: ServiceBody): Service {
+export function completeService({ check = null, limits = {}, routes = [], ...sent }: ServiceBody): Service {
   return {
     command: "",
     ...serviceDefaults,
     ...given(sent),
     check: check && completeCheck(check),
     limits: { ...serviceDefaults.limits, ...given(limits) },
+    routes: routes.map(completeRoute),
   };
-}
-
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Without what was not sent. */
-export function given<T extends object>(sent: T): Given<T> {
-  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
 /** What is wrong with a value whose fields are valid by themselves. */
@@ -181,7 +182,8 @@ export interface FieldFault {
 
 export function serviceFaults(services: (Service & { name: string })[]): FieldFault[] {
   return services.flatMap((service, index) => {
-    const { name, command, port, check, env } = service;
+    const { name, command, port, check, env, routes } = service;
+    const earlierRoutes = services.slice(0, index).flatMap((each) => each.routes);
     const other = services.slice(0, index).find((each) => typeof port === "number" && each.port === port);
     const faults: FieldFault[] = [
       ...(command.trim() === "" ? [{ path: ["command"], message: newReason("blank") }] : []),
@@ -194,6 +196,13 @@ export function serviceFaults(services: (Service & { name: string })[]): FieldFa
         .map((variable) => ({ path: ["env", variable], message: newReason("variable_reserved") })),
       ...(check === null ? [] : checkFaults(check, port)).map(({ path, message }) => ({
         path: ["check", ...path],
+        message,
+      })),
+      ...(routes.length > 0 && port === "none"
+        ? [{ path: ["routes"], message: newReason("route_port") }]
+        : []),
+      ...routeFaults(routes, earlierRoutes).map(({ path, message }) => ({
+        path: ["routes", ...path],
         message,
       })),
     ];
@@ -255,5 +264,8 @@ export const serviceReport = strict({
   cpu: z.number().min(0).nullable(),
   /** The first and the next position of its output. */
   output: strict({ from: z.number().int().min(0), to: z.number().int().min(0) }),
+  routes: z.array(routeReport).max(400).default([]),
+  /** Of the last finished minute, sent once; null: nothing new. */
+  requests: requestFigures.nullable().default(null),
 });
 export type ServiceReport = z.infer<typeof serviceReport>;

@@ -80,6 +80,7 @@ function execStep(command: string[], timeoutMs: number): Step {
       host: false,
       onRollback: false,
       once: false,
+      pause: false,
       check: null,
     },
   };

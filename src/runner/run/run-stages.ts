@@ -5,7 +5,7 @@ import type { HeldTask } from "../server/held-task.ts";
 import type { DeployEnd } from "../service/service-release.ts";
 import { runStep } from "../stage/run-step.ts";
 import { failed, type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
-import { stepsOf } from "../stage/step.ts";
+import { type Step, stepsOf } from "../stage/step.ts";
 import type { ReleaseFolder } from "../workspace/release-folders.ts";
 import { type ServiceParts, startServices } from "./start-services.ts";
 
@@ -33,6 +33,17 @@ export interface StagesParts
 /** Whether work may continue after this report. */
 export async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]>[0]): Promise<boolean> {
   return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
+}
+
+/** New requests wait while the step runs. */
+async function pauseRequests(
+  step: Step,
+  { services, instruction, log }: StageContext & ServiceParts,
+): Promise<(() => Promise<void>) | null> {
+  const resume = await services.pause(instruction.projectId);
+  const text = resume === null ? "requests are not held: the proxy cannot" : "new requests wait";
+  log.writeLine(step, `[${text}]`);
+  return resume;
 }
 
 /**
@@ -75,7 +86,8 @@ export async function runStages(
       return ended(stoppedEnd(step.title, held));
     const writable = isBuild ? [] : await parts.leaveBuild();
     const context = { ...parts, instruction, checkedOut, begun: isBuild ? () => {} : begun, writable };
-    const end = await runStep(step, context);
+    const resume = step.pause ? await pauseRequests(step, context) : null;
+    const end = await runStep(step, context).finally(() => resume?.());
     const answer = await held.stage({ ...place, state: end.state, exitCode: end.exitCode });
     if (end.state !== "success") return ended(end);
     // The last step is done: a cancel now comes too late.

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Clock, pause } from "../../clock.ts";
 import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { randomToken } from "../../secrets.ts";
 import { openLifeline } from "../process/lifeline.ts";
 import {
@@ -11,6 +12,7 @@ import {
   runnerFeatures,
   runTask as runTaskInstruction,
 } from "../protocol.ts";
+import { openRoutes, type ProxySettings } from "../route/routes.ts";
 import {
   buildServerClient,
   isTokenRefused,
@@ -37,6 +39,7 @@ export interface RunnerOptions {
   folders: WorkspaceFolders;
   execution: ExecutionOptions;
   services: Pick<ServicesOptions, "ports" | "output">;
+  proxy: ProxySettings;
   /** Largest cache of one project. */
   cacheMaxBytes: number;
   workspacePolicy: WorkspacePolicy;
@@ -72,8 +75,10 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const client = buildServerClient(options.address);
   const { root, former } = options.folders;
   const execution = await openExecution(options.execution, root, log);
+  const routes = await openRoutes({ ...options.proxy, root, env: options.env, log });
   const services = await openServices({
     ...options.services,
+    routes,
     root,
     execution,
     env: options.env,
@@ -108,6 +113,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     concurrency: options.concurrency,
     version: options.version,
     isolation: execution.isolation,
+    proxy: routes.proxy,
+    ...(routes.note === null ? {} : { proxyNote: reasonJson({ reason: routes.note }) }),
     containers: execution.hasContainers,
     features: execution.isolation === "sandbox" ? [...runnerFeatures, "sandbox"] : runnerFeatures,
   });
@@ -214,6 +221,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     ended.abort();
     clearInterval(measuring);
     services.close();
+    routes.close();
     lifeline.close();
   }
 }

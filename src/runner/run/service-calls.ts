@@ -7,7 +7,7 @@ import type { Services } from "../service/services.ts";
 import type { ProjectDisk } from "../workspace/project-disk.ts";
 
 export interface ServiceCallsParts {
-  services: Pick<Services, "reports" | "onChange" | "read">;
+  services: Pick<Services, "reports" | "sent" | "onChange" | "read">;
   disk: Pick<ProjectDisk, "unsent" | "sent">;
   client: Pick<ServerClient, "services" | "outputWanted" | "outputText">;
   log: Logger;
@@ -37,7 +37,9 @@ export async function reportServices({
       changed = Promise.withResolvers();
       const measured = disk.unsent(mostMeasured);
       const use = measured.map(({ projectId, use }) => ({ projectId, ...use }));
-      await client.services({ services: services.reports(), ...(use.length > 0 ? { disk: use } : {}) }, stop);
+      const reports = services.reports();
+      await client.services({ services: reports, ...(use.length > 0 ? { disk: use } : {}) }, stop);
+      services.sent(reports);
       disk.sent(measured);
       backoff.reset();
       await Promise.race([changed.promise, pause(reportEveryMs, stop)]);

@@ -103,7 +103,7 @@ function switchStep(service: WireService, { instruction }: StartContext): Step {
       title: `the switch script of ${name}`,
       timeoutMs: instruction.limits.checkoutTimeoutMs,
     },
-    ...{ onRollback: false, once: false, check: null },
+    ...{ onRollback: false, once: false, pause: false, check: null },
   };
 }
 

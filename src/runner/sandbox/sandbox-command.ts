@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { MachineView } from "./machine-view.ts";
 
 /** A folder or file of the machine in the sandbox. */
@@ -30,10 +31,22 @@ const namespaces = [
   ...["--new-session", "--die-with-parent", "--as-pid-1"],
 ];
 
+/** Its proxy may need the right to listen on ports below 1024; bwrap refuses to run with any. */
+const withoutRights = hasRights() ? ["setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--"] : [];
+
+function hasRights(): boolean {
+  try {
+    return /^CapAmb:\s*0*[1-9a-f]/m.test(readFileSync("/proc/self/status", "utf8"));
+  } catch {
+    return false;
+  }
+}
+
 /** The command that runs another one in a sandbox. It names no variable: other users of the machine can read it. */
 export function sandboxCommand(run: SandboxRun): string[] {
   const { machine } = run;
   return [
+    ...withoutRights,
     "bwrap",
     ...namespaces,
     ...(run.hasNetwork ? [] : ["--unshare-net"]),

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { dirname, join, resolve } from "node:path";
 import { newReason } from "../../reason/reason.ts";
 import { replaceFile } from "../../whole-file.ts";
+import { outputFile } from "../keeper/keeper.ts";
 import type { RunTask, WireService } from "../protocol.ts";
 import { CannotRun } from "../stage/cannot-run.ts";
 import type { Execution } from "../stage/execution.ts";
@@ -11,7 +12,6 @@ import { writeSecrets } from "../stage/step-files.ts";
 import { foldersIn } from "../workspace/folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
 import firstProcess from "./first-process.sh" with { type: "text" };
-import { outputFile } from "./keeper.ts";
 import {
   commandFile,
   firstProcessFile,

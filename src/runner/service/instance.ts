@@ -7,6 +7,9 @@ import type { Logger } from "../../logger.ts";
 import type { ServiceReport } from "../../model/service/service.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import type { FileCalls } from "../../system/file-calls.ts";
+import { type KeeperState, openKeeper } from "../keeper/keeper.ts";
+import { type ProcessTable, processesOf, readProcessTable } from "../keeper/process-table.ts";
+import { readSockets, type Sockets } from "../keeper/sockets.ts";
 import { buildMasker } from "../log/masker.ts";
 import { describeCheck, fillCheck } from "../stage/check.ts";
 import type { Execution } from "../stage/execution.ts";
@@ -19,13 +22,13 @@ import {
   writeInstance,
   writeInstanceFiles,
 } from "./instance-folder.ts";
-import { type KeeperState, openKeeper } from "./keeper.ts";
+import { openPortFile } from "./port-file.ts";
 import type { PreparedService } from "./prepare-service.ts";
-import { type ProcessTable, processesOf, readProcessTable } from "./process-table.ts";
 import { lastLines, type OutputPart } from "./read-output.ts";
 import { type Figures, openFigures } from "./service-figures.ts";
 import { checkService } from "./service-health.ts";
 import { type OutputBounds, openOutput } from "./service-output.ts";
+import { foreignListener } from "./service-ports.ts";
 import { openStatus } from "./service-status.ts";
 
 export interface InstanceParts {
@@ -49,6 +52,9 @@ const settleMs = 5000;
 const settleAgainMs = 500;
 const lastLinesMax = 12;
 const lastLinesMaxLength = 4000;
+/** How long a service whose check has passed may take to listen, and one that ends to answer what it has. */
+const listenPatienceMs = 10_000;
+const finishPatienceMs = 5000;
 const followMaxBytes = 256 * 1024;
 
 const copyOf = ({ boot, child }: KeeperState) => `${boot} ${child.pid} ${child.startedAt}`;
@@ -64,6 +70,8 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
   const masker = buildMasker(secretValues);
   const status = openStatus(join(folder, "status.json"), parts);
   const { change } = status;
+  const portFile =
+    record.port === null || service.routes.length === 0 ? null : openPortFile(folder, record.port);
   let fault: Reason = "";
   let failures = 0;
   let nextCheckAt = 0;
@@ -106,6 +114,7 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
     failures = 0;
     fault = "";
     change({ state: "starting", since: now, startedAt: now, copy: "", lastLines: "" });
+    portFile?.begin();
     await keeper.start(prepared, rules());
   }
 
@@ -156,6 +165,41 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
     const isProven = found === null || status.now().state === "unhealthy" || status.now().state === "serving";
     nextCheckAt = clock.elapsed() + (isProven && service.check !== null ? servingCheckMs : startingCheckMs);
     if (service.check === null && found === null) nextCheckAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Why its port is not its own; null: it is. The engine publishes a port of a container only if nobody else has it. */
+  const foreignPort = (port: number): Reason | null =>
+    prepare().kind === "container" ? null : foreignListener(port, processes(readProcessTable()));
+
+  /** Lets requests reach it as long as it listens. */
+  function showPort(sockets: Sockets): void {
+    if (portFile === null || record.port === null) return;
+    const { port } = record;
+    const { state, since } = status.now();
+    portFile.look(state, clock.now() - since, sockets, () => foreignPort(port) === null);
+  }
+
+  /** Waits until requests can reach a service with routes. Null: they can. */
+  async function becomeReachable(): Promise<Reason | null> {
+    const { port } = record;
+    if (portFile === null || port === null) return null;
+    const giveUpAt = clock.elapsed() + listenPatienceMs;
+    for (;;) {
+      showPort(readSockets());
+      if (portFile.isShown()) return null;
+      if (clock.elapsed() > giveUpAt) return foreignPort(port) ?? newReason("port_not_own", { port });
+      await Bun.sleep(startingCheckMs);
+    }
+  }
+
+  /** New requests wait; those that it has are given a short time to end. */
+  async function hold(): Promise<void> {
+    const { port } = record;
+    if (portFile === null || port === null) return;
+    portFile.hold();
+    const giveUpAt = clock.elapsed() + finishPatienceMs;
+    while (readSockets().connections(port) > 0 && clock.elapsed() < giveUpAt)
+      await Bun.sleep(startingCheckMs);
   }
 
   async function noteExit(): Promise<void> {
@@ -240,6 +284,12 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
     startIf: (isWanted: () => boolean, ...given: Parameters<typeof start>) =>
       inTurn(async () => (isWanted() ? start(...given) : undefined)),
     stop: () => inTurn(stop),
+    portFile: portFile?.file ?? null,
+    showPort,
+    becomeReachable,
+    /** It serves, but requests do not reach it yet. */
+    isHidden: () => status.now().state === "serving" && portFile?.isShown() === false,
+    hold,
     part,
     get record(): InstanceRecord {
       return record;
@@ -318,6 +368,8 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
         memoryBytes: measured.memoryBytes,
         cpu: measured.cpu,
         output: { from: output.from(), to: output.to() },
+        routes: [],
+        requests: null,
       };
     },
     startFault,

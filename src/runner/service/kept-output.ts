@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { outputFile } from "../keeper/keeper.ts";
 import { buildMasker } from "../log/masker.ts";
 import { foldersIn } from "../workspace/folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
 import type { Instance, InstanceParts } from "./instance.ts";
 import { instanceFoldersIn, readInstance } from "./instance-folder.ts";
-import { outputFile } from "./keeper.ts";
 import type { OutputPart } from "./read-output.ts";
 import { openOutput } from "./service-output.ts";
 

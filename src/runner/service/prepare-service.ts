@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { newReason } from "../../reason/reason.ts";
-import { type EngineName, engineEnvironment } from "../process/container.ts";
-import type { GroupLimits } from "../process/control-group.ts";
+import type { KeptProgram } from "../keeper/keeper.ts";
+import { engineEnvironment } from "../process/container.ts";
 import type { MachineView } from "../sandbox/machine-view.ts";
 import { asUser, type RunnerUser } from "../sandbox/runner-user.ts";
 import { type SandboxMount, sandboxCommand } from "../sandbox/sandbox-command.ts";
@@ -47,18 +47,7 @@ export interface ServiceScript {
   files: Record<string, string>;
 }
 
-export interface PreparedService {
-  kind: "sandbox" | "container" | "none";
-  /** Reads the variables from its input. */
-  command: string[];
-  cwd: string;
-  /** Variables of the service. */
-  variables: Record<string, string>;
-  /** Those of the programs before it. */
-  env: Record<string, string>;
-  /** Limits of its control group; null: none. */
-  limits: GroupLimits | null;
-  container: { engine: EngineName; name: string; image: string } | null;
+export interface PreparedService extends KeptProgram {
   /** A command that runs once beside the service, with the same variables as input. */
   beside(command: string): string[];
 }

@@ -1,8 +1,12 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { basename, join } from "node:path";
 import { messageOf, thrownReason } from "../../errors.ts";
-import { newReason } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
+import { recentSockets, type Sockets } from "../keeper/sockets.ts";
 import type { WireService } from "../protocol.ts";
+import type { ShownRoute } from "../route/route-folder.ts";
+import type { Routes } from "../route/routes.ts";
+import { servedRoutes } from "../route/served-route.ts";
 import { failed, type StageEnd } from "../stage/stage-script.ts";
 import { foldersIn } from "../workspace/folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
@@ -23,6 +27,7 @@ import { openWanted } from "./wanted-services.ts";
 export interface ProjectParts extends InstanceParts {
   /** Folder of all services of the runner. */
   root: string;
+  routes: Pick<Routes, "admit" | "show" | "settleMs">;
   /** Chooses a port, and has it written down. */
   reservePort(record: (port: number) => void): Promise<number>;
 }
@@ -30,6 +35,19 @@ export interface ProjectParts extends InstanceParts {
 const pollEveryMs = 100;
 const retryFirstMs = 1000;
 const retryMaxMs = 60_000;
+const idleLooksMax = 2;
+/** How old what is known of sockets may be: while something changes, and otherwise. */
+const urgentMs = 200;
+const calmMs = 2000;
+
+/** An instance that ends when its time is over, or earlier. */
+interface Draining {
+  timer: Timer;
+  now(): void;
+  since: number;
+  /** How often in a row it had no connection. */
+  idleLooks: number;
+}
 
 /** Only a service that starts beside the next one has connections to keep: any other ends with the switch. */
 function drainMsOf({ service }: InstanceRecord): number {
@@ -49,7 +67,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
   const retries = new Map<Instance, { at: number; waitMs: number }>();
   /** The ends that the next change waits for. */
   const ending = new Set<Promise<void>>();
-  const draining = new Map<Instance, Timer>();
+  const draining = new Map<Instance, Draining>();
   /** Those that a deploy or a person starts and ends now. */
   const changing = new Set<Instance>();
   const output = openKeptOutput({ root, projectId, instances }, parts);
@@ -66,7 +84,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
   function forget(instance: Instance): void {
     instances.delete(instance.folder);
     retries.delete(instance);
-    clearTimeout(draining.get(instance));
+    clearTimeout(draining.get(instance)?.timer);
     draining.delete(instance);
   }
 
@@ -104,6 +122,21 @@ export function openProject(projectId: number, parts: ProjectParts) {
         else leave(opened(at, record), drainLeftMs(record));
       }
     for (const [name, instance] of shown) if (!wanted.has(name, instance.folder)) shown.delete(name);
+    parts.routes.show(projectId, routesOf(shown.values()));
+  }
+
+  function routesOf(list: Iterable<Instance>): ShownRoute[] {
+    return [...list].flatMap(({ portFile, record }) =>
+      portFile === null ? [] : servedRoutes(projectId, record.service).map((route) => ({ route, portFile })),
+    );
+  }
+
+  async function admit(fresh: Instance[]): Promise<Reason | null> {
+    for (const instance of fresh) {
+      const fault = await instance.becomeReachable();
+      if (fault !== null) return fault;
+    }
+    return parts.routes.admit(projectId, routesOf(fresh));
   }
 
   function drainLeftMs(record: InstanceRecord): number {
@@ -123,14 +156,25 @@ export function openProject(projectId: number, parts: ProjectParts) {
       }
     };
     const ended = Promise.withResolvers<void>();
-    draining.set(
-      instance,
-      setTimeout(() => void end().finally(ended.resolve), afterMs),
-    );
+    const now = () => void end().finally(ended.resolve);
+    draining.set(instance, { timer: setTimeout(now, afterMs), now, since: clock.elapsed(), idleLooks: 0 });
     // It must not run beside the one that takes its place.
     if (afterMs > 0 || instance.record.service.port === "$PORT") return;
     ending.add(ended.promise);
     void ended.promise.then(() => ending.delete(ended.promise));
+  }
+
+  /** Ends those whose last connection has ended. The proxy may still open one for a request that it had before the switch. */
+  function endIdle(sockets: Sockets): void {
+    for (const [instance, each] of draining) {
+      const { port } = instance.record;
+      if (instance.portFile === null || port === null || each.idleLooks > idleLooksMax) continue;
+      if (clock.elapsed() - each.since < parts.routes.settleMs()) continue;
+      each.idleLooks = sockets.connections(port) === 0 ? each.idleLooks + 1 : 0;
+      if (each.idleLooks <= idleLooksMax) continue;
+      clearTimeout(each.timer);
+      each.now();
+    }
   }
 
   /** Starts an instance whose keeper was killed, or ended with the machine. Failures are its state. */
@@ -167,6 +211,9 @@ export function openProject(projectId: number, parts: ProjectParts) {
   /** A look at all instances. */
   function look(): void {
     if (change === "none" && wanted.read()) reconcile();
+    const routed = [...instances.values()].filter(({ portFile }) => portFile !== null);
+    const isUrgent = draining.size > 0 || routed.some((instance) => instance.isHidden());
+    const sockets = routed.length > 0 ? recentSockets(isUrgent ? urgentMs : calmMs) : null;
     for (const instance of instances.values()) {
       const isLost = lookAt(instance) === "lost";
       if (instance.state() === "serving") retries.delete(instance);
@@ -176,6 +223,9 @@ export function openProject(projectId: number, parts: ProjectParts) {
         // A change of its own: another process of this runner's folder may be about to replace it.
         void (change === "running" ? revive(instance) : exclusive(() => revive(instance)));
     }
+    if (sockets === null) return;
+    for (const instance of routed) instance.showPort(sockets);
+    endIdle(sockets);
   }
 
   async function resume(): Promise<void> {
@@ -216,6 +266,13 @@ export function openProject(projectId: number, parts: ProjectParts) {
     return instance;
   }
 
+  /**
+   * The files with the ports are written and the proxy knows all routes, those of both releases. A runner that is killed between
+   * two of these steps leaves a complete state, and the next one (`reconcile`) goes on from there:
+   * 1. `wanted.json` is replaced. Until now the earlier release serves and should.
+   * 2. The link of the routes is replaced. Until now the earlier release serves, and ends only when a runner ends it.
+   * 3. The earlier services are left, and the proxy forgets routes that no release has.
+   */
   function switchTo(release: ServiceRelease, fresh: Instance[], ended: Instance[]): void {
     const { taskId, commit, workspace } = release;
     const services = fresh.map(({ name, folder: at }) => ({
@@ -229,6 +286,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
     wanted.write(services.length === 0 ? null : { taskId, commit, workspace, at: clock.now(), services });
     shown.clear();
     for (const instance of fresh) shown.set(instance.name, instance);
+    parts.routes.show(projectId, routesOf(fresh));
     for (const instance of earlier)
       leave(instance, ended.includes(instance) ? 0 : drainMsOf(instance.record));
     parts.changed();
@@ -265,7 +323,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
       retries.delete(instance);
       changing.add(instance);
     }
-    if (action !== "start") await Promise.all(list.map((instance) => instance.stop()));
+    if (action !== "start") await Promise.all(list.map((instance) => instance.hold().then(instance.stop)));
     if (action !== "stop")
       return startInstances(
         list.filter((instance) => action === "restart" || !instance.isAlive()),
@@ -286,11 +344,16 @@ export function openProject(projectId: number, parts: ProjectParts) {
     resume: () => exclusive(resume),
     deploy: (release: ServiceRelease, progress: DeployProgress, stop: AbortSignal) =>
       exclusive(() =>
-        replaceServices(release, progress, { clock, shown, changing, create, switchTo, discard }, stop),
+        replaceServices(
+          release,
+          progress,
+          { clock, shown, changing, create, admit, switchTo, discard },
+          stop,
+        ),
       ),
     act: (...given: Parameters<typeof act>) => exclusive(() => act(...given)),
     close(): void {
-      for (const timer of draining.values()) clearTimeout(timer);
+      for (const { timer } of draining.values()) clearTimeout(timer);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { thrownReason } from "../../errors.ts";
+import type { Reason } from "../../reason/reason.ts";
 import type { WireService } from "../protocol.ts";
 import { failed, type StageEnd } from "../stage/stage-script.ts";
 import type { Instance } from "./instance.ts";
@@ -14,6 +15,8 @@ export interface Replacement {
   /** Those that the deploy starts and ends now. */
   changing: Set<Instance>;
   create(release: ServiceRelease, service: WireService): Promise<Instance>;
+  /** Lets the proxy know the routes of the new services. Null: all can be reached. */
+  admit(fresh: Instance[]): Promise<Reason | null>;
   /** The new services take the place of the earlier ones; `ended` have ended already. */
   switchTo(release: ServiceRelease, fresh: Instance[], ended: Instance[]): void;
   /** Ends an instance and removes all of it. */
@@ -53,7 +56,7 @@ export async function replaceServices(
     if (stop.aborted) return canceled;
     ended.push(...blocking);
     for (const instance of blocking) changing.add(instance);
-    await Promise.all(blocking.map((instance) => instance.stop()));
+    await Promise.all(blocking.map((instance) => instance.hold().then(instance.stop)));
     for (const instance of others) shown.set(instance.name, instance);
     return startInstances(others, progress, { clock, stop });
   }
@@ -72,7 +75,8 @@ export async function replaceServices(
       const fault = await instance.startFault(false);
       if (fault !== null) return failed(fault);
     }
-    return succeeded;
+    const fault = await project.admit(fresh);
+    return fault === null ? succeeded : failed(fault);
   }
 
   /** The new services end; earlier ones that were ended start again. Returns whether all is as before. */

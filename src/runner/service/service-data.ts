@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../../errors.ts";
 import { randomToken } from "../../secrets.ts";
 import { openFileCalls } from "../../system/file-calls.ts";
+import { openKeeper } from "../keeper/keeper.ts";
 import { dataFolderOf, foldersIn } from "../workspace/folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
 import { readArchive, writeArchive } from "./data-archive.ts";
 import { instanceFoldersIn, readInstance } from "./instance-folder.ts";
-import { openKeeper } from "./keeper.ts";
 
 const whereToRun =
   "Run this on the machine of the runner that has the project, as the runner's user and with its settings.";

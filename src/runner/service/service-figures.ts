@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessTable } from "./process-table.ts";
+import type { ProcessTable } from "../keeper/process-table.ts";
 
 export interface Figures {
   memoryBytes: number | null;

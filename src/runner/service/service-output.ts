@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import type { FileCalls } from "../../system/file-calls.ts";
 import { replaceFile } from "../../whole-file.ts";
+import { outputFile } from "../keeper/keeper.ts";
 import type { OutputTextRequest } from "../protocol.ts";
-import { outputFile } from "./keeper.ts";
 
 export type OutputMark = OutputTextRequest["marks"][number];
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ReasonError } from "../../errors.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { FileCalls } from "../../system/file-calls.ts";
-import { holdersOf, listeningSockets } from "./port-holders.ts";
+import { holdersOf, listeningSockets } from "../keeper/port-holders.ts";
 
 export interface PortRange {
   first: number;

@@ -6,12 +6,13 @@ import type { Logger } from "../../logger.ts";
 import type { ServiceReport } from "../../model/service/service.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { openFileCalls } from "../../system/file-calls.ts";
+import { readProcessTable } from "../keeper/process-table.ts";
 import type { OutputTextRequest, WantedOutput } from "../protocol.ts";
+import type { Routes } from "../route/routes.ts";
 import type { Execution } from "../stage/execution.ts";
 import { failed, type StageEnd } from "../stage/stage-script.ts";
 import { foldersIn } from "../workspace/folders.ts";
 import { instanceFoldersIn, readInstance } from "./instance-folder.ts";
-import { readProcessTable } from "./process-table.ts";
 import { openProject, type ProjectParts, type ProjectServices } from "./project-services.ts";
 import { readOutput } from "./read-output.ts";
 import { reservePort } from "./service-ports.ts";
@@ -25,6 +26,7 @@ export interface ServicesOptions {
   ports: { first: number; last: number };
   /** Bounds of the output that is kept of one service. */
   output: { maxBytes: number; maxAgeMs: number };
+  routes: Routes;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   clock: Clock;
@@ -61,7 +63,11 @@ export interface Services {
   isUsed(workspace: string): boolean;
   /** At the start of the runner: adopts what runs, starts what should run, ends what should not. */
   resume(): Promise<void>;
+  /** Holds new requests to the routes of a project. Returns how to end that; null: the proxy cannot hold requests. */
+  pause(projectId: number): Promise<(() => Promise<void>) | null>;
   reports(): ServiceReport[];
+  /** The server has these reports: figures of requests are sent once. */
+  sent(reports: readonly ServiceReport[]): void;
   /** Called at each change of a report, apart from memory and processor time; returns how to end that. */
   onChange(listener: () => void): () => void;
   /** Text of a service's output, masked. */
@@ -98,6 +104,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     calls,
     clock,
     log,
+    routes: options.routes,
     own: options.env,
     bounds: options.output,
     changed() {
@@ -186,9 +193,18 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       for (const result of results)
         if (result.status === "rejected")
           log.error({ error: messageOf(result.reason) }, "the services of a project could not be read");
+      // After the link of each project is right.
+      await options.routes.resume();
     },
+    pause: options.routes.pause,
+    sent: options.routes.sent,
     reports: () =>
-      [...projects.values()].flatMap((each) => each.shown().map((instance) => instance.report())),
+      [...projects.values()].flatMap((each) =>
+        each.shown().map((instance) => {
+          const { projectId, service } = instance.record;
+          return { ...instance.report(), ...options.routes.report(projectId, service) };
+        }),
+      ),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -204,6 +220,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await Promise.all(
         [...projects.values()].flatMap((each) => each.all().map((instance) => instance.stop())),
       );
+      await options.routes.stop();
     },
     close,
   };

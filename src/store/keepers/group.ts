@@ -8,6 +8,7 @@ const groups = table<Group, "groups">("groups", {
   id: plain(),
   name: plain(),
   labels: optional(json()),
+  allowedDomains: optional(json()),
   createdAt: time,
 });
 
@@ -16,7 +17,8 @@ export function buildGroupKeeper(scope: Scope): GroupKeeper {
   const taken = (name = "") => ({ duplicate: newReason("exists", { noun: newReason("noun_group"), name }) });
 
   return {
-    create: (group) => groups.create(scope, { labels: null, ...group }, taken(group.name)),
+    create: (group) =>
+      groups.create(scope, { labels: null, allowedDomains: null, ...group }, taken(group.name)),
     byId: (id) => groups.one(scope, { id }),
     hold: (id) => groups.hold(scope, { id }),
     list({ ids }, request) {

@@ -161,7 +161,12 @@ const kinds: { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallK
     countByState: "list",
     addSample: "write",
     samples: "list",
+    addRequests: "write",
+    requests: "list",
     deleteSamples: "write",
+  },
+  routePlaces: {
+    claim: "change",
   },
   outputReads: {
     add: "change",

@@ -19,6 +19,7 @@ import { buildProjectKeeper } from "./project.ts";
 import { buildPushCodeKeeper } from "./push-code.ts";
 import { buildRefTipKeeper } from "./ref-tip.ts";
 import { buildReleaseKeeper } from "./release.ts";
+import { buildRoutePlaceKeeper } from "./route-place.ts";
 import { buildRunnerKeeper } from "./runner.ts";
 import { buildSearchKeeper } from "./search.ts";
 import { buildServiceKeeper } from "./service.ts";
@@ -43,6 +44,7 @@ const builders: { [Noun in keyof Keepers]: (scope: Scope) => Keepers[Noun] } = {
   releases: buildReleaseKeeper,
   runners: buildRunnerKeeper,
   services: buildServiceKeeper,
+  routePlaces: buildRoutePlaceKeeper,
   outputReads: buildOutputReadKeeper,
   audit: buildAuditKeeper,
   pushCodes: buildPushCodeKeeper,

@@ -26,6 +26,7 @@ export const projects = table<Project, "projects">("projects", {
   rollback: plain(),
   rollbackWithin: plain(),
   publicUrl: plain(),
+  allowedDomains: optional(json()),
   liveTaskId: plain(),
   liveNote: reasonField,
   homeRunnerId: plain(),

@@ -38,6 +38,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
           deploy: noApproval,
           rollbackWithin: rollbackWithinDefault,
           publicUrl: "",
+          allowedDomains: null,
           defaultNotify: true,
           diskMb: null,
           disk: null,

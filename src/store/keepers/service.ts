@@ -1,5 +1,10 @@
 import { sql } from "kysely";
-import type { RunningService, ServiceKeeper, ServiceSample } from "../../model/service/running-service.ts";
+import type {
+  RequestMinute,
+  RunningService,
+  ServiceKeeper,
+  ServiceSample,
+} from "../../model/service/running-service.ts";
 import type { ServiceState } from "../../model/service/service.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
@@ -19,6 +24,7 @@ const services = table<RunningService, "services">("services", {
   fault: plain(),
   lastLines: plain(),
   port: plain(),
+  routes: json(),
   memoryBytes: plain(),
   cpu: plain(),
   reportedAt: time,
@@ -35,6 +41,20 @@ const samples = table<Sample, "service_samples">("service_samples", {
   at: time,
   memoryBytes: plain(),
   cpu: plain(),
+});
+
+type Minute = RequestMinute & { projectId: number; name: string };
+const requests = table<Minute, "service_requests">("service_requests", {
+  projectId: plain(),
+  name: plain(),
+  at: time,
+  count: plain(),
+  success: plain(),
+  redirect: plain(),
+  clientError: plain(),
+  serverError: plain(),
+  p50Ms: plain(),
+  p95Ms: plain(),
 });
 
 export function buildServiceKeeper(scope: Scope): ServiceKeeper {
@@ -95,12 +115,30 @@ export function buildServiceKeeper(scope: Scope): ServiceKeeper {
         .execute();
       return rows.map(samples.read);
     },
+    async addRequests(projectId, name, minute) {
+      await requests.put(scope, ["projectId", "name", "at"], { projectId, name, ...minute });
+    },
+    async requests(projectId, name, since) {
+      const rows = await db
+        .selectFrom("service_requests")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .where("name", "=", name)
+        .where("at", ">=", since.getTime())
+        .orderBy("at")
+        .execute();
+      return rows.map((row) => {
+        const { projectId: _project, name: _name, ...minute } = requests.read(row);
+        return minute;
+      });
+    },
     async deleteSamples(before) {
-      const result = await db
-        .deleteFrom("service_samples")
-        .where("at", "<", before.getTime())
-        .executeTakeFirst();
-      return Number(result.numDeletedRows);
+      let deleted = 0;
+      for (const name of ["service_samples", "service_requests"] as const) {
+        const result = await db.deleteFrom(name).where("at", "<", before.getTime()).executeTakeFirst();
+        deleted += Number(result.numDeletedRows);
+      }
+      return deleted;
     },
   };
 }

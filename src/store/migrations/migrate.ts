@@ -24,6 +24,7 @@ import { startServices } from "./0013-start-services.ts";
 import { runningServices } from "./0014-running-services.ts";
 import { diskUse } from "./0015-disk-use.ts";
 import { releaseImages } from "./0016-release-images.ts";
+import { routes } from "./0017-routes.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -42,6 +43,7 @@ const migrations = {
   "0014-running-services": runningServices,
   "0015-disk-use": diskUse,
   "0016-release-images": releaseImages,
+  "0017-routes": routes,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

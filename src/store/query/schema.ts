@@ -14,7 +14,8 @@ import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import type { Release, ServiceOutput } from "../../model/release.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { OutputRead } from "../../model/service/output-read.ts";
-import type { RunningService, ServiceSample } from "../../model/service/running-service.ts";
+import type { ClaimedPlace } from "../../model/service/route-place.ts";
+import type { RequestMinute, RunningService, ServiceSample } from "../../model/service/running-service.ts";
 import type { Task } from "../../model/task.ts";
 import type { ApiToken, Session, UserWithPassword } from "../../model/user.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
@@ -87,6 +88,8 @@ export interface Schema {
   service_outputs: TableOf<ServiceOutput> & { task_id: number };
   services: TableOf<RunningService>;
   service_samples: TableOf<ServiceSample> & { project_id: number; name: string };
+  service_requests: TableOf<RequestMinute> & { project_id: number; name: string };
+  route_places: TableOf<ClaimedPlace>;
   output_reads: TableOf<OutputRead>;
   runners: TableOf<Runner> & { gone_since: Milliseconds | null };
   audit: TableOf<AuditEntry>;

@@ -170,7 +170,8 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
-    const { concurrency, version, isolation, isolationNote, containers, features } = request;
+    const { concurrency, version, isolation, isolationNote, containers, features, proxy, proxyNote } =
+      request;
     if (!runnerFeatures.every((feature) => features.includes(feature)))
       throw new Fault("invalid", newReason("runner_old", { version, server: serverVersion }));
     await store.runners.update(runner.id, {
@@ -178,7 +179,8 @@ export function buildDispatch(parts: DispatchParts) {
       offeredLabels: offeredIn(request),
       reportedIsolation: isolation,
       isolationNote: isolationNote === undefined ? "" : reasonOf(isolationNote),
-      ...{ concurrency, version, containers, features },
+      proxyNote: proxyNote === undefined ? "" : reasonOf(proxyNote),
+      ...{ proxy, concurrency, version, containers, features },
     });
   }
 

@@ -3,9 +3,10 @@ import { isObject, parseJson } from "../../json.ts";
 import type { NotifyFormat } from "../../model/project.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { OutgoingAnswer } from "./guarded-request.ts";
+import { channelAddressFault } from "./release-message.ts";
 import type { TargetAddress } from "./target-address.ts";
 
-export type ChatFormat = Exclude<NotifyFormat, "slipway">;
+export type ChatFormat = Exclude<NotifyFormat, "slipway" | "push">;
 
 /** Formats whose signature needs a secret of the target. */
 export const signedFormats: readonly NotifyFormat[] = ["dingtalk", "feishu"];
@@ -57,7 +58,8 @@ const telegramParameters = ["chat_id", "message_thread_id"];
 
 /** Why an address does not fit the format; null: it fits. */
 export function chatAddressFault(format: NotifyFormat, url: string): Reason | null {
-  if (format !== "telegram") return null;
+  const fault = channelAddressFault(format, url);
+  if (fault !== null || format !== "telegram") return fault;
   const { pathname, searchParams } = new URL(url);
   const isRight = pathname.endsWith("/sendMessage") && (searchParams.get("chat_id") ?? "") !== "";
   return isRight ? null : newReason("telegram_address");

@@ -9,6 +9,7 @@ import { type Reason, renderReason } from "../../reason/reason.ts";
 import { taskJson } from "../queue/task-json.ts";
 import type { ChatMessage } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
+import { releaseMessage } from "./release-message.ts";
 
 /** An event for all formats: the data of Slipway's own format, and the message of the others. */
 export interface Notice {
@@ -21,6 +22,8 @@ export interface Notice {
   facts: ChatMessage["facts"];
   /** The end of the log or the output; each target uses the number of lines that it is configured for. */
   log: Pick<LogLine, "text">[];
+  /** What targets of the format `push` publish; absent: nothing. */
+  pushed?: object | null;
 }
 
 /** The task whose commit is serving. */
@@ -69,6 +72,7 @@ export function taskNotice(
       Serving: servingText(task, live, oneLine(project.liveNote, maxFact)),
     }),
     log,
+    pushed: releaseMessage(event, task, project),
   };
 }
 
@@ -189,6 +193,7 @@ export function testNotice(project: Project | null, username: string): Notice {
     tone: "neutral",
     facts: factsOf({ Project: oneLine(project?.name ?? "", maxName), "Sent by": oneLine(username, maxName) }),
     log: [],
+    pushed: { type: "test", project: project?.name ?? "" },
   };
 }
 

@@ -42,7 +42,9 @@ export function notificationCalls(
   targets: NotifyTarget[],
   context: MessageContext,
 ): NewOutgoingCall[] {
-  return targets.map((target) => notificationCall(notice, project, target, context));
+  return targets
+    .filter(({ format }) => format !== "push" || notice.pushed)
+    .map((target) => notificationCall(notice, project, target, context));
 }
 
 /** The calls that report an event of a task. */
@@ -75,6 +77,8 @@ async function endOfLog(tasks: TaskReader, task: Task, lines: number): Promise<L
 }
 
 const maxLogLine = 300;
+/** Records of attempts name a host. */
+const ownGateway = "push://gateway";
 
 /** The call that sends a notice to one target. */
 export function notificationCall(
@@ -86,24 +90,27 @@ export function notificationCall(
   const link = `${consoleUrl}${notice.page}`;
   const lines = target.logLines === 0 ? [] : notice.log.slice(-target.logLines).map(({ text }) => text);
   const { format } = target;
-  const body =
-    format === "slipway"
-      ? {
-          type: notice.event,
-          timestamp: now.toISOString(),
-          data: { ...notice.data, url: link, ...(target.logLines === 0 ? {} : { logLines: lines }) },
-        }
-      : chatBodies[format]({ ...notice, link, logLines: lines.map((line) => oneLine(line, maxLogLine)) });
+  const bodyOf = () => {
+    if (format === "push") return notice.pushed;
+    if (format !== "slipway")
+      return chatBodies[format]({
+        ...notice,
+        link,
+        logLines: lines.map((line) => oneLine(line, maxLogLine)),
+      });
+    const data = { ...notice.data, url: link, ...(target.logLines === 0 ? {} : { logLines: lines }) };
+    return { type: notice.event, timestamp: now.toISOString(), data };
+  };
   return {
     projectId: project.id,
     kind: "notification",
     event: notice.event,
     subject: null,
     // The shortened form of an address begins with its origin.
-    url: new URL(target.url).origin,
+    url: format === "push" ? ownGateway : new URL(target.url).origin,
     targetId: target.id,
     messageId: `msg_${randomToken(18)}`,
     proof: format === "slipway" ? "signature" : format,
-    body: JSON.stringify(body),
+    body: JSON.stringify(bodyOf()),
   };
 }

@@ -96,6 +96,7 @@ export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall 
     const { projectId, targetId, messageId, proof } = call;
     const address = await addressOf(projectId, targetId ?? "");
     if (address === undefined) throw new Withheld(newReason("notify_removed"));
+    if (proof === "push") return { request: { url: address.url, headers: {}, body: call.body }, secrets: [] };
     const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
     if (isChatFormat(proof)) {
       const { url, body } = chatRequest(proof, address, call.body, clock.now());

@@ -2,6 +2,7 @@ import type { NotifyTarget } from "../../model/project.ts";
 import { sealedPurpose, targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
+import { isChannelAddress } from "./release-message.ts";
 
 /** The encrypted part of a notification target. */
 export interface TargetAddress {
@@ -18,7 +19,7 @@ const minRestLength = 8;
 
 /** The part of an address that may be shown: its host and its last four characters. */
 export function shownAddress(url: string): string {
-  if (isShortened(url)) return url;
+  if (isShortened(url) || isChannelAddress(url)) return url;
   const { protocol, host, pathname, search, hash } = new URL(url);
   const rest = `${pathname}${search}${hash}`;
   const shown = rest.length < minRestLength ? "" : rest.slice(-shownLength);

@@ -2,6 +2,7 @@ import type { Pinned } from "../../model/approval/task-approval.ts";
 import { type Pipeline, servicesOf, stepDefaults } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { routeDefaults } from "../../model/service/route.ts";
 import { type ServiceCheck, serviceDefaults } from "../../model/service/service.ts";
 import { type StageName, stepTitle } from "../../model/stage/stage-name.ts";
 
@@ -76,8 +77,11 @@ function pipelineSettings(
         { ...fields, image: fields.image || image },
         stepDefaults,
       );
-  for (const { name, ...fields } of isStarted ? servicesOf({ start }) : [])
+  for (const { name, routes, ...fields } of isStarted ? servicesOf({ start }) : []) {
     add(settings, `services.${name}`, { ...fields, image: fields.image || image }, serviceDefaults);
+    for (const [index, route] of routes.entries())
+      add(settings, `services.${name}.routes.${index}`, route, routeDefaults);
+  }
   return settings;
 }
 
@@ -93,7 +97,9 @@ function add(
       ? null
       : field === "check"
         ? checkText(value as ServiceCheck)
-        : textOf(value);
+        : value === false
+          ? "false"
+          : textOf(value);
 }
 
 type Setting =

@@ -5,6 +5,7 @@ import type { RunningService } from "../../model/service/running-service.ts";
 import type { ServiceReport } from "../../model/service/service.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonOf } from "../../reason/said-reason.ts";
 import { defaultTargetFor } from "../notify/default-target.ts";
 import type { EnqueuedCalls } from "../notify/enqueue-reported.ts";
 import { serviceNotice } from "../notify/notice.ts";
@@ -102,7 +103,7 @@ async function chosen(
 
 async function rowOf(
   { services, now }: OperationKeepers,
-  { since, startedAt, output: _output, ...report }: ServiceReport,
+  { since, startedAt, output: _output, requests, routes, ...report }: ServiceReport,
   runnerId: number,
   known: RunningService | undefined,
 ): Promise<RunningService> {
@@ -110,8 +111,13 @@ async function rowOf(
   const { projectId, name, memoryBytes, cpu } = report;
   const isDue = !known || reportedAt.getTime() - known.sampledAt.getTime() >= sampleEveryMs;
   if (isDue) await services.addSample(projectId, name, { at: reportedAt, memoryBytes, cpu });
+  if (requests !== null) {
+    const { from, to: _to, ...figures } = requests;
+    await services.addRequests(projectId, name, { ...figures, at: new Date(from) });
+  }
   return {
     ...report,
+    routes: routes.map((route) => ({ ...route, fault: route.fault === null ? "" : reasonOf(route.fault) })),
     runnerId,
     since: new Date(since),
     startedAt: new Date(startedAt),
@@ -131,7 +137,7 @@ function missingRow(known: RunningService, judged: Release | null, now: Date): R
   if (!isIts && judged !== null) return "gone";
   if (now.getTime() - known.reportedAt.getTime() < missingAfterMs) return known;
   if (!isIts) return "gone";
-  const nothing = { port: null, memoryBytes: null, cpu: null, isAway: false };
+  const nothing = { port: null, routes: [], memoryBytes: null, cpu: null, isAway: false };
   return { ...known, ...nothing, state: "down", fault: missingText, since: now, reportedAt: now };
 }
 
@@ -165,8 +171,8 @@ async function notify(
 function hasChanged(before: RunningService[], after: RunningService[]): boolean {
   const shown = (services: RunningService[]) =>
     services
-      .map(({ name, taskId, state, restarts, fault, isAway }) =>
-        [name, taskId, state, restarts, fault, isAway].join("\n"),
+      .map(({ name, taskId, state, restarts, fault, isAway, routes }) =>
+        [name, taskId, state, restarts, fault, isAway, JSON.stringify(routes)].join("\n"),
       )
       .sort()
       .join("\n\n");

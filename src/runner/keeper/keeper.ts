@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { machineClock } from "../../clock.ts";
 import type { FileCalls } from "../../system/file-calls.ts";
 import { replaceFile } from "../../whole-file.ts";
-import { removeContainer } from "../process/container.ts";
+import { type EngineName, removeContainer } from "../process/container.ts";
 import {
   createControlGroup,
+  type GroupLimits,
   moveInto,
   removeControlGroup,
   setGroupLimits,
@@ -13,8 +14,22 @@ import {
 import { endRecorded, treeOf } from "../process/process-tree.ts";
 import { assignments, quoted } from "../stage/step-files.ts";
 import keeperScript from "./keeper.sh" with { type: "text" };
-import type { PreparedService } from "./prepare-service.ts";
 import { holdersOfFile, processesOf, readProcessTable } from "./process-table.ts";
+
+/** What a keeper runs. */
+export interface KeptProgram {
+  kind: "sandbox" | "container" | "none";
+  /** Reads the variables from its input. */
+  command: string[];
+  cwd: string;
+  /** Variables of the program. */
+  variables: Record<string, string>;
+  /** Those of the programs before it. */
+  env: Record<string, string>;
+  /** Limits of its control group; null: none. */
+  limits: GroupLimits | null;
+  container: { engine: EngineName; name: string; image: string } | null;
+}
 
 /** What a keeper has written about its service. Times are seconds since the start of the machine. */
 export interface KeeperState {
@@ -67,7 +82,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
   }
 
   /** Starts the keeper, after what an earlier one may have left has ended. Does nothing if one lives. */
-  async function start(prepared: PreparedService, rules: KeeperRules): Promise<void> {
+  async function start(prepared: KeptProgram, rules: KeeperRules): Promise<void> {
     if (isAlive()) return;
     await endCopies(prepared.container, rules.graceSeconds * 1000);
     if (prepared.kind === "none") await endSession(state());
@@ -97,7 +112,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
   }
 
   /** The group of the keeper and its service, for limits and figures. */
-  function groupFor({ limits }: PreparedService): string | null {
+  function groupFor({ limits }: KeptProgram): string | null {
     const former = groupOf();
     if (former !== null) removeControlGroup(former);
     const group = limits === null ? null : createControlGroup(groupName(folder));
@@ -117,7 +132,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
   }
 
   /** Ends the service and its keeper. */
-  async function stop(container: PreparedService["container"], graceSeconds: number): Promise<void> {
+  async function stop(container: KeptProgram["container"], graceSeconds: number): Promise<void> {
     const giveUpAt = performance.now() + graceSeconds * 1000 + keeperPatienceMs;
     let termed = new Set<number>();
     while (isAlive() && performance.now() < giveUpAt) {
@@ -137,7 +152,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
    * Ends what a keeper that was killed has left: a sandbox ends with its keeper, a session does not. The first process of a copy
    * has the file `copy` open.
    */
-  async function endCopies(container: PreparedService["container"], graceMs: number): Promise<void> {
+  async function endCopies(container: KeptProgram["container"], graceMs: number): Promise<void> {
     if (container !== null) await removeContainer({ ...container, folder: at("none") });
     const first = () => holdersOfFile(copyDescriptor, at("copy"));
     const left = new Set<number>();
@@ -176,7 +191,7 @@ function groupName(folder: string): string {
   return `service-${folder.split("/").slice(-3).join("-")}`;
 }
 
-function settingsText(prepared: PreparedService, rules: KeeperRules): string {
+function settingsText(prepared: KeptProgram, rules: KeeperRules): string {
   const { kind, cwd, command, container } = prepared;
   const words = (list: string[]) => list.map(quoted).join(" ");
   const ignore = container?.engine === "podman" ? ["--ignore"] : [];

@@ -48,9 +48,13 @@ sweep() {
 # The last process that was started in the background is ours until it has been waited for, so that its number is right.
 lives() { look "$1" && [ "$parent" = $$ ] && [ "$status" != Z ]; }
 
+# No request reaches what has ended, or another program that has its port now: the proxy finds no port and waits.
+hide() { [ ! -e port ] || : >port; }
+
 # Never returns to what was interrupted: a TERM between two lines cannot be lost.
 stop() {
   trap '' TERM
+  hide
   copy=$! tick=0
   while lives "$copy"; do
     first "$copy"
@@ -83,6 +87,7 @@ born=$birth
   done
 ) 3>&- &
 guard=$!
+hide
 sweep 0
 # A copy has this descriptor from its first moment on, so that the runner finds one whose keeper was killed before it had begun.
 exec 4>copy
@@ -107,6 +112,7 @@ while [ -e settings ]; do
   say running
   wait "$child"
   code=$?
+  hide
   now
   last=$code
   exits="$exits $up"

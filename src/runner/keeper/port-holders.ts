@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { processIds, readProc, statusOf } from "../process/process-tree.ts";
+import { readSockets } from "./sockets.ts";
 
 /** A process that listens on a port of this machine. */
 export interface PortHolder {
@@ -12,7 +13,7 @@ export interface PortHolder {
 
 /** Sockets that listen on the port, by inode. Empty where there is no /proc. */
 export function listeningSockets(port: number): string[] {
-  return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => socketsIn(file, port));
+  return readSockets().listening(port);
 }
 
 /** Processes with one of these sockets open, as far as this user may see. */
@@ -20,24 +21,6 @@ export function holdersOf(sockets: readonly string[]): PortHolder[] {
   if (sockets.length === 0) return [];
   const wanted = new Set(sockets.map((inode) => `socket:[${inode}]`));
   return (processIds() ?? []).filter((pid) => hasOpen(pid, wanted)).flatMap(describe);
-}
-
-const listening = "0A";
-
-/** The fourth column is the state, the tenth the inode; the port is hexadecimal. */
-function socketsIn(file: string, port: number): string[] {
-  let text = "";
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return [];
-  }
-  const ending = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  return text
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/))
-    .filter((columns) => columns[1]?.endsWith(ending) && columns[3] === listening)
-    .flatMap((columns) => columns[9] ?? []);
 }
 
 function hasOpen(pid: number, wanted: Set<string>): boolean {

@@ -1,0 +1,77 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
+import { Fault } from "../../errors.ts";
+import type { GroupKeeper } from "../../model/group.ts";
+import type { Project } from "../../model/project.ts";
+import { isAllowedDomain, placesIn } from "../../model/service/route-place.ts";
+import { newReason } from "../../reason/reason.ts";
+import { type ApiContext, callerOf } from "./context.ts";
+
+type Groups = Pick<GroupKeeper, "byId">;
+
+/**
+ * A label gives access to runners and to what they can reach. Projects of a group may use only labels that an admin allowed
+ * for the group; only an admin may add labels to a project without a group.
+ */
+export async function mayAskFor(
+  c: ApiContext,
+  groups: Groups,
+  { groupId, labels }: Pick<Project, "groupId" | "labels">,
+  held: string[],
+): Promise<void> {
+  const group = groupId === null ? null : await groups.byId(groupId);
+  const isFree = group === null ? actsAsAdmin(callerOf(c)) : group.labels === null;
+  if (isFree) return;
+  const allowed = group?.labels ?? held;
+  const refused = labels.filter((label) => !allowed.includes(label));
+  if (refused.length === 0) return;
+  const named = { labels: refused.join(", "), group: group?.name ?? "" };
+  const message =
+    group === null
+      ? newReason("labels_no_group", named)
+      : allowed.length === 0
+        ? newReason("labels_none_of_group", named)
+        : newReason("labels_of_group", { ...named, allowed: allowed.join(", ") });
+  throw new Fault("invalid", newReason("labels_refused"), {
+    fields: [{ field: "labels", message }],
+  });
+}
+
+/**
+ * A domain gives access to what its users send. Which ones a project may use is said by an admin, for the project or its group; if
+ * nobody has said it, any free one, unless the setting routes.anyDomain is false. Domains that it had before the change stay,
+ * except in another group.
+ */
+export async function mayUseDomains(
+  c: ApiContext,
+  { groups, anyDomain }: { groups: Groups; anyDomain: boolean },
+  after: Pick<Project, "groupId" | "allowedDomains" | "pipeline">,
+  before: Pick<Project, "groupId" | "pipeline"> | null,
+): Promise<void> {
+  if (actsAsAdmin(callerOf(c))) return;
+  const group = after.groupId === null ? null : await groups.byId(after.groupId);
+  const lists = [after.allowedDomains, group?.allowedDomains ?? null].filter((list) => list !== null);
+  if (lists.length === 0 && anyDomain) return;
+  const allowed = lists.flat();
+  const held = before?.groupId === after.groupId ? placesIn(before.pipeline).map(({ domain }) => domain) : [];
+  const message =
+    allowed.length > 0
+      ? newReason("route_not_allowed", { allowed: allowed.join(", ") })
+      : newReason("route_none_allowed");
+  const fields = placesIn(after.pipeline)
+    .filter(({ domain }) => !held.includes(domain) && !isAllowedDomain(domain, allowed))
+    .map(({ field }) => ({ field, message }));
+  if (fields.length > 0) throw new Fault("invalid", newReason("routes_refused"), { fields });
+}
+
+/** A manager who could allow domains would not be bound by them. */
+export function mayAllowDomains(
+  c: ApiContext,
+  before: string[] | null,
+  after: string[] | null | undefined,
+): void {
+  if (after === undefined || actsAsAdmin(callerOf(c)) || JSON.stringify(before) === JSON.stringify(after))
+    return;
+  throw new Fault("forbidden", newReason("admins_only_domains"), {
+    fields: [{ field: "allowedDomains", message: newReason("domains_admin") }],
+  });
+}

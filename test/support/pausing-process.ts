@@ -1,0 +1,7 @@
+import { openRouteFolder } from "../../src/runner/route/route-folder.ts";
+
+/** Holds the requests of a project until it is killed. */
+const [, , root = "", projectId = ""] = process.argv;
+await openRouteFolder(root, Number(projectId)).pause();
+console.log("paused");
+await Bun.sleep(60_000);
