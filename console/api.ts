@@ -116,30 +116,31 @@ export function titleOf(problem: unknown): string {
   return (problem instanceof ApiProblem ? problem.title : null) ?? t("words.requestFailed");
 }
 
-/** How often a page asks again for content that it could not reach. */
+/** How often a page asks again for content that it did not get. */
 const recoverMs = 4000;
 
-function isUnreachable(problem: unknown): boolean {
-  return problem instanceof ApiProblem && (problem.status === 0 || problem.status >= 502);
+/** What the server refuses, it refuses again. Busy, broken or out of reach, it may answer the next time. */
+function mayAnswerLater(problem: unknown): boolean {
+  if (!(problem instanceof ApiProblem)) return true;
+  return problem.status === 0 || problem.status === 429 || problem.status >= 500;
 }
 
-/** Fetches again what is on the page and could not be reached, so that a page recovers when the server is back. */
-export function refetchUnreachable(): void {
+/** Fetches again what is on the page and got no answer, so that a page recovers when the server does. */
+export function refetchFailed(): void {
   void queryClient.refetchQueries({
     type: "active",
-    predicate: ({ state }) => state.status === "error" && isUnreachable(state.error),
+    predicate: ({ state }) => state.status === "error" && mayAnswerLater(state.error),
   });
 }
 
-setInterval(refetchUnreachable, recoverMs);
+setInterval(refetchFailed, recoverMs);
 onServerBack(() => void queryClient.invalidateQueries());
 
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
-      // What the server refuses, it refuses again; what could not be reached is worth two more tries.
-      retry: (count, problem) => count < 2 && isUnreachable(problem),
+      retry: (count, problem) => count < 2 && mayAnswerLater(problem),
     },
   },
 });

@@ -1,7 +1,7 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
 import { tell } from "./act.ts";
-import { ApiProblem, answerOf, api, queryClient, refetchUnreachable } from "./api.ts";
+import { ApiProblem, answerOf, api, queryClient, refetchFailed } from "./api.ts";
 import { checkServer } from "./reachability.ts";
 import { t } from "./text/text.ts";
 
@@ -40,7 +40,7 @@ export class Live {
     this.#push.on("open", ({ reconnected, recovered }) => {
       const isStale = reconnected ? !recovered : this.#isLate;
       if (isStale) void queryClient.invalidateQueries();
-      else refetchUnreachable();
+      else refetchFailed();
     });
     this.#push.on("status", (status) => this.#follow(status));
     // Between the fetch of a list and the join of its channel something may have happened.

@@ -136,6 +136,23 @@ test("a stage whose lines arrive is running", async () => {
   await late.close();
 });
 
+test("a part of a page whose request got no answer is asked for again", async () => {
+  const path = `/api/tasks?projectId=${shopId}`;
+  const { items } = await server.admin.expect<{ items: { id: number }[] }>(200, "GET", path);
+  const busy = { error: { code: "busy", message: "The server is busy." } };
+  for (const answer of [
+    { status: 429, json: busy },
+    { status: 500, body: "" },
+    { status: 200, body: "{" },
+  ]) {
+    const late = await openConsole(browser, server.url);
+    await late.page.route(`**/api/projects/${shopId}`, (route) => route.fulfill(answer), { times: 1 });
+    await late.go(`/tasks/${items[0]?.id}`);
+    await late.page.locator("h1", { hasText: "shop" }).waitFor();
+    await late.close();
+  }
+});
+
 test("the advice below an empty list of deliveries fits the webhook", async () => {
   const projectId = await server.project(repository.url, { build: "true" });
   await go(`/projects/${projectId}/deliveries`);
