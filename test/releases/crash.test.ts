@@ -90,7 +90,7 @@ describe("kill -9 of the runner", () => {
     expect((await answerOf(port)).commit).toBe(commit);
   });
 
-  test("during the switch: the new service ends, the earlier one was never touched and is live again", async () => {
+  test("during the switch: the proxy asks the earlier service again, which was never touched, and the new one ends", async () => {
     const upstream = join(scratch, "upstream");
     const served = async () => answerOf(Number(await Bun.file(upstream).text()));
     const projectId = await besideProject(upstream);
@@ -108,7 +108,7 @@ describe("kill -9 of the runner", () => {
     await eventually("the new service has ended", () => !isAlive(during.pid));
     expect(isAlive(before.pid)).toBeTrue();
     await isLive(projectId, first.id);
-    // The switch script had moved the proxy: a rollback moves it back.
+    expect(await served()).toMatchObject({ pid: before.pid });
     const path = `/api/projects/${projectId}/rollback`;
     const back = await server.admin.expect<{ id: number }>(201, "POST", path, { taskId: first.id });
     await server.reach(back.id, "success");

@@ -82,7 +82,7 @@ export const silentProgress: DeployProgress = {
   line() {},
   output() {},
   replacing: async () => true,
-  runSwitch: async () => null,
+  runSwitch: ({ switch: script }) => (script === "hang" ? new Promise(() => {}) : Promise.resolve(null)),
 };
 
 export async function openServiceScene(

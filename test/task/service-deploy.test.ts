@@ -230,6 +230,33 @@ describe("a deploy of services", () => {
     );
   });
 
+  test("a runner that was killed while a script `switch` ran: the next one switches back, then the new one ends", async () => {
+    const point = `printf %s "$PORT" > ${scene.data}/upstream`;
+    const releases = [
+      scene.release([web("one", { switch: point })]),
+      scene.release([web("two", { switch: "hang" })]),
+    ];
+    scene.services().close();
+    const runner = startRunner(releases);
+    const wanted = join(scene.root, "services/7/wanted.json");
+    await eventually(
+      "the script runs",
+      () => existsSync(wanted) && readFileSync(wanted, "utf8").includes('"isSwitching":true'),
+    );
+    const portOf = (instance: string) =>
+      JSON.parse(readFileSync(join(scene.root, "services/7/web", instance, "instance.json"), "utf8")).port;
+    const ports = [portOf("1-1"), portOf("2-2")];
+    runner.kill("SIGKILL");
+    await runner.exited;
+    expect(await Promise.all(ports.map(answerOf))).toEqual(["one", "two"]);
+    await scene.reopen();
+    expect(scene.linesOf("upstream")).toEqual([String(ports[0])]);
+    await eventually("the new one has ended", async () => (await answerOf(ports[1])) === null);
+    expect(await answerOf(ports[0])).toBe("one");
+    expect(scene.report()).toMatchObject({ taskId: 1, restarts: 0 });
+    expect(readFileSync(wanted, "utf8")).not.toContain('"isSwitching":true');
+  });
+
   test("a runner that was killed after the earlier one had ended: that starts when the new one has ended", async () => {
     const never = { http: "", tcp: "", command: "false", expect: "", within: 600 };
     const releases = [

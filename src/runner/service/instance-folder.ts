@@ -87,6 +87,7 @@ export function prepareInstance(
   folder: string,
   record: InstanceRecord,
   { execution, own }: { execution: Execution; own: Record<string, string | undefined> },
+  { isOnHost = false } = {},
 ): PreparedService {
   const { service, source } = record;
   const title = `start/${service.name}`;
@@ -102,6 +103,7 @@ export function prepareInstance(
       image: record.imageId || service.image,
       network: service.network,
       isBackground: service.background,
+      isOnHost,
       command: service.command.replaceAll("\r\n", "\n"),
       cwd,
       // Several runners of a machine may share an engine.

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { type Clock, machineClock } from "../../clock.ts";
-import { thrownReason } from "../../errors.ts";
+import { messageOf, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { ServiceReport } from "../../model/service/service.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
@@ -26,7 +26,7 @@ import { openPortFile } from "./port-file.ts";
 import type { PreparedService } from "./prepare-service.ts";
 import { lastLines, type OutputPart } from "./read-output.ts";
 import { type Figures, openFigures } from "./service-figures.ts";
-import { checkService } from "./service-health.ts";
+import { checkService, runBeside } from "./service-health.ts";
 import { type OutputBounds, openOutput } from "./service-output.ts";
 import { foreignListener } from "./service-ports.ts";
 import { openStatus } from "./service-status.ts";
@@ -55,6 +55,7 @@ const lastLinesMaxLength = 4000;
 /** How long a service whose check has passed may take to listen, and one that ends to answer what it has. */
 const listenPatienceMs = 10_000;
 const finishPatienceMs = 5000;
+const switchTimeoutMs = 60_000;
 const followMaxBytes = 256 * 1024;
 
 const copyOf = ({ boot, child }: KeeperState) => `${boot} ${child.pid} ${child.startedAt}`;
@@ -202,6 +203,18 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
       await Bun.sleep(startingCheckMs);
   }
 
+  /** Points a proxy to it once more. Returns whether its script succeeded. */
+  async function switchAgain(): Promise<boolean> {
+    if (service.switch.trim() === "") return true;
+    try {
+      const prepared = prepareInstance(folder, record, parts, { isOnHost: service.switchOnHost });
+      return (await runBeside(folder, prepared, service.switch, switchTimeoutMs)) === 0;
+    } catch (error) {
+      parts.log.error({ folder, error: messageOf(error) }, "a switch script was not run");
+      return false;
+    }
+  }
+
   async function noteExit(): Promise<void> {
     const lines = await ownLastLines().catch(() => "");
     change({ lastLines: lines });
@@ -290,6 +303,7 @@ export function openInstance(folder: string, first: InstanceRecord, parts: Insta
     /** It serves, but requests do not reach it yet. */
     isHidden: () => status.now().state === "serving" && portFile?.isShown() === false,
     hold,
+    switchAgain,
     part,
     get record(): InstanceRecord {
       return record;

@@ -32,6 +32,8 @@ export interface ServiceScript {
   image: string;
   network: "bridge" | "none";
   isBackground: boolean;
+  /** Outside of the sandbox, as the runner's own user. */
+  isOnHost: boolean;
   command: string;
   cwd: string;
   /** Fixed name of its container. */
@@ -75,6 +77,9 @@ function shellCommand(command: string, files: string): string[] {
 export function prepareService(script: ServiceScript, execution: Execution): PreparedService {
   const machine = execution.serviceMachine(script.image, script.title, script.resources);
   const { container, resources } = machine;
+  if (script.isOnHost && !execution.hasHostSteps)
+    throw new CannotRun(newReason("host_steps_off", { stage: script.title }));
+  if (script.isOnHost) return { ...onHost(script, null, resources), limits: null };
   if (container !== null) return inContainer(script, container, resources);
   const { group: limits, rest } = splitLimits(resources, machine.controllers);
   const prepared =

@@ -111,7 +111,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
     return result;
   }
 
-  /** Adopts the instances that should run, and ends those that should not. */
+  /** Adopts the instances that should run, and ends those that should not, except those that a proxy may ask. */
   function reconcile(): void {
     for (const name of foldersIn(folder))
       for (const at of instanceFoldersIn(root, projectId, name)) {
@@ -119,6 +119,7 @@ export function openProject(projectId: number, parts: ProjectParts) {
         if (record?.isRetired) continue;
         if (record !== null && wanted.has(name, at)) shown.set(name, opened(at, record));
         else if (record === null) void removeFolder(at);
+        else if (wanted.isSwitching() && record.service.port === "$PORT") opened(at, record);
         else leave(opened(at, record), drainLeftMs(record));
       }
     for (const [name, instance] of shown) if (!wanted.has(name, instance.folder)) shown.delete(name);
@@ -210,7 +211,8 @@ export function openProject(projectId: number, parts: ProjectParts) {
 
   /** A look at all instances. */
   function look(): void {
-    if (change === "none" && wanted.read()) reconcile();
+    // While it switches, another process of this runner's folder has services that nobody else knows.
+    if (change === "none" && wanted.read() && !wanted.isSwitching()) reconcile();
     const routed = [...instances.values()].filter(({ portFile }) => portFile !== null);
     const isUrgent = draining.size > 0 || routed.some((instance) => instance.isHidden());
     const sockets = routed.length > 0 ? recentSockets(isUrgent ? urgentMs : calmMs) : null;
@@ -231,6 +233,18 @@ export function openProject(projectId: number, parts: ProjectParts) {
   async function resume(): Promise<void> {
     for (const [name, instance] of shown) if (wanted.isStopped(name)) instance.setStopped();
     await Promise.all([...shown.values()].map(revive));
+    if (wanted.isSwitching()) await switchBack();
+  }
+
+  /** A runner was killed while scripts `switch` ran. The release that should serve gets its proxy back; then the other ends. */
+  async function switchBack(): Promise<void> {
+    for (const instance of shown.values())
+      if (!(await instance.switchAgain())) {
+        log.error({ projectId, service: instance.name }, "the switch script failed: both releases go on");
+        return;
+      }
+    wanted.setSwitching(false);
+    reconcile();
   }
 
   async function create(release: ServiceRelease, service: WireService): Promise<Instance> {
@@ -347,7 +361,10 @@ export function openProject(projectId: number, parts: ProjectParts) {
         replaceServices(
           release,
           progress,
-          { clock, shown, changing, create, admit, switchTo, discard },
+          {
+            ...{ clock, shown, changing, create, admit, switchTo, discard },
+            setSwitching: wanted.setSwitching,
+          },
           stop,
         ),
       ),

@@ -19,6 +19,8 @@ export interface Replacement {
   admit(fresh: Instance[]): Promise<Reason | null>;
   /** The new services take the place of the earlier ones; `ended` have ended already. */
   switchTo(release: ServiceRelease, fresh: Instance[], ended: Instance[]): void;
+  /** Writes down that a proxy may ask the new services, or that it does not any more. */
+  setSwitching(isSwitching: boolean): void;
   /** Ends an instance and removes all of it. */
   discard(instance: Instance): Promise<void>;
 }
@@ -46,7 +48,7 @@ export async function replaceServices(
 
   async function start(): Promise<StageEnd> {
     for (const service of release.services) fresh.push(await project.create(release, service));
-    const beside = fresh.filter(({ record }) => record.service.port === "$PORT");
+    const beside = fresh.filter(isBeside);
     const others = fresh.filter((instance) => !beside.includes(instance));
     for (const instance of fresh) if (!shown.has(instance.name)) shown.set(instance.name, instance);
     const besideEnd = await startInstances(beside, progress, { clock, stop });
@@ -65,7 +67,7 @@ export async function replaceServices(
     for (const { name, record } of fresh) {
       if (!hasSwitch(record.service)) continue;
       if (!(await announce())) return canceled;
-      switched.push(name);
+      if (switched.push(name) === 1) project.setSwitching(true);
       const fault = await progress.runSwitch(record.service, record.port);
       if (fault !== null) return failed(fault);
     }
@@ -79,11 +81,14 @@ export async function replaceServices(
     return fault === null ? succeeded : failed(fault);
   }
 
-  /** The new services end; earlier ones that were ended start again. Returns whether all is as before. */
+  /**
+   * Earlier services that were ended start again, scripts `switch` point to the earlier release, and the new services end.
+   * Returns whether all is as before.
+   */
   async function goBack(): Promise<boolean> {
     shown.clear();
     for (const instance of earlier) shown.set(instance.name, instance);
-    await Promise.all(fresh.map(project.discard));
+    await Promise.all(fresh.filter((instance) => !isBeside(instance)).map(project.discard));
     // Nobody stops this: otherwise nothing would serve.
     const never = { clock, stop: new AbortController().signal };
     const quiet = { line: progress.line, output() {} };
@@ -95,6 +100,8 @@ export async function replaceServices(
       if (fault !== null) progress.line(name, fault);
       isRestored &&= fault === null;
     }
+    await Promise.all(fresh.filter(isBeside).map(project.discard));
+    if (switched.length > 0) project.setSwitching(false);
     return isRestored;
   }
 
@@ -109,6 +116,11 @@ export async function replaceServices(
   if (running.length === 0) return { ...end, earlier: "none" };
   const isUntouched = ended.length === 0 && switched.length === 0;
   return { ...end, earlier: isUntouched ? "untouched" : isRestored ? "restored" : "not restored" };
+}
+
+/** It starts beside the earlier services. */
+function isBeside({ record }: Instance): boolean {
+  return record.service.port === "$PORT";
 }
 
 function hasSwitch(service: WireService): boolean {

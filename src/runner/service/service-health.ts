@@ -23,7 +23,7 @@ export function checkService(
 }
 
 /** Runs a command where the service runs, with its variables; returns its exit code. */
-function runBeside(
+export function runBeside(
   folder: string,
   prepared: PreparedService,
   command: string,

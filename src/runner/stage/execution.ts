@@ -45,6 +45,8 @@ export interface ExecutionOptions {
 export interface Execution {
   isolation: IsolationLevel;
   hasContainers: boolean;
+  /** Whether steps that ask for it run outside of the sandbox. */
+  hasHostSteps: boolean;
   /** Who runs scripts; null: the runner's own user. */
   user: RunnerUser | null;
   /** A program that a script in a sandbox did not find, although the machine has it. */
@@ -135,6 +137,7 @@ export async function openExecution(
   return {
     isolation,
     hasContainers: engine !== null,
+    hasHostSteps: options.hostSteps,
     user,
     missingProgram: (output, own) =>
       machine === null ? null : missingProgram(output, ownPathOf(own), machine),
