@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useTurnPage } from "../address.ts";
 import { answerOf, api, ifMatch } from "../api.ts";
+import { AllowedDomains } from "../components/allowed-domains.tsx";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -58,6 +59,7 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
             {t("groups.projects")}
           </Button>
           {isAdmin && <GroupLabels group={group} />}
+          {isAdmin && <GroupDomains group={group} />}
           {isAdmin && (
             <ConfirmButton
               label={t("words.deleteItem")}
@@ -118,6 +120,36 @@ function GroupLabels({ group }: { group: Group }) {
             error={errorOf("labels")}
           />
         </>
+      )}
+    </FormButton>
+  );
+}
+
+/** The domains that routes of the group's projects may have. */
+function GroupDomains({ group }: { group: Group }) {
+  const { allowedDomains, revision: read } = group;
+  return (
+    <FormButton
+      title={t("groups.domainsTitle", { name: group.name })}
+      submit={t("groups.domainsSave")}
+      label={t("groups.domains")}
+      button={{ size: "compact-sm", variant: "default" }}
+      initial={{ allowedDomains, revision: read }}
+      onSubmit={({ revision, ...json }, isOverwriting) => {
+        const header = ifMatch(isOverwriting ? null : revision);
+        return answerOf(api.groups[":id"].$patch({ param: { id: group.id }, header, json }));
+      }}
+      done={t("groups.domainsSaved", { name: group.name })}
+      failed={t("groups.domainsFailed", { name: group.name })}
+      refresh={["groups"]}
+    >
+      {({ value, set, errorOf }) => (
+        <AllowedDomains
+          domains={value.allowedDomains}
+          about={t("routes.limitOfGroup")}
+          errorOf={errorOf}
+          onChange={(domains) => set({ allowedDomains: domains })}
+        />
       )}
     </FormButton>
   );

@@ -16,13 +16,13 @@ const webWith = (...domains: string[]) => ({
 });
 const added = (body: object) => ({ name: `routes ${++count}`, git, ...body });
 /** Somebody who manages this group and sees nothing else. */
-async function managerOf(groupId: number) {
+async function managerOf(groupId: number, at = server) {
   const username = `manager-${groupId}`;
-  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+  const { id } = await at.admin.expect<{ id: number }>(201, "POST", "/api/users", {
     ...{ username, password: userPassword },
   });
-  await server.admin.expect(200, "PUT", `/api/groups/${groupId}/members/${id}`, { permission: "manage" });
-  return signInAt(server.url, username, userPassword);
+  await at.admin.expect(200, "PUT", `/api/groups/${groupId}/members/${id}`, { permission: "manage" });
+  return signInAt(at.url, username, userPassword);
 }
 const field = "pipeline.start.web.routes.0.domains.0";
 
@@ -64,6 +64,36 @@ describe("domains of routes", () => {
     await change(200, { allowedDomains: [] }, server.admin);
     await change(200, { pipeline: webWith("shop.example.net") });
     await change(422, { pipeline: webWith("other.example.net") });
+  });
+
+  test("are none for managers with routes.anyDomain: false, until an administrator allows some", async () => {
+    const { server: strict } = await startServiceScene({ "routes.anyDomain": false });
+    try {
+      const { admin } = strict;
+      const { id: groupId } = await admin.expect<Answer>(201, "POST", "/api/groups", { name: "strict" });
+      const manager = await managerOf(groupId, strict);
+      const wanted = added({ groupId, pipeline: webWith("shop.example.com") });
+      const { error } = await manager.expect<Fields>(422, "POST", "/api/projects", wanted);
+      expect(error.fields).toMatchObject([
+        {
+          field,
+          message:
+            "is not allowed: an administrator must first allow domains in the project or its group (allowedDomains)",
+        },
+      ]);
+      const { id } = await manager.expect<Answer>(201, "POST", "/api/projects", added({ groupId }));
+      const change = (status: 200 | 422, by = manager) =>
+        by.expect(status, "PATCH", `/api/projects/${id}`, { pipeline: webWith("shop.example.com") });
+      await change(422);
+      // An administrator may use any; what the project has by that, its managers keep.
+      await change(200, admin);
+      await change(200);
+      await admin.expect(200, "PATCH", `/api/groups/${groupId}`, { allowedDomains: ["*.example.net"] });
+      const allowed = added({ groupId, pipeline: webWith("shop.example.net") });
+      await manager.expect(201, "POST", "/api/projects", allowed);
+    } finally {
+      await strict.stop();
+    }
   });
 
   test("give the project its address, unless it has one of its own", async () => {

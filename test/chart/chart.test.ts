@@ -118,6 +118,12 @@ describe.skipIf(!helm)("every pod", () => {
     },
   );
 
+  test("of a runner serve no routes: nobody reaches its ports", async () => {
+    const runner = (await pods("everything")).find(({ name }) => name.endsWith("-runner"));
+    const proxy = expect.arrayContaining([{ name: "SLIPWAY_RUNNER_PROXY", value: "none" }]) as unknown;
+    expect(runner?.spec).toMatchObject({ containers: [{ env: proxy }] });
+  });
+
   test("of a runner may create namespaces if its scripts are to have sandboxes", async () => {
     const args = [...templateArguments("everything"), "--set", "runner.sandbox=true"];
     const { output, problems } = await runHelm(helm, args, givenSecrets);

@@ -1,8 +1,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
+import { userPassword } from "../support/api-server.ts";
 import { violations } from "../support/axe.ts";
 import { closeBrowser, startBrowser } from "../support/browser.ts";
-import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
+import { openConsole, saveBar, saveForms, wide } from "../support/console-page.ts";
 import { eventually } from "../support/eventually.ts";
 import { startServiceScene } from "../support/service-scene.ts";
 
@@ -87,4 +88,66 @@ test("routes are added in the settings, and the server's faults stand at their f
   expect(await violations(page)).toEqual([]);
   expect(faults).toEqual([]);
   await close();
+});
+
+test("an administrator says which domains a project and a group may use; managers do not see these fields", async () => {
+  const { id: groupId } = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", {
+    name: "Storefront",
+  });
+  const projectId = await scene.project(["web"], { name: "bound", groupId });
+  type Answer = { allowedDomains: string[] | null };
+  const read = async (path: string) =>
+    (await server.admin.expect<Answer>(200, "GET", path)).allowedDomains?.join(" ") ?? "any";
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  const give = async (...names: string[]) => {
+    const field = page.getByRole("combobox", { name: "Allowed domains" });
+    for (const name of names) {
+      await field.fill(name);
+      await field.press("Enter");
+    }
+  };
+  await go("/groups");
+  await page.getByRole("button", { name: "Domains" }).click();
+  await page.getByLabel("Only some domains").check();
+  await give("*.example.com", "{file}.example.com");
+  const save = page.getByRole("button", { name: "Save the domains" });
+  await save.click();
+  await page.locator(".mantine-TagsInput-error").getByText("must be").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("combobox", { name: "Allowed domains" }).press("Backspace");
+  await save.click();
+  await page.getByText("The domains of Storefront were saved.").waitFor();
+  expect(await read(`/api/groups/${groupId}`)).toBe("*.example.com");
+
+  await go(`/projects/${projectId}/settings/general`);
+  await page.getByLabel("Only some domains").check();
+  await give("shop.example.net", "no.domain!");
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await page.locator(".mantine-TagsInput-error").getByText("must be").waitFor();
+  await page.getByRole("combobox", { name: "Allowed domains" }).press("Backspace");
+  await saveForms(page);
+  await eventually(
+    "the domain is saved",
+    async () => (await read(`/api/projects/${projectId}`)) === "shop.example.net",
+  );
+  await page.getByLabel("Only some domains").uncheck();
+  await saveForms(page);
+  await eventually("there is no list", async () => (await read(`/api/projects/${projectId}`)) === "any");
+  expect(faults).toEqual([]);
+  await close();
+
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+    ...{ username: "manager", password: userPassword },
+  });
+  await server.admin.expect(200, "PUT", `/api/groups/${groupId}/members/${id}`, { permission: "manage" });
+  const manager = await openConsole(browser, server.url, wide, {
+    ...{ username: "manager", password: userPassword },
+  });
+  await manager.go("/groups");
+  await manager.page.getByRole("link", { name: "Show the projects" }).waitFor();
+  expect(await manager.page.getByRole("button", { name: "Domains" }).count()).toBe(0);
+  await manager.go(`/projects/${projectId}/settings/general`);
+  await manager.page.getByLabel("Clone URL").waitFor();
+  expect(await manager.page.getByLabel("Only some domains").count()).toBe(0);
+  await manager.close();
 });

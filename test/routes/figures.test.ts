@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { appendFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { renderReason } from "../../src/reason/reason.ts";
@@ -42,6 +42,27 @@ describe("figures of requests", () => {
     if (figures !== null) log.sent("7/web", figures);
     expect(log.unsent("7/web", minute + 66_000)).toBeNull();
     expect(log.unsent("7/web", minute + 130_000)).toMatchObject({ count: 1, success: 1 });
+  });
+
+  test("a log that its proxy does not bound is emptied, or replaced if that is not permitted", () => {
+    const file = join(temporaryFolder("access"), "access.log");
+    let reopened = 0;
+    const log = openAccessLog(file, () => {
+      reopened += 1;
+    });
+    const full = `${" ".repeat(21 * 1024 * 1024)}\n`;
+    writeFileSync(file, line(1, 200, 0.001) + full);
+    log.read();
+    expect([statSync(file).size, reopened]).toEqual([0, 0]);
+    appendFileSync(file, line(2, 200, 0.001));
+    log.read();
+    expect(log.unsent("7/web", minute + 66_000)).toMatchObject({ count: 2 });
+    // The file of a program that runs is one that even root cannot empty.
+    copyFileSync(process.execPath, file);
+    const program = Bun.spawn([file, "-e", "await Bun.sleep(1e6)"]);
+    log.read();
+    expect([statSync(file).size, reopened]).toEqual([0, 1]);
+    program.kill();
   });
 
   test.skipIf(!caddy)(

@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { holdersOfFile } from "../../src/runner/keeper/process-table.ts";
 import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../support/process-watch.ts";
 import { openRouteScene, type RouteScene, routeOf } from "../support/route-scene.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -79,7 +80,10 @@ describe.skipIf(!caddy)("programs that are killed", () => {
 
   test("the keeper of a service: its requests wait until it serves again", async () => {
     await scene.deploy(release("one"));
+    const copies = holdersOfFile(4, join(scene.instance(), "copy"));
     for (const pid of holdersOfFile(3, join(scene.instance(), "lock"))) process.kill(pid, "SIGKILL");
+    // A request that is in the service when it ends may fail.
+    await eventually("its copy has ended", () => !copies.some(isAlive));
     expect(await scene.answer("shop.test", "/", { method: "POST", body: "abc" })).toBe("200 one POST 3");
   });
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderReason } from "../../src/reason/reason.ts";
+import { openAccessLog } from "../../src/runner/route/access-log.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLoad } from "../support/request-load.ts";
@@ -59,7 +60,7 @@ describe.skipIf(!nginx)("routes by nginx", () => {
     const { sent, failures } = await load.end();
     expect(sent).toBeGreaterThan(300);
     // nginx closes kept connections at a reload.
-    expect(failures.filter((failure) => !failure.includes("kept connection"))).toEqual([]);
+    expect(failures.filter(({ came }) => !came.includes("kept connection"))).toEqual([]);
     socket.close();
   }, 120_000);
 
@@ -83,5 +84,25 @@ describe.skipIf(!nginx)("routes by nginx", () => {
     expect(await scene.services().pause(7)).toBeNull();
     expect(existsSync(join(include, "slipway.conf"))).toBe(true);
     expect(readFileSync(join(include, "slipway.conf"), "utf8")).toContain("server_name shop.test;");
+  }, 60_000);
+
+  test("requests are counted by service, also those that got the page", async () => {
+    const routes = [routeOf("shop.test"), routeOf("shop.test", { path: "/api" })];
+    expect(await scene.deploy(scene.release([scene.web("one", routes)]))).toMatchObject({ state: "success" });
+    await answers("200 one");
+    await answers("200 one", "/api");
+    // Workers from before the reload may still accept a connection.
+    await Bun.sleep(1000);
+    const log = openAccessLog(join(scene.root, "proxy/access.log"));
+    const headers = { Authorization: "Bearer s3cret" };
+    for (let index = 0; index < 5; index += 1) await scene.answer("shop.test", "/api/x?s3cret", { headers });
+    await scene.services().act(7, "stop", ["web"], scene.progress, new AbortController().signal);
+    await answers("503");
+    await eventually("they are counted", () => {
+      log.read();
+      const figures = log.unsent("7/web", Date.now() + 120_000);
+      return figures !== null && figures.success >= 5 && figures.serverError >= 1 && figures.p95Ms < 1500;
+    });
+    expect(readFileSync(join(scene.root, "proxy/access.log"), "utf8")).not.toContain("s3cret");
   }, 60_000);
 });

@@ -29,26 +29,10 @@ export async function startExample(
   const url = `http://127.0.0.1:${port}`;
   const app = await startPushApp({ "push.verify-uri": `${url}/verify`, "push.allowed-origins": [url] });
   const network = startTcpProxy({ hostname: "127.0.0.1", port: app.port });
-  const env = { PORT: String(port), GATEWAY: app.url };
-  const child = Bun.spawn([...endWithUs(), ...command], {
-    env: {
-      ...process.env,
-      ...env,
-      PUSH_URL: pushUrl?.(app) ?? `http://127.0.0.1:${network.port}`,
-    },
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "inherit",
+  const backend = await startBackend(command, {
+    ...{ PORT: String(port), GATEWAY: app.url },
+    PUSH_URL: pushUrl?.(app) ?? `http://127.0.0.1:${network.port}`,
   });
-  const answers = () =>
-    fetch(`${url}/push-url`).then(
-      ({ ok }) => ok,
-      () => {
-        if (child.exitCode !== null) throw new Error(`The example ended with code ${child.exitCode}.`);
-        return false;
-      },
-    );
-  await eventually("the example answers", answers, startLimitMs);
   return {
     app,
     network,
@@ -58,10 +42,37 @@ export async function startExample(
       if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
     },
     async stop() {
-      child.kill("SIGKILL");
-      await child.exited;
+      await backend.stop();
       network.stop();
       await app.stop();
+    },
+  };
+}
+
+/** The backend of an example, which answers on 127.0.0.1 at its PORT. */
+export async function startBackend(
+  command: string[],
+  env: Record<"PORT" | "GATEWAY" | "PUSH_URL", string>,
+): Promise<{ stop(): Promise<void> }> {
+  const child = Bun.spawn([...endWithUs(), ...command], {
+    env: { ...process.env, ...env },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "inherit",
+  });
+  const answers = () =>
+    fetch(`http://127.0.0.1:${env.PORT}/push-url`).then(
+      ({ ok }) => ok,
+      () => {
+        if (child.exitCode !== null) throw new Error(`The example ended with code ${child.exitCode}.`);
+        return false;
+      },
+    );
+  await eventually("the example answers", answers, startLimitMs);
+  return {
+    async stop() {
+      child.kill("SIGKILL");
+      await child.exited;
     },
   };
 }

@@ -14,7 +14,7 @@ export const images = {
 
 /** Replaces debian:13-slim: the same packages, without the files that slim images omit. */
 const debian = "localhost/slipway-test/debian-13-slim";
-/** Replaces caddy:2, of which the image of the runner takes the program. */
+/** Replaces Caddy's own image, of which the image of the runner takes the program. */
 const caddy = "localhost/slipway-test/caddy";
 const leftOut = ["path-exclude=/usr/share/man/*", "path-exclude=/usr/share/locale/*"].concat(
   ["path-exclude=/usr/share/doc/*", "path-include=/usr/share/doc/*/copyright"],

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 
 export interface LoadTarget {
   domain: string;
@@ -10,10 +11,18 @@ export interface LoadTarget {
 
 export interface LoadResult {
   sent: number;
-  /** What was not answered with 200, by what came instead. */
-  failures: string[];
-  /** Milliseconds. */
-  durations: number[];
+  failures: Failure[];
+  /** When each request was sent, in milliseconds since 1970, and how many milliseconds it took. */
+  durations: { sentAt: number; ms: number }[];
+}
+
+/** A request that was not answered with 200, with what came instead. */
+export interface Failure {
+  request: string;
+  came: string;
+  /** Milliseconds since 1970. */
+  sentAt: number;
+  endedAt: number;
 }
 
 /** Sends one request and gives its status, and rejects if the connection ends without an answer. */
@@ -39,13 +48,16 @@ export function startLoad(target: LoadTarget, perSecond: number) {
   async function one(send: Send, index: number): Promise<void> {
     const startedAt = performance.now();
     const isPost = index % 3 === 0;
+    const sentAt = Date.now();
+    const request = `${isPost ? "POST" : "GET"} ${index}`;
+    const fail = (came: string) => result.failures.push({ request, came, sentAt, endedAt: Date.now() });
     try {
       const status = await send(isPost ? "POST" : "GET", isPost ? "x".repeat(1 + (index % 5000)) : "");
-      if (status !== 200) result.failures.push(`${isPost ? "POST" : "GET"} ${index}: ${status}`);
+      if (status !== 200) fail(String(status));
     } catch (error) {
-      result.failures.push(`${isPost ? "POST" : "GET"} ${index}: ${String(error)}`);
+      fail(String(error));
     }
-    result.durations.push(performance.now() - startedAt);
+    result.durations.push({ sentAt, ms: performance.now() - startedAt });
   }
 
   const timer = setInterval(() => {
@@ -59,7 +71,6 @@ export function startLoad(target: LoadTarget, perSecond: number) {
   }, 5);
 
   return {
-    sent: () => result.sent,
     /** Waits for all answers. */
     async end(): Promise<LoadResult> {
       clearInterval(timer);
@@ -67,6 +78,21 @@ export function startLoad(target: LoadTarget, perSecond: number) {
       for (const connection of connections) connection.close();
       secure?.close();
       return result;
+    },
+  };
+}
+
+/** The same in a process of its own. */
+export function startLoadProcess(target: LoadTarget, perSecond: number) {
+  const given = JSON.stringify({ target, perSecond });
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "request-load-process.ts"), given], {
+    stdin: "pipe",
+    stdout: "pipe",
+  });
+  return {
+    async end(): Promise<LoadResult> {
+      await child.stdin.end();
+      return JSON.parse(await new Response(child.stdout).text()) as LoadResult;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderReason } from "../../src/reason/reason.ts";
 import { holdersOfFile } from "../../src/runner/keeper/process-table.ts";
@@ -7,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { openServiceScene, type ServiceScene, stubborn, witnessCheck } from "../support/keeper-scene.ts";
 import { serviceUrl } from "../support/services.ts";
+import { answerOf, webCheck, webService } from "../support/web-service.ts";
 
 const hasSandbox = Boolean(await serviceUrl("bwrap"));
 const kind = hasSandbox ? "sandbox" : "none";
@@ -16,31 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => scene.stop());
 
-const bun = process.execPath;
-const program = (name: string) => join(scene.source, name);
-const check = (more = {}) => ({ http: "/", tcp: "", command: "", expect: "", within: 20, ...more });
-
-/** A web server that answers with a text. The sandbox shows the checkout, so that the runtime is a copy in it. */
-function web(text: string, more = {}, port = "process.env.PORT") {
-  writeFileSync(
-    program("server.mjs"),
-    `Bun.serve({ port: Number(${port}), hostname: "127.0.0.1", fetch: () => new Response(process.env.ANSWER) });
-    console.log("listening");`,
-  );
-  if (!existsSync(program("bun"))) Bun.spawnSync(["cp", bun, program("bun")]);
-  return scene.service("web", "./bun server.mjs", {
-    port: "$PORT",
-    env: { ANSWER: text },
-    check: check(),
-    ...more,
-  });
-}
-
-const signal = () => new AbortController().signal;
-const answerOf = async (port: number | null | undefined) => {
-  const response = await fetch(`http://127.0.0.1:${port}/`, { keepalive: false }).catch(() => null);
-  return response === null ? null : response.text();
-};
+const web = (text: string, more = {}, port?: string) => webService(scene, text, more, port);
 
 describe("a deploy of services", () => {
   test("starts one with $PORT beside the earlier one, and ends that after its drain", async () => {
@@ -70,7 +47,7 @@ describe("a deploy of services", () => {
     await scene.deploy(scene.release([web("one")]));
     const { port, since } = scene.report() ?? {};
     const end = await scene.deploy(
-      scene.release([web("two", { check: check({ expect: "three", within: 2 }) })]),
+      scene.release([web("two", { check: webCheck({ expect: "three", within: 2 }) })]),
     );
     expect(end).toMatchObject({ state: "failed", earlier: "untouched" });
     expect(renderReason(end.reason)).toContain(
@@ -85,12 +62,12 @@ describe("a deploy of services", () => {
 
   test("one of several that dies fails the deploy at once, with its name and its last lines", async () => {
     const worker = scene.service("worker", "echo no queue; sleep 1; exit 3", {
-      check: check({ within: 30 }),
+      check: webCheck({ within: 30 }),
       port: "$PORT",
     });
     const at = performance.now();
     const end = await scene.deploy(
-      scene.release([web("one", { check: check({ expect: "never" }) }), worker]),
+      scene.release([web("one", { check: webCheck({ expect: "never" }) }), worker]),
     );
     expect(performance.now() - at).toBeLessThan(10_000);
     expect(end.state).toBe("failed");
@@ -106,7 +83,7 @@ describe("a deploy of services", () => {
     expect(await scene.deploy(scene.release([fixed("two")]))).toMatchObject({ state: "success" });
     expect(await answerOf(port)).toBe("two");
     const end = await scene.deploy(
-      scene.release([fixed("three", { check: check({ expect: "x", within: 1 }) })]),
+      scene.release([fixed("three", { check: webCheck({ expect: "x", within: 1 }) })]),
     );
     expect(end).toMatchObject({ state: "failed", earlier: "restored" });
     expect(await answerOf(port)).toBe("two");
@@ -139,7 +116,7 @@ describe("a deploy of services", () => {
   test("a port that another program holds is named, and its answer does not count", async () => {
     const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("fine") });
     const port = other.port ?? 0;
-    const silent = scene.service("web", "sleep 100", { port, check: check({ within: 2 }) });
+    const silent = scene.service("web", "sleep 100", { port, check: webCheck({ within: 2 }) });
     const end = await scene.deploy(scene.release([silent]));
     await other.stop(true);
     expect(end.state).toBe("failed");
@@ -153,7 +130,7 @@ describe("a deploy of services", () => {
     scene.options.ports = { first, last: first + 1 };
     await scene.reopen();
     const sleeper = (name: string) =>
-      scene.service(name, "sleep 100", { port: "$PORT", check: check({ http: "", command: "true" }) });
+      scene.service(name, "sleep 100", { port: "$PORT", check: webCheck({ http: "", command: "true" }) });
     await scene.deploy(scene.release([sleeper("a"), sleeper("b")]));
     const ports = scene
       .services()
@@ -169,7 +146,7 @@ describe("a deploy of services", () => {
     const { port } = scene.report() ?? {};
     const first = scene.instance();
     const stop = new AbortController();
-    const never = web("two", { check: check({ expect: "never", within: 600 }) });
+    const never = web("two", { check: webCheck({ expect: "never", within: 600 }) });
     const deployed = scene.deploy(scene.release([never]), stop.signal);
     await eventually(
       "the new one runs",
@@ -186,7 +163,7 @@ describe("a deploy of services", () => {
   test("canceled while it waits: the new one ends", async () => {
     const stop = new AbortController();
     const deployed = scene.deploy(
-      scene.release([web("one", { check: check({ expect: "never" }) })]),
+      scene.release([web("one", { check: webCheck({ expect: "never" }) })]),
       stop.signal,
     );
     await eventually("it is starting", () => scene.state() === "starting");
@@ -210,7 +187,7 @@ describe("a deploy of services", () => {
   });
 
   test("a runner that was killed in a deploy: the next one ends the new ones and keeps the earlier ones", async () => {
-    const never = web("two", { check: check({ expect: "never", within: 600 }) });
+    const never = web("two", { check: webCheck({ expect: "never", within: 600 }) });
     const releases = [scene.release([web("one")]), scene.release([never])];
     scene.services().close();
     const runner = startRunner(releases);
@@ -293,76 +270,9 @@ describe("a deploy of services", () => {
 
 function startRunner(releases: unknown[]) {
   const given = JSON.stringify({ root: scene.root, kind, releases });
-  return Bun.spawn([bun, join(import.meta.dir, "../support/services-process.ts"), given], {
+  return Bun.spawn([process.execPath, join(import.meta.dir, "../support/services-process.ts"), given], {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "inherit",
   });
 }
-
-describe("what people do with services", () => {
-  test("stop, start and restart; a stopped one stays stopped for the next runner", async () => {
-    await scene.deploy(scene.release([web("one"), scene.service("other", "sleep 100")]));
-    expect(await scene.services().act(7, "stop", ["web"], scene.progress, signal())).toMatchObject({
-      state: "success",
-    });
-    expect(scene.state()).toBe("stopped");
-    expect(scene.state("other")).toBe("serving");
-    await scene.reopen();
-    await Bun.sleep(600);
-    expect(scene.state()).toBe("stopped");
-    expect(await answerOf(scene.report()?.port)).toBeNull();
-    expect(await scene.services().act(7, "start", ["web"], scene.progress, signal())).toMatchObject({
-      state: "success",
-    });
-    expect(await answerOf(scene.report()?.port)).toBe("one");
-    const { startedAt = "" } = scene.report() ?? {};
-    await scene.services().act(7, "restart", ["web"], scene.progress, signal());
-    expect((scene.report()?.startedAt ?? "") > startedAt).toBe(true);
-    expect(scene.report()).toMatchObject({ restarts: 0, state: "serving" });
-    const end = await scene.services().act(7, "stop", ["nobody"], scene.progress, signal());
-    expect(renderReason(end.reason)).toBe("the release that serves on this runner has no service nobody");
-  });
-
-  test("a service that has ended by itself before can be restarted", async () => {
-    await scene.deploy(scene.release([scene.service("web", "sleep 6; exit 3", { stopGrace: 1 })]));
-    await eventually("it has ended", () => (scene.report()?.exits.length ?? 0) > 0);
-    expect(await scene.services().act(7, "restart", ["web"], scene.progress, signal())).toMatchObject({
-      state: "success",
-    });
-    expect(scene.report()).toMatchObject({ restarts: 0, exits: [], lastExit: null, lastLines: "" });
-  });
-
-  test("Ctrl-C ends all services; the next start starts them", async () => {
-    await scene.deploy(scene.release([web("one")]));
-    const { port } = scene.report() ?? {};
-    await scene.services().stopAll();
-    expect(await answerOf(port)).toBeNull();
-    await scene.reopen();
-    await scene.serves();
-    expect(await answerOf(port)).toBe("one");
-  });
-});
-
-test("unhealthy after three checks that failed, and serving again after one that passed", async () => {
-  writeFileSync(join(scene.data, "ok"), "");
-  const service = scene.service("web", "sleep 1000", {
-    check: check({ http: "", command: `test -e "$DATA/ok"` }),
-  });
-  const clock = { ...scene.options.clock };
-  let ahead = 0;
-  scene.options.clock = { now: clock.now, elapsed: () => clock.elapsed() + ahead };
-  await scene.reopen();
-  await scene.deploy(scene.release([service]));
-  Bun.spawnSync(["rm", join(scene.data, "ok")]);
-  for (let failures = 0; failures < 3; failures += 1) {
-    expect(scene.state()).toBe("serving");
-    ahead += 31_000;
-    await Bun.sleep(1500);
-  }
-  expect(scene.report()).toMatchObject({ state: "unhealthy", fault: "exit code 1" });
-  writeFileSync(join(scene.data, "ok"), "");
-  ahead += 31_000;
-  await scene.serves();
-  expect(readFileSync(join(scene.instance(), "env"), "utf8")).toContain("TOKEN=");
-});

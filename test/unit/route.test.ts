@@ -45,6 +45,28 @@ describe("a route", () => {
     ]);
   });
 
+  test("has no other fields, modes and header names than those that are known", () => {
+    const hostile = [
+      "",
+      "{file./etc/shadow}",
+      "auto\n",
+      "a\r\nb",
+      "\u202eauto",
+      "x".repeat(100_000),
+      null,
+      1,
+      {},
+    ];
+    for (const value of hostile) {
+      isRefused({ tls: value });
+      isRefused({ redirect: value });
+      isRefused({ headers: { [String(value)]: "a" } });
+      isRefused({ [`x${String(value)}`]: "a" });
+      isRefused({ domains: value });
+      isRefused({ headers: value === null || typeof value === "object" ? [value] : value });
+    }
+  });
+
   test("has domains of a strict form", () => {
     for (const domain of ["a.b", "shop.example.com", "xn--bcher-kva.example", "1.example.com", "a-b.c-d.e"])
       isAccepted({ domains: [domain] });

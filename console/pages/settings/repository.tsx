@@ -1,5 +1,6 @@
 import { Checkbox, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { AllowedDomains } from "../../components/allowed-domains.tsx";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import { groupChoices, useGroups } from "../../group-query.ts";
@@ -9,9 +10,9 @@ import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { Credential } from "./credential.tsx";
 
-function repositoryOf({ name, groupId, git, publicUrl, supersede, labels }: Project) {
+function repositoryOf({ name, groupId, git, publicUrl, supersede, labels, allowedDomains }: Project) {
   const { url, ref, submodules, lfs } = git;
-  return { name, groupId, url, ref, submodules, lfs, publicUrl, supersede, labels };
+  return { name, groupId, url, ref, submodules, lfs, publicUrl, supersede, labels, allowedDomains };
 }
 
 /** Name, group and repository of a project, and which runners it uses. */
@@ -21,6 +22,7 @@ export function RepositorySettings({ project }: { project: Project }) {
     return { ...rest, ...(isGitChanged ? { git: { url, ref, submodules, lfs } } : {}) };
   });
   const { value, set, text, refused } = draft;
+  const { data: me } = useQuery(meQuery);
   return (
     <Panel title={t("settings.general")} about={t("settings.generalAbout")}>
       <form className="form" onSubmit={draft.submit}>
@@ -70,6 +72,14 @@ export function RepositorySettings({ project }: { project: Project }) {
           error={refused?.fields.find((fault) => fault.field.startsWith("labels"))?.message}
           onChange={(chosen) => set({ labels: chosen })}
         />
+        {me?.role === "admin" && (
+          <AllowedDomains
+            domains={value.allowedDomains}
+            about={t("routes.limitOfProject")}
+            errorOf={(field) => refused?.about(field)}
+            onChange={(domains) => set({ allowedDomains: domains })}
+          />
+        )}
         <Credential project={project} />
         <FormFoot
           draft={draft}
@@ -84,6 +94,7 @@ export function RepositorySettings({ project }: { project: Project }) {
             lfs: t("settings.lfs"),
             supersede: t("settings.supersede"),
             labels: t("settings.labels"),
+            allowedDomains: t("routes.allowedDomains"),
           }}
         />
       </form>

@@ -17,4 +17,12 @@ export const routes: Translated<typeof english> = {
   p95: "响应时间",
   times: "中位数 {p50}，95 % 在 {p95} 以内",
   ms: "{ms} 毫秒",
+  limitDomains: "仅限部分域名",
+  limitOfProject:
+    "管理者在路由中是否只能使用这些域名。未设置：使用其群组的域名；如果服务器允许，也可以使用任何空闲域名。",
+  limitOfGroup:
+    "管理者在该群组项目的路由中是否只能使用这些域名。未设置：如果服务器允许，可以使用任何空闲域名。",
+  allowedDomains: "允许的域名",
+  allowedDomainsHint:
+    "域名，或用 *.example.com 表示其下所有域名。项目与其群组的域名一并有效。项目已有的域名保留。",
 };

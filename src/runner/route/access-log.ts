@@ -1,3 +1,4 @@
+import { appendFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import type { RequestFigures } from "../../model/service/route.ts";
 import { openFileTail } from "./file-tail.ts";
 
@@ -17,8 +18,14 @@ interface Minute {
   durations: number[];
 }
 
-/** Counts the requests of each service by minutes, from Caddy's access log. */
-export function openAccessLog(file: string) {
+/** A log that its proxy does not bound itself is emptied at this size. */
+const maxBytes = 20 * 1024 * 1024;
+
+/**
+ * Counts the requests of each service by minutes, from the proxy's access log. `reopen`: lets a proxy that does not bound its log
+ * begin a new file.
+ */
+export function openAccessLog(file: string, reopen?: () => void) {
   const tail = openFileTail(file, "end");
   /** By service, oldest first. */
   const minutes = new Map<string, Minute[]>();
@@ -51,6 +58,21 @@ export function openAccessLog(file: string) {
     for (const line of tail.lines()) {
       const entry = parse(line);
       if (entry !== null) add(entry.service, entry.ts * 1000, entry.status, entry.duration * 1000);
+    }
+    if (reopen !== undefined && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxBytes)
+      bound(reopen);
+  }
+
+  /** The proxy appends: it goes on at the beginning of a file that was emptied. */
+  function bound(reopenLog: () => void): void {
+    try {
+      truncateSync(file);
+      tail.emptied();
+    } catch {
+      // Who rotates the logs of nginx gives them to its user.
+      rmSync(file, { force: true });
+      appendFileSync(file, "", { mode: 0o644 });
+      reopenLog();
     }
   }
 

@@ -6,8 +6,8 @@ export interface CaddyConfigOptions {
   routes: string;
   /** Where Caddy keeps certificates and logs. */
   folder: string;
-  /** Address of the admin API as Caddy writes it; null: it stays as it is, because the Caddy is not the runner's. */
-  admin: string | null;
+  /** Where the admin API listens, as Caddy writes it. `origins`: the hosts that requests may name; Caddy knows those of a port itself. */
+  admin: { listen: string; origins?: string[] };
   httpPort: number;
   httpsPort: number;
   /** Directory of the authority; empty: Caddy's own choice. */
@@ -71,9 +71,7 @@ export function caddyConfig(routes: ServedRoute[], options: CaddyConfigOptions):
       routes: [...secure.map((route) => serve(route, options)), unknownPlace],
     };
   return {
-    ...(options.admin === null
-      ? {}
-      : { admin: { listen: options.admin, origins: ["localhost"], config: { persist: false } } }),
+    admin: { ...options.admin, config: { persist: false } },
     storage: { module: "file_system", root: `${options.folder}/data` },
     logging: logging(options.folder),
     apps: {

@@ -7,7 +7,7 @@ import { replaceFile } from "../../whole-file.ts";
 import { type KeptProgram, openKeeper, outputFile } from "../keeper/keeper.ts";
 import { ownPathOf } from "../stage/script-environment.ts";
 import { openCaddyAdmin } from "./caddy-admin.ts";
-import { type CaddyConfigOptions, caddyConfig } from "./caddy-config.ts";
+import { accessLog, type CaddyConfigOptions, caddyConfig } from "./caddy-config.ts";
 import { portFault } from "./port-fault.ts";
 import type { RouteProxy } from "./route-proxy.ts";
 
@@ -33,7 +33,10 @@ export function openCaddy(options: CaddyOptions): RouteProxy {
   const address = "address" in run ? run.address : socket;
   const admin = openCaddyAdmin(address);
   const config = (routes: Parameters<RouteProxy["apply"]>[0]) =>
-    caddyConfig(routes, { ...options, admin: "address" in run ? listenOf(address) : `unix/${socket}|0600` });
+    caddyConfig(routes, {
+      ...options,
+      admin: "address" in run ? listenOf(address) : onSocket(`${socket}|0600`),
+    });
   const configFile = join(folder, "caddy.json");
   const keeper = openKeeper(join(folder, "keeper"), calls);
 
@@ -89,13 +92,19 @@ export function openCaddy(options: CaddyOptions): RouteProxy {
     settleMs: 1000,
     refuses: () => null,
     apply,
+    accessLog: join(folder, accessLog),
     stop: () => ("program" in run ? keeper.stop(null, rules.graceSeconds) : Promise.resolve()),
   };
 }
 
-/** As Caddy writes the address on which its admin API listens. */
-function listenOf(address: string): string {
-  return address.startsWith("/") ? `unix/${address}` : new URL(address).host;
+/** The admin API of a Caddy stays where it is. */
+function listenOf(address: string): CaddyConfigOptions["admin"] {
+  return address.startsWith("/") ? onSocket(address) : { listen: new URL(address).host };
+}
+
+/** Requests to a socket name the host `localhost`, which Caddy would refuse. */
+function onSocket(path: string): CaddyConfigOptions["admin"] {
+  return { listen: `unix/${path}`, origins: ["localhost"] };
 }
 
 /** Without the runner's environment, and with no other right than to listen on ports below 1024. */

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
 const partBytes = 1024 * 1024;
 
-/** Reads the new lines of a file that another program writes, and replaces by a new one when it is full. */
+/** Reads the new lines of a file that another program writes, and which is replaced by a new one or emptied when it is full. */
 export function openFileTail(path: string, from: "start" | "end") {
   let descriptor: number | null = null;
   let offset = 0;
@@ -38,6 +38,11 @@ export function openFileTail(path: string, from: "start" | "end") {
 
   open();
   return {
+    /** The file was emptied: it begins anew. */
+    emptied(): void {
+      offset = 0;
+      rest = "";
+    },
     *lines(): Generator<string> {
       if (descriptor === null && !open()) return;
       yield* read();

@@ -13,6 +13,8 @@ export interface NginxOptions {
   /** Command that lets nginx read them again. */
   reload: string;
   port: number;
+  /** File to which it writes a line for each request. */
+  accessLog: string;
 }
 
 const reloadPatienceMs = 20_000;
@@ -26,10 +28,12 @@ geo $${dollar} { default "$"; }`;
  * nginx as the proxy: a file that it includes, and a reload for each switch. Old workers keep their WebSockets; requests cannot
  * wait, and those of a service that does not serve get the page at once.
  */
-export function openNginx({ routes, folder, reload, port }: NginxOptions): RouteProxy {
+export function openNginx({ routes, folder, reload, port, accessLog }: NginxOptions): RouteProxy {
   const file = join(folder, "slipway.conf");
   const pages = join(folder, "slipway-pages");
   let written: string | null = null;
+  /** With its files, nginx opens its logs anew. */
+  let isStale = false;
 
   function portOf(route: ServedRoute): string | null {
     const read = textOf(filesOf(routes, route.projectId, route).port) ?? "";
@@ -54,11 +58,14 @@ export function openNginx({ routes, folder, reload, port }: NginxOptions): Route
             "    proxy_set_header Upgrade $http_upgrade;",
             "    proxy_set_header Connection $slipway_connection;",
           ];
-    const body = [...headers, ...pass, `    error_page 502 503 504 =503 ${page};`, "  }"].join("\n");
+    const log = `access_log ${quoted(accessLog)} ${formatOf(route)};`;
+    const body = [...headers, `    ${log}`, ...pass, `    error_page 502 503 504 =503 ${page};`, "  }"].join(
+      "\n",
+    );
     const paths = route.path === "/" ? ["/"] : [`= ${route.path}`, `^~ ${route.path}/`];
     return [
       ...paths.map((path) => `  location ${path} {\n${body}`),
-      `  location = ${page} { internal; root ${pages}; default_type text/html; add_header Retry-After 10 always; }`,
+      `  location = ${page} { internal; root ${pages}; default_type text/html; add_header Retry-After 10 always; ${log} }`,
     ];
   }
 
@@ -68,7 +75,7 @@ export function openNginx({ routes, folder, reload, port }: NginxOptions): Route
       const own = all.filter((route) => route.domain === domain).flatMap(locations);
       return [`server {`, `  listen ${port};`, `  server_name ${domain};`, ...own, "}"].join("\n");
     });
-    return [head, ...servers, ""].join("\n");
+    return [head, ...new Set(all.map(logFormat)), ...servers, ""].join("\n");
   }
 
   function writePages(all: ServedRoute[]): void {
@@ -83,13 +90,14 @@ export function openNginx({ routes, folder, reload, port }: NginxOptions): Route
   async function write(all: ServedRoute[]): Promise<Reason | null> {
     const text = render(all);
     written ??= textOf(file);
-    if (text === written) return null;
+    if (text === written && !isStale) return null;
     const earlier = written;
     writePages(all);
     replace(file, text);
     const found = await run(reload);
     if (found === null) {
       written = text;
+      isStale = false;
       return null;
     }
     if (earlier === null) rmSync(file, { force: true });
@@ -108,8 +116,21 @@ export function openNginx({ routes, folder, reload, port }: NginxOptions): Route
       return secure === undefined ? null : newReason("nginx_no_tls", { domain: secure.domain });
     },
     apply: write,
+    accessLog,
+    reopen() {
+      isStale = true;
+    },
     stop: async () => {},
   };
+}
+
+const formatOf = ({ projectId, service }: ServedRoute) => `slipway-${projectId}-${service}`;
+
+/** The fields of Caddy's log that are counted. One format for each service: a variable would not survive the way to its page. */
+function logFormat(route: ServedRoute): string {
+  const service = `"${route.projectId}/${route.service}"`;
+  const line = `{"service":${service},"ts":$msec,"status":$status,"duration":$request_time}`;
+  return `log_format ${formatOf(route)} '${line}';`;
 }
 
 /** Braces are not in the pattern of a header; a dollar would be a variable. */

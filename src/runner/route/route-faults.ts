@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { Glob } from "bun";
@@ -46,14 +46,14 @@ export function openRouteFaults({ folder, serverLog, ports }: RouteFaultsOptions
   function readCertificates(): void {
     if (folder === null) return;
     const found = new Map<string, Date>();
-    for (const file of new Glob("certificates/*/*/*.crt").scanSync({
-      cwd: join(folder, "data"),
-      onlyFiles: true,
-    }))
+    const cwd = join(folder, "data");
+    // A Caddy that has no certificates yet has not made it.
+    const files = existsSync(cwd)
+      ? new Glob("certificates/*/*/*.crt").scanSync({ cwd, onlyFiles: true })
+      : [];
+    for (const file of files)
       try {
-        const { validTo, subjectAltName = "" } = new X509Certificate(
-          readFileSync(join(folder, "data", file)),
-        );
+        const { validTo, subjectAltName = "" } = new X509Certificate(readFileSync(join(cwd, file)));
         for (const name of subjectAltName.split(", ")) {
           const until = new Date(validTo);
           const domain = name.replace(/^DNS:/, "");

@@ -15,6 +15,10 @@ export interface RouteProxy {
   lookEveryMs: number;
   /** How long requests may still reach the earlier services after a switch. */
   settleMs: number;
+  /** File with a line for each request. */
+  accessLog: string;
+  /** The file of its log was replaced: it must open the new one. A proxy without this replaces its files itself. */
+  reopen?(): void;
   /** Ends it, if it is the runner's. */
   stop(): Promise<void>;
 }

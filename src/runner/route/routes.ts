@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -57,10 +57,9 @@ export async function openRoutes(options: RoutesOptions) {
   const chosen = await chooseProxy(options, root, folder);
   const proxy = "proxy" in chosen ? chosen.proxy : null;
   const note = "lack" in chosen ? chosen.lack : null;
-  const hasLogs = proxy?.name === "caddy";
-  const access = hasLogs ? openAccessLog(join(folder, accessLog)) : null;
+  const access = proxy === null ? null : openAccessLog(proxy.accessLog, proxy.reopen);
   const faults = openRouteFaults({
-    folder: hasLogs ? folder : null,
+    folder: proxy?.name === "caddy" ? folder : null,
     serverLog: join(folder, serverLog),
     ports: { http: options.httpPort, https: options.httpsPort },
   });
@@ -94,12 +93,19 @@ export async function openRoutes(options: RoutesOptions) {
       log.error({ error: messageOf(error) }, "the routes could not be served"),
     );
 
+  const lookForFaults = () =>
+    void faults
+      .look(all())
+      .catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, "what is wrong with routes could not be found out"),
+      );
+
   const settling = setInterval(() => {
     if (all().length > 0) settleSoon();
   }, proxy?.lookEveryMs ?? lookEveryMs);
   const looking = setInterval(() => {
     access?.read();
-    void faults.look(all());
+    lookForFaults();
   }, lookEveryMs);
   settling.unref();
   looking.unref();
@@ -159,10 +165,9 @@ export async function openRoutes(options: RoutesOptions) {
     },
     /** At the start of the runner, after the routes of all projects are shown. */
     async resume(): Promise<void> {
-      const routes = all();
-      if (routes.length === 0) return;
+      if (all().length === 0) return;
       await inTurn(settle);
-      void faults.look(routes);
+      lookForFaults();
     },
     stop: async () => proxy?.stop(),
     close(): void {
@@ -179,10 +184,15 @@ async function chooseProxy(
 ): Promise<{ proxy: RouteProxy } | { lack: Reason }> {
   const { proxy, env: own, nginx } = options;
   if (proxy === "none") return { lack: newReason("proxy_none") };
-  if (proxy === "nginx")
-    return nginx === undefined
-      ? { lack: newReason("nginx_folder_missing") }
-      : { proxy: openNginx({ routes, folder: nginx, reload: options.nginxReload, port: options.httpPort }) };
+  if (proxy === "nginx") {
+    if (nginx === undefined) return { lack: newReason("nginx_folder_missing") };
+    const log = join(folder, accessLog);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // One that nginx makes is not the runner's, which could not shorten it.
+    appendFileSync(log, "", { mode: 0o644 });
+    const { nginxReload: reload, httpPort: port } = options;
+    return { proxy: openNginx({ routes, folder: nginx, reload, port, accessLog: log }) };
+  }
   const found =
     options.caddy === undefined ? findCaddyProgram(options.caddyProgram, own) : { address: options.caddy };
   if ("lack" in found) return found;
