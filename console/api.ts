@@ -140,7 +140,10 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
+      // Whether the machine has a network says nothing of a server on it or beside it.
+      networkMode: "always",
       retry: (count, problem) => count < 2 && mayAnswerLater(problem),
     },
+    mutations: { networkMode: "always" },
   },
 });

@@ -7,7 +7,8 @@ export function isLoadFailure(thrown: unknown): boolean {
 }
 
 const entry = /<script type="module" src="([^"]+)"/;
-const reloadedFor = "slipway-reloaded-for";
+const reloadedAt = "slipway-reloaded-at";
+const reloadEveryMs = 30_000;
 
 /** The script that the server's page names now. Null: the server cannot be reached. */
 async function offeredScript(): Promise<string | null> {
@@ -19,12 +20,14 @@ async function offeredScript(): Promise<string | null> {
   }
 }
 
-/** Reloads the page if the server has another version. Only once for each version, so that it cannot go on for ever. */
-export async function reloadForNewVersion(): Promise<void> {
-  const offered = await offeredScript();
-  const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.getAttribute("src");
-  if (offered === null || offered === own || sessionStorage.getItem(reloadedFor) === offered) return;
-  sessionStorage.setItem(reloadedFor, offered);
+/**
+ * Loads the page again if the server answers: a request was lost, or there is another version. Not soon after the last time, so
+ * that it cannot go on for ever.
+ */
+export async function reloadAfterFailure(): Promise<void> {
+  if (Date.now() - Number(sessionStorage.getItem(reloadedAt)) < reloadEveryMs) return;
+  if ((await offeredScript()) === null) return;
+  sessionStorage.setItem(reloadedAt, String(Date.now()));
   location.reload();
 }
 

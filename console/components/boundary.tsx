@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from "react";
 import { complainOf } from "../act.ts";
 import { messageOf } from "../api.ts";
-import { isLoadFailure, reloadForNewVersion, reloadIfReachable } from "../page-load.ts";
+import { isLoadFailure, reloadAfterFailure, reloadIfReachable } from "../page-load.ts";
 import { checkServer, onServerBack } from "../reachability.ts";
 import { t } from "../text/text.ts";
 import { PageHead, Problem } from "./page.tsx";
@@ -25,7 +25,7 @@ export class Boundary extends Component<{ place: string; children: ReactNode }, 
     this.#stopWaiting();
     this.#stopWaiting = onServerBack(() => void reloadIfReachable());
     checkServer();
-    void reloadForNewVersion();
+    void reloadAfterFailure();
   }
 
   override componentWillUnmount(): void {

@@ -6,9 +6,18 @@ import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { warningPlace } from "../warning-place.ts";
 
-/** What the owner of a project should decide: one in a line, several folded into a line. */
+/** What the owner of a project should decide. That nothing is deployed yet is said first and never folded. */
 export function ProjectNotes({ project, tab }: { project: Project; tab: string }) {
-  const notes = [...scriptNotes(project, tab), ...hostNotes(project), ...warnings(project, tab)];
+  return (
+    <>
+      <Notes notes={scriptNotes(project, tab)} />
+      <Notes notes={[...hostNotes(project), ...warnings(project, tab)]} />
+    </>
+  );
+}
+
+/** One in a line, several folded into a line. */
+function Notes({ notes }: { notes: Note[] }) {
   const [only] = notes;
   if (only === undefined) return null;
   if (notes.length === 1) return <div className="note">{only.content}</div>;

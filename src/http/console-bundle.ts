@@ -7,7 +7,14 @@ import { compressFile } from "./static-file.ts";
 /** The console's files. The page itself has the path `pagePath` of its language. */
 export const consoleBundle: BundleKind = {
   name: "console.bundle",
-  sources: ["client", "console", "package.json", "src/http/console-bundle.ts", "src/http/asset-bundle.ts"],
+  sources: [
+    "client",
+    "console",
+    "package.json",
+    "src/http/console-bundle.ts",
+    "src/http/asset-bundle.ts",
+    "src/http/static-file.ts",
+  ],
   make: bundleConsole,
 };
 
@@ -77,5 +84,5 @@ function pageOf(template: string, language: Language, files: BuiltFile[]): Uint8
 }
 
 async function compress(path: string, contentType: string, content: Uint8Array): Promise<Asset> {
-  return { path, ...(await compressFile(contentType, content)) };
+  return { path, ...(await compressFile(contentType, content, 10)) };
 }

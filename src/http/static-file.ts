@@ -10,12 +10,20 @@ export interface StaticFile {
 
 type Body = Uint8Array<ArrayBuffer>;
 
-export async function compressFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
+/** `quality` of brotli: 10 is 6 % smaller than 9 and takes five times as long. */
+export async function compressFile(
+  contentType: string,
+  content: Uint8Array,
+  quality = 9,
+): Promise<StaticFile> {
   // Loaded only here: the files of most starts are compressed already.
   const { brotliCompress, constants, gzip } = await import("node:zlib");
   const [br, zipped] = await Promise.all([
     promisify(brotliCompress)(content, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: quality,
+        [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+      },
     }),
     promisify(gzip)(content, { level: 9 }),
   ]);

@@ -128,6 +128,27 @@ test("a part of the console that cannot be loaded can be tried again, and a new 
   await close();
 });
 
+test("a part of the console whose request was lost is loaded by itself, and a browser that calls itself offline still asks", async () => {
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  let isOpen = false;
+  let lost = 0;
+  // Before the page is opened: a request soon after `page.route` may be made before the interception is in effect.
+  await page.route("**/assets/part-*.js", (route) =>
+    isOpen && lost++ === 0 ? route.abort() : route.continue(),
+  );
+  await go("/");
+  isOpen = true;
+  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  expect(lost).toBeGreaterThan(0);
+  await page.unrouteAll();
+  await page.evaluate(() => dispatchEvent(new Event("offline")));
+  await page.locator(".side").getByRole("link", { name: "Users" }).click();
+  await page.locator("tr", { hasText: "admin" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test("over plain http the test connection opens and lists messages", async () => {
   const { page, faults } = await openPlainly("/push/publish");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
