@@ -101,6 +101,9 @@ while [ -e settings ]; do
       # Opened anew, the lock is that of the copy alone, held by its first process: there are never two.
       exec 4>copy
       flock 4 || exit 75
+      # Written by the copy itself: a keeper that is killed now has told nobody of it.
+      look self
+      printf '%s\n' "$boot ${line%% *} $birth" >session
     fi
     start
   ) <env >>output 2>&1 5>info &

@@ -85,7 +85,7 @@ export function openKeeper(folder: string, calls: FileCalls) {
   async function start(prepared: KeptProgram, rules: KeeperRules): Promise<void> {
     if (isAlive()) return;
     await endCopies(prepared.container, rules.graceSeconds * 1000);
-    if (prepared.kind === "none") await endSession(state());
+    if (prepared.kind === "none") await endSession();
     // What an earlier keeper has written says nothing of this one.
     rmSync(at("state"), { force: true });
     replaceFile(at("env"), assignments(prepared.variables));
@@ -177,10 +177,11 @@ export function openKeeper(folder: string, calls: FileCalls) {
       throw new Error(`the processes ${[...left].join(", ")} of an earlier copy could not be ended`);
   }
 
-  /** What a copy has left in its session whose first process has ended, too. */
-  async function endSession(earlier: KeeperState | null): Promise<void> {
-    if (earlier !== null && earlier.child.pid > 0)
-      await endRecorded({ ...treeOf(earlier.child.pid), startedAt: earlier.child.startedAt }, 0);
+  /** What the last copy has left in its session, if its first process has ended, too. */
+  async function endSession(): Promise<void> {
+    if (!existsSync(at("session"))) return;
+    const [boot, pid = "", startedAt = ""] = readFileSync(at("session"), "utf8").trim().split(" ");
+    if (boot === currentBoot) await endRecorded({ ...treeOf(Number(pid)), startedAt }, 0);
   }
 
   return { folder, isAlive, state, start, stop, group: groupOf };
