@@ -57,7 +57,7 @@ describe("figures of requests", () => {
     appendFileSync(file, line(2, 200, 0.001));
     log.read();
     expect(log.unsent("7/web", minute + 66_000)).toMatchObject({ count: 2 });
-    // The file of a program that runs is one that even root cannot empty.
+    // Even root cannot truncate the file of a running program.
     copyFileSync(process.execPath, file);
     const program = Bun.spawn([file, "-e", "await Bun.sleep(1e6)"]);
     log.read();
@@ -106,7 +106,7 @@ describe("the proxy of a machine", () => {
     return { proxy: routes.proxy, note: renderReason(routes.note ?? "") };
   };
 
-  test("an old Caddy, none, and one that does not exist are said with the way out", async () => {
+  test("an old or missing Caddy is reported with what to do", async () => {
     const folder = temporaryFolder("old");
     const old = join(folder, "caddy");
     writeFileSync(old, "#!/bin/sh\necho 2.6.2", { mode: 0o755 });

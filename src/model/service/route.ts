@@ -118,7 +118,7 @@ export function placeText({ domain, path }: RoutePlace): string {
   return path === "/" ? domain : `${domain}${path}`;
 }
 
-/** Where people open it; of a wildcard, the domain itself stands for its names. */
+/** The address that people open. For a wildcard it is the domain below which the names are. */
 export function routeUrl({ tls }: Pick<Route, "tls">, { domain, path }: RoutePlace): string {
   return `${tls === "off" ? "http" : "https"}://${domain.replace(/^\*\./, "")}${path}`;
 }

@@ -68,7 +68,7 @@ export function openCaddy(options: CaddyOptions): RouteProxy {
       if (isOwn) await start(run.program);
       const refusal = await admin.load(next);
       if (refusal === null) {
-        // Read when Caddy starts again: never one that it has refused.
+        // Caddy reads this file when it starts again, so it never contains a configuration that Caddy refused.
         replaceFile(configFile, JSON.stringify(next));
         return null;
       }

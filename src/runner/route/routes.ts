@@ -188,7 +188,7 @@ async function chooseProxy(
     if (nginx === undefined) return { lack: newReason("nginx_folder_missing") };
     const log = join(folder, accessLog);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // One that nginx makes is not the runner's, which could not shorten it.
+    // The runner creates the file: it could not truncate one that nginx has created.
     appendFileSync(log, "", { mode: 0o644 });
     const { nginxReload: reload, httpPort: port } = options;
     return { proxy: openNginx({ routes, folder: nginx, reload, port, accessLog: log }) };

@@ -52,7 +52,7 @@ const settleMs = 5000;
 const settleAgainMs = 500;
 const lastLinesMax = 12;
 const lastLinesMaxLength = 4000;
-/** How long a service whose check has passed may take to listen, and one that ends to answer what it has. */
+/** How long a service may take to listen after its check has passed, and to answer its open requests before it ends. */
 const listenPatienceMs = 10_000;
 const finishPatienceMs = 5000;
 const switchTimeoutMs = 60_000;

@@ -51,7 +51,7 @@ export function openPortFile(folder: string, port: number) {
     /** `ageMs`: of the state. `isOwn`: whether the listeners are processes of the service. */
     look(state: ServiceState, ageMs: number, sockets: Sockets, isOwn: () => boolean): void {
       if (state === "serving" || state === "unhealthy") {
-        // Who has a socket is found by a search through all processes: once for what is known.
+        // To find the owner of a socket, all processes are searched. So the result is kept until the sockets change.
         if (isHeld || (sockets === seen && written !== null)) return;
         seen = sockets;
         const now = `listening: ${sockets.listening(port).join(" ")}`;
