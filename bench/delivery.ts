@@ -38,7 +38,7 @@ export const deliveries: Benchmark = {
       ...(adnanh ? [adnanh] : []),
     ];
     try {
-      const throughput = await compare(targets, load, progress, adnanh);
+      const throughput = await compare(targets, { slipway, onPostgres }, load, progress);
       const steady = await atSteadyRate(slipway, load);
       const steadyOnPostgres = onPostgres ? await atSteadyRate(onPostgres, load) : null;
       for (const target of targets) await target.stop();
@@ -48,8 +48,8 @@ export const deliveries: Benchmark = {
       return {
         figures: [
           ...throughput.figures,
-          latencyFigure(steady),
-          ...(steadyOnPostgres ? [postgresLatencyFigure(steady, steadyOnPostgres)] : []),
+          latencyFigure("SQLite", steady),
+          ...(steadyOnPostgres ? [latencyFigure("PostgreSQL", steadyOnPostgres)] : []),
           ...(roundTrips === null ? [] : [roundTripFigure(roundTrips)]),
           list.figure,
           globFigure(),
@@ -68,9 +68,9 @@ export const deliveries: Benchmark = {
 
 async function compare(
   targets: HookTarget[],
+  { slipway, onPostgres }: { slipway: HookTarget; onPostgres: HookTarget | null },
   load: DeliveryLoad,
   progress: (message: string) => void,
-  adnanh: HookTarget | null,
 ) {
   const measured = targets.map(() => ({
     rates: [] as number[],
@@ -98,17 +98,14 @@ async function compare(
   }
   const answered = measured.map(({ rates }) => median(rates));
   const done = measured.map(({ doneRates }) => median(doneRates));
-  const ofAdnanh = adnanh && targets.indexOf(adnanh);
+  const least = [
+    { target: slipway, database: "SQLite", perSecond: 1_000 },
+    { target: onPostgres, database: "PostgreSQL", perSecond: 600 },
+  ];
   return {
-    figures: [
-      figureOf("`@octokit/webhooks`, which records nothing", answered[0], answered[1], 0.5),
-      ...(ofAdnanh === null
-        ? []
-        : [
-            figureOf("`webhook`, as it answers", answered[0], answered[ofAdnanh], 1.5),
-            figureOf("`webhook`, as it runs /bin/true", done[0], done[ofAdnanh], 1.5),
-          ]),
-    ],
+    figures: least.flatMap(({ target, ...goal }) =>
+      target === null ? [] : rateFigure(goal, answered[targets.indexOf(target)] ?? Number.NaN),
+    ),
     table: {
       title: "Signed pushes",
       head: ["server", "answered per second", "done per second", "server CPU each", "each is recorded"],
@@ -123,12 +120,15 @@ async function compare(
   };
 }
 
-function figureOf(peer: string, own = Number.NaN, theirs = Number.NaN, least = 1): Figure {
+function rateFigure(
+  { database, perSecond }: { database: string; perSecond: number },
+  measured: number,
+): Figure {
   return {
-    name: `deliveries per second against ${peer}`,
-    measured: `${digits(own)}, ${digits(own / theirs)} ×`,
-    toReach: `≥ ${least} ×`,
-    isReached: own / theirs >= least,
+    name: `deliveries a second on ${database}, each on disk when it is answered`,
+    measured: digits(measured),
+    toReach: `≥ ${digits(perSecond)}`,
+    isReached: measured >= perSecond,
   };
 }
 
@@ -158,16 +158,6 @@ async function atSteadyRate(target: HookTarget, load: DeliveryLoad): Promise<num
 
 const at = (sortedMs: number[], share: number) => sortedMs[Math.floor(sortedMs.length * share)] ?? Number.NaN;
 
-function postgresLatencyFigure(onSqlite: number[], onPostgres: number[]): Figure {
-  const [p99, limit] = [at(onPostgres, 0.99), 2 * at(onSqlite, 0.99)];
-  return {
-    name: `answer at ${steadyPerSecond} deliveries a second, on PostgreSQL`,
-    measured: `p50 ${digits(at(onPostgres, 0.5))} ms, p99 ${digits(p99)} ms`,
-    toReach: `p99 ≤ 2 × SQLite's, ${digits(limit)} ms`,
-    isReached: p99 <= limit,
-  };
-}
-
 /** Counted by a proxy before the database, which takes its time, so that the rates are not measured through it. */
 async function measureRoundTrips(folder: string, service: string, load: DeliveryLoad): Promise<number> {
   const database = await makePostgres(service);
@@ -190,17 +180,17 @@ function roundTripFigure(perDelivery: number): Figure {
   return {
     name: "round trips to PostgreSQL per accepted delivery",
     measured: digits(perDelivery),
-    toReach: "≤ 4, and what is read once a second",
-    isReached: perDelivery < 4.5,
+    toReach: "≤ 9, and what is read once a second",
+    isReached: perDelivery < 9.5,
   };
 }
 
-function latencyFigure(sortedMs: number[]): Figure {
+function latencyFigure(database: string, sortedMs: number[]): Figure {
   return {
-    name: `answer at ${steadyPerSecond} deliveries a second`,
+    name: `answer at ${steadyPerSecond} deliveries a second, on ${database}`,
     measured: `p50 ${digits(at(sortedMs, 0.5))} ms, p99 ${digits(at(sortedMs, 0.99))} ms`,
-    toReach: "p99 < 50 ms",
-    isReached: at(sortedMs, 0.99) < 50,
+    toReach: "p99 ≤ 40 ms",
+    isReached: at(sortedMs, 0.99) <= 40,
   };
 }
 

@@ -17,7 +17,7 @@ const lanes = 100;
 const seconds = 5;
 const recordCount = 1_000_000;
 const firstPage = { page: 1, pageSize: 20 };
-const transactionsToReach = 8_000;
+const transactionsToReach = 1_000;
 const pageMsToReach = 20;
 
 export const storeSpeed: Benchmark = {
@@ -125,10 +125,10 @@ async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
     hostDeliveryId: crypto.randomUUID(),
     remoteIp: "192.0.2.1",
   });
-  const filtered = { stoppedBy: null, aside: "", filterTrace: [], keepsTip: true };
   const input: AcceptInput = {
-    delivery: { ...delivery, ...filtered, config: { ...config, debounceSeconds: 0 } },
-    sharedLimit: null,
+    delivery,
+    readBy: config,
+    settings: { debounceSeconds: 0, sharedPerMinute: null, keepsTips: true },
     countsPlace: false,
     consoleUrl: "",
   };

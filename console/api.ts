@@ -6,21 +6,22 @@ import { checkServer, onServerBack, serverAnswered } from "./reachability.ts";
 import { reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 
+interface Fault {
+  field: string;
+  message: string;
+}
+
 /** What the API answered in place of what was asked for. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
   readonly status: number;
   readonly code: string;
-  readonly fields: { field: string; message: string }[];
+  readonly fields: Fault[];
+  readonly #told = new Set<Fault>();
   /** What failed: "Couldn't save the stages". Null: the request for the content of the page. */
   title: string | null = null;
 
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    fields: { field: string; message: string }[] = [],
-  ) {
+  constructor(status: number, code: string, message: string, fields: Fault[] = []) {
     super(message);
     this.status = status;
     this.code = code;
@@ -32,9 +33,21 @@ export class ApiProblem extends Error {
     return this.fields.length > 0 && this.fields.every(({ field }) => fields.has(field));
   }
 
+  /** The same, about a field that the server does not know: it was asked for something by what the field has. */
+  at(field: string): ApiProblem {
+    return new ApiProblem(this.status, this.code, this.message, [{ field, message: this.message }]);
+  }
+
   /** What is wrong with one field of a form, for its error line. */
   about(field: string): string | undefined {
-    return this.fields.find((fault) => fault.field === field)?.message;
+    const fault = this.fields.find((each) => each.field === field);
+    if (fault !== undefined) this.#told.add(fault);
+    return fault?.message;
+  }
+
+  /** The faults that no field has asked for. */
+  get untold(): Fault[] {
+    return this.fields.filter((fault) => !this.#told.has(fault));
   }
 }
 

@@ -30,6 +30,8 @@ const verbs: Readonly<Record<string, TextKey>> = {
   test: "audit.verb_test",
   login: "audit.verb_login",
   logout: "audit.verb_logout",
+  link: "audit.verb_link",
+  unlink: "audit.verb_unlink",
   replay: "audit.verb_replay",
   move: "audit.verb_move",
   publish: "audit.verb_publish",
@@ -61,6 +63,32 @@ const verbs: Readonly<Record<string, TextKey>> = {
   stop: "audit.verb_stop",
   restart: "audit.verb_restart",
   exec: "audit.verb_exec",
+  "set-member": "audit.verb_set_member",
+  "remove-member": "audit.verb_remove_member",
+  promote: "audit.verb_promote",
+};
+
+/** Fields whose name in the API is no word; the others are words already. */
+const fields: Readonly<Record<string, TextKey>> = {
+  alsoUnlabelled: "audit.field_alsoUnlabelled",
+  trustedIsolation: "audit.field_trustedIsolation",
+  groupIds: "audit.field_groupIds",
+  groupId: "audit.field_groupId",
+  publicUrl: "audit.field_publicUrl",
+  allowedDomains: "audit.field_allowedDomains",
+  defaultNotify: "audit.field_defaultNotify",
+  rerunOf: "audit.field_rerunOf",
+  rollbackTo: "audit.field_rollbackTo",
+  deliveryId: "audit.field_deliveryId",
+  taskId: "audit.field_taskId",
+  projectId: "audit.field_projectId",
+  userId: "audit.field_userId",
+  expiresAt: "audit.field_expiresAt",
+  withData: "audit.field_withData",
+  keepTokens: "audit.field_keepTokens",
+  liveTaskId: "audit.field_liveTaskId",
+  homeRunnerId: "audit.field_homeRunnerId",
+  promotes: "audit.field_promotes",
 };
 
 function wordIn(words: Readonly<Record<string, TextKey>>, word: string): string {
@@ -68,7 +96,7 @@ function wordIn(words: Readonly<Record<string, TextKey>>, word: string): string 
   return key === undefined ? visible(word) : t(key as "audit.kind_project");
 }
 
-/** The name of an action, `project.update`, in the language of the page. */
+/** What an action, `project.update`, is in words; one without words stays as the server sends it. */
 export function actionName(action: string): string {
   const [kind = "", verb = ""] = action.split(/\.(.*)/s);
   if (verb === "" || !Object.hasOwn(kinds, kind) || !Object.hasOwn(verbs, verb)) return visible(action);
@@ -79,4 +107,9 @@ export function actionName(action: string): string {
 export function subjectName(subject: string): string {
   const [kind = "", name = ""] = subject.split(/ (.*)/s);
   return `${wordIn(kinds, kind)} ${visible(name)}`.trim();
+}
+
+/** The name of a field or fact in an entry. */
+export function fieldName(field: string): string {
+  return wordIn(fields, field);
 }

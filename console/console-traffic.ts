@@ -1,4 +1,4 @@
-const consolePrefix = "private-project-";
+import { isConsoleChannel } from "../src/model/console/console-names.ts";
 
 interface Channel {
   name: string;
@@ -8,7 +8,7 @@ interface Channel {
 /** The channels of applications, apart from those over which the console follows projects. */
 export function separated(channels: Channel[]): { own: Channel[]; ofConsole: Channel[] } {
   const { true: ofConsole = [], false: own = [] } = Object.groupBy(channels, ({ name }) =>
-    name.startsWith(consolePrefix) ? "true" : "false",
+    isConsoleChannel(name) ? "true" : "false",
   );
   return { own, ofConsole };
 }

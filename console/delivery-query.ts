@@ -1,13 +1,11 @@
-import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import { answerOf, api } from "./api.ts";
-import { type DeliveryFilters, filterOf } from "./delivery-filters.ts";
 
-export function deliveriesQuery(filters: DeliveryFilters, page: number) {
+/** The last deliveries of a project. */
+export function deliveriesQuery(projectId: number) {
   return queryOptions({
-    queryKey: ["deliveries", filters, page],
-    queryFn: () =>
-      answerOf(api.webhooks.deliveries.$get({ query: { page, pageSize: 25, ...filterOf(filters) } })),
-    placeholderData: keepPreviousData,
+    queryKey: ["activity", "deliveries", projectId],
+    queryFn: () => answerOf(api.webhooks.deliveries.$get({ query: { projectId, pageSize: 25 } })),
   });
 }
 

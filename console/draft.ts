@@ -136,6 +136,30 @@ export function useDraft<Source extends { revision: string }, T extends object>(
   };
 }
 
+/** How the settings of one resource are read and saved by forms over some of its fields. */
+export interface SettingsForm<Source extends { revision: string }, Change> {
+  source: Source;
+  reread: () => Promise<Source>;
+  save: (change: Change, revision: string) => Promise<{ revision: string }>;
+  refresh: string[];
+}
+
+/** A form over some settings of a resource. */
+export function useSettingsDraft<Source extends { revision: string }, Change, T extends object>(
+  { save, ...form }: SettingsForm<Source, Change>,
+  select: (source: Source) => T,
+  changeOf: (changes: Partial<T>) => Change,
+  { isUndoable = true } = {},
+) {
+  return useDraft({
+    ...form,
+    select,
+    save: (changes, revision) => save(changeOf(changes), revision),
+    done: t("form.saved"),
+    isUndoable,
+  });
+}
+
 function conflict(): ApiProblem {
   return new ApiProblem(412, "changed_meanwhile", t("form.conflict"));
 }

@@ -79,13 +79,19 @@ export function readFilterText(
       continue;
     }
     const value = word.isTime ? wholeTime(word, typed) : typed;
+    const problem = problemOf(word, value);
     if (filters[word.parameter] !== "") problems.push({ kind: "twice", word, value });
-    else if (value !== "" && word.values?.includes(value) === false)
-      problems.push({ kind: "value", word, value });
-    else if (value !== "" && word.isTime && !isTime(value)) problems.push({ kind: "time", word, value });
+    else if (problem !== null) problems.push(problem);
     else filters[word.parameter] = value;
   }
   return { filters, problems };
+}
+
+/** Why a word cannot have a value; null: it can. */
+export function problemOf(word: FilterWord, value: string): FilterProblem | null {
+  if (value === "") return null;
+  if (word.values?.includes(value) === false) return { kind: "value", word, value };
+  return word.isTime && !isTime(value) ? { kind: "time", word, value } : null;
 }
 
 /** A day alone begins at midnight, and as the end of a period it is included. */

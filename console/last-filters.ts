@@ -8,7 +8,7 @@ import { meQuery } from "./session.ts";
  * The last filters of a list, kept in this browser for each user. They are applied once, if the list is opened by an
  * address without parameters; until then the list is not ready.
  */
-export function useLastFilters(list: "tasks" | "deliveries") {
+export function useLastFilters(list: "activity") {
   const { data: me } = useQuery(meQuery);
   const key = `slipway-filters-${list}-${me?.username}`;
   const [search, setSearch] = useSearchParams();

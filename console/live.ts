@@ -1,5 +1,6 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
+import { projectChannel } from "../src/model/console/console-names.ts";
 import { tell } from "./act.ts";
 import { ApiProblem, answerOf, api, queryClient, refetchFailed } from "./api.ts";
 import { checkServer } from "./reachability.ts";
@@ -11,10 +12,10 @@ const pollMs = 4000;
 const slowPollMs = 6000;
 /** News that arrive together are fetched together. */
 const gatherMs = 250;
-/** The overview costs the server more than other lists, and shows nothing that has to be seen at once. */
-const overviewGatherMs = 1000;
-/** Events between the fetch of the overview and the join of its channels are rare: one later fetch finds them. */
-const overviewJoinMs = 5000;
+/** Home costs the server more than other lists, and shows nothing that has to be seen at once. */
+const homeGatherMs = 1000;
+/** Events between the fetch of Home and the join of its channels are rare: one later fetch finds them. */
+const homeJoinMs = 5000;
 /** The gateway's limit per connection, less some room for task channels. */
 const maxProjectChannels = 100;
 
@@ -29,7 +30,7 @@ export class Live {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   readonly #staleKeys = new Set<string>();
   #gathering: ReturnType<typeof setTimeout> | undefined;
-  #overview: { atMs: number; timer: ReturnType<typeof setTimeout> } | undefined;
+  #home: { atMs: number; timer: ReturnType<typeof setTimeout> } | undefined;
   #wasOpen = false;
   /** Whether the first attempt failed, so that pages have shown what they fetched long before the connection. */
   #isLate = false;
@@ -45,8 +46,8 @@ export class Live {
     this.#push.on("status", (status) => this.#follow(status));
     // Between the fetch of a list and the join of its channel something may have happened.
     this.#push.on("joined", () => {
-      this.refresh("tasks", "task", "projects", "services", "deliveries");
-      this.#refreshOverview(overviewJoinMs);
+      this.refresh("activity", "task", "projects", "services");
+      this.#refreshHome(homeJoinMs);
     });
   }
 
@@ -79,9 +80,9 @@ export class Live {
   close(): void {
     this.#push.close();
     clearTimeout(this.#gathering);
-    clearTimeout(this.#overview?.timer);
+    clearTimeout(this.#home?.timer);
     this.#gathering = undefined;
-    this.#overview = undefined;
+    this.#home = undefined;
   }
 
   /** Joins the channel with its first listener and leaves it with its last. */
@@ -101,7 +102,7 @@ export class Live {
   listenToProjects(ids: number[]): () => void {
     const stops = ids
       .slice(0, maxProjectChannels)
-      .map((id) => this.listen(`private-project-${id}`, (data) => this.#apply(data)));
+      .map((id) => this.listen(projectChannel(id), (data) => this.#apply(data)));
     return () => {
       for (const stop of stops) stop();
     };
@@ -109,8 +110,8 @@ export class Live {
 
   /** Fetches again what is shown of these kinds, soon and once. */
   refresh(...keys: string[]): void {
-    if (keys.includes("overview")) this.#refreshOverview(overviewGatherMs);
-    for (const key of keys) if (key !== "overview") this.#staleKeys.add(key);
+    if (keys.includes("home")) this.#refreshHome(homeGatherMs);
+    for (const key of keys) if (key !== "home") this.#staleKeys.add(key);
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       for (const key of this.#staleKeys) void queryClient.invalidateQueries({ queryKey: [key] });
@@ -119,15 +120,15 @@ export class Live {
   }
 
   /** An earlier time replaces a later one. */
-  #refreshOverview(delayMs: number): void {
+  #refreshHome(delayMs: number): void {
     const atMs = Date.now() + delayMs;
-    if (this.#overview !== undefined && this.#overview.atMs <= atMs) return;
-    clearTimeout(this.#overview?.timer);
+    if (this.#home !== undefined && this.#home.atMs <= atMs) return;
+    clearTimeout(this.#home?.timer);
     const timer = setTimeout(() => {
-      this.#overview = undefined;
-      void queryClient.invalidateQueries({ queryKey: ["overview"] });
+      this.#home = undefined;
+      void queryClient.invalidateQueries({ queryKey: ["home"] });
     }, delayMs);
-    this.#overview = { atMs, timer };
+    this.#home = { atMs, timer };
   }
 
   /** The session is over: to ask for the next code leads to the sign-in, or on, if there was one meanwhile. */
@@ -142,7 +143,7 @@ export class Live {
   #receive(channel: string, data: string): void {
     const parsed = parse(data);
     if (isRequest(parsed)) {
-      this.refresh("tasks", "overview", "notices");
+      this.refresh("activity", "home", "notices");
       tell(t("approval.requested", { id: parsed.task.id, project: parsed.project }));
     }
     for (const listener of this.#listeners.get(channel) ?? []) listener(parsed);
@@ -151,9 +152,9 @@ export class Live {
   #apply(data: unknown): void {
     const type = typeof data === "object" && data !== null && "type" in data ? data.type : null;
     if (type === "task")
-      this.refresh("tasks", "task", "projects", "project", "releases", "services", "overview", "notices");
-    if (type === "services") this.refresh("services", "projects", "project", "overview");
-    if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
+      this.refresh("activity", "task", "projects", "project", "releases", "services", "home", "notices");
+    if (type === "services") this.refresh("services", "projects", "project", "home");
+    if (type === "delivery") this.refresh("activity", "delivery", "home", "webhook-arrivals");
   }
 }
 

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "react";
 import type { AroundNavHandler, BaseLocationHook, BaseSearchHook } from "wouter";
+import { hideComplaint } from "./act.ts";
 import { hasUnsaved, leaving } from "./unsaved.ts";
 
 /**
@@ -28,6 +29,7 @@ function positionOf(state: unknown): number | null {
 }
 
 function show(place: Place): void {
+  if (place.path !== shown.path) hideComplaint();
   shown = place;
   for (const listener of listeners) listener();
 }

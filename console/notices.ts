@@ -5,19 +5,18 @@ import { answerOf, api } from "./api.ts";
 
 type Notices = InferResponseType<typeof api.notices.$get, 200>;
 
-export const noticesKey = ["notices"] as const;
 const refreshMs = 60_000;
 
-/** What needs attention on every page. On the overview it comes with the overview itself. */
-export function useNotices(): Notices | undefined {
+/** What other pages than Home show of what needs attention; Home has all of it. */
+export function useNotices(): { data: Notices | undefined; isPending: boolean } {
   const [path] = useLocation();
   const isElsewhere = path !== "/";
-  const { data } = useQuery({
-    queryKey: noticesKey,
+  const { data, isLoading } = useQuery({
+    queryKey: ["notices"],
     queryFn: () => answerOf(api.notices.$get()),
     enabled: isElsewhere,
     staleTime: refreshMs / 2,
     refetchInterval: refreshMs,
   });
-  return data;
+  return { data, isPending: isLoading };
 }

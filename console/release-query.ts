@@ -40,18 +40,33 @@ export function useRollback(projectId: number) {
     {
       done: (task) => t("project.rollbackStarted", { id: String(task.id) }),
       failed: t("project.rollbackFailed"),
-      refresh: ["tasks", "project", "projects", "releases", "overview"],
+      refresh: ["activity", "project", "projects", "releases", "home"],
     },
   );
 }
 
+interface Move {
+  /** Null: any runner may take the next task. */
+  runnerId: number | null;
+  data?: "with" | "without";
+}
+
+/** Moves a project, and leads to the task that does it, if there is one. */
 export function useMoveProject(projectId: number) {
+  const [, go] = useLocation();
   return useAct(
-    () => answerOf(api.projects[":id"].move.$post({ param: { id: projectId }, json: { runnerId: null } })),
+    async (json: Move) => {
+      const moved = await answerOf(api.projects[":id"].move.$post({ param: { id: projectId }, json }));
+      if (moved.task !== null) go(`/tasks/${moved.task.id}`);
+      return moved;
+    },
     {
-      done: t("project.moved"),
+      done: ({ task, homeRunnerId }) =>
+        task !== null
+          ? t("project.moveStarted", { id: String(task.id) })
+          : t(homeRunnerId === null ? "project.moved" : "project.movedNext"),
       failed: t("project.moveFailed"),
-      refresh: ["project", "releases", "tasks"],
+      refresh: ["project", "projects", "releases", "activity", "home"],
     },
   );
 }

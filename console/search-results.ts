@@ -1,18 +1,38 @@
 import type { InferResponseType } from "hono/client";
 import type { api } from "./api.ts";
-import { placesFor } from "./places.ts";
+import type { HomeRow } from "./home-query.ts";
+import { pageActions } from "./page-actions.ts";
+import { type PlacePage, pagesFor } from "./places.ts";
+import { pushHref, pushTabs } from "./push-tabs.ts";
+import { type Recent, recentOf } from "./recent.ts";
+import { askedAction, offersOf } from "./search-actions.ts";
+import type { Me } from "./session.ts";
 import { reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 import { shortCommit, shortRef } from "./time-text.ts";
 import { visible } from "./visible.ts";
 
+/** Actions of the page that are listed before anything is typed. */
+const shownHere = 5;
+
 export type Found = InferResponseType<typeof api.search.$get, 200>;
 
-type Kind = "actions" | "pages" | "projects" | "branches" | "commits" | "tasks" | "deliveries" | "users";
+type Kind =
+  | "here"
+  | "recent"
+  | "actions"
+  | "pages"
+  | "projects"
+  | "branches"
+  | "commits"
+  | "tasks"
+  | "deliveries"
+  | "users";
 
 export interface SearchResult {
   kind: Kind;
-  href: string;
+  /** An address, or what is done. */
+  to: string | (() => void);
   title: string;
   detail: string;
 }
@@ -26,7 +46,7 @@ export function runTarget(text: string): string | null {
 
 /** The text that the server searches for. */
 export function wantedOf(text: string): string {
-  return (runTarget(text) || text).trim();
+  return (runTarget(text) || askedAction(text)?.target || text).trim();
 }
 
 /** Results in the order in which they are shown. */
@@ -48,26 +68,62 @@ function runsOf(found: Found | undefined, isRun: boolean): SearchResult[] {
   const managed = (found?.projects ?? []).filter(({ permission }) => permission === "manage");
   return managed.slice(0, isRun ? 5 : 1).map(({ projectId, name, ref }) => ({
     kind: "actions",
-    href: `/projects/${projectId}?deploy=1`,
+    to: `/projects/${projectId}?deploy=1`,
     title: t("search.run", { project: visible(name) }),
     detail: visible(shortRef(ref)),
   }));
 }
 
+/** `roll back shop`: of the projects that can be rolled back. */
+export function offeredActions(text: string, rows: readonly HomeRow[]): SearchResult[] {
+  const asked = askedAction(text);
+  if (asked === null) return [];
+  return offersOf(asked.verb, asked.target, rows).map((offer) => ({ kind: "actions", detail: "", ...offer }));
+}
+
 function actionsOf(text: string, mayAdd: boolean): SearchResult[] {
   const title = t("search.addProject");
   if (!mayAdd || !matches(title, text)) return [];
-  return [{ kind: "actions", href: "/projects?add=1", title, detail: "" }];
+  return [{ kind: "actions", to: "/projects/new", title, detail: "" }];
 }
 
 function pagesOf(text: string, role: "admin" | "user"): SearchResult[] {
-  const pages = [
-    ...placesFor(role).map(({ href, name }) => ({ href, title: t(`shell.${name}`) })),
-    { href: "/account", title: t("search.account") },
-  ];
-  return pages
-    .filter(({ title }) => matches(title, text))
-    .map(({ href, title }) => ({ kind: "pages", href, title, detail: "" }));
+  const tabs = pushTabs.filter((tab) => role === "admin" && tab !== "monitor");
+  return [
+    ...pagesFor(role).map(({ href, name }) => ({ href, title: pageTitle(name) })),
+    ...tabs.map((tab) => ({ href: pushHref(tab), title: t(`push.tab_${tab}`) })),
+  ]
+    .filter(({ title }) => text.trim() === "" || matches(title, text))
+    .map(({ href, title }) => ({ kind: "pages", to: href, title, detail: "" }));
+}
+
+function pageTitle(name: PlacePage["name"]): string {
+  return name === "account" ? t("search.account") : t(`shell.${name}`);
+}
+
+/** What this page offers, and the list of keys; while nothing is typed, the first ones, what was opened last, and all pages. */
+export function ownResults(text: string, onHelp: () => void, me: Me, path: string): SearchResult[] {
+  const isEmpty = text.trim() === "";
+  const actions = [...pageActions(), { title: t("shell.shortcuts"), run: onHelp }];
+  const here = actions
+    .filter(({ title }, index) =>
+      isEmpty ? index < shownHere || index === actions.length - 1 : matches(title, text),
+    )
+    .map(({ title, run }): SearchResult => ({ kind: "here", to: run, title, detail: "" }));
+  if (!isEmpty) return here;
+  const recent = recentOf(me.username).filter(({ href }) => href !== path);
+  return [...recent.flatMap((each) => recentResult(each, me.role)), ...here, ...pagesOf(text, me.role)];
+}
+
+function recentResult({ href, name }: Recent, role: Me["role"]): SearchResult[] {
+  const [, kind, id = ""] = /^\/(projects|tasks|deliveries)\/(\d+)$/.exec(href) ?? [];
+  if (kind === "projects") return [{ kind: "recent", to: href, title: visible(name), detail: "" }];
+  if (kind !== undefined) {
+    const title = t(kind === "tasks" ? "search.task" : "search.delivery", { id });
+    return [{ kind: "recent", to: href, title, detail: visible(name) }];
+  }
+  const page = pagesFor(role).find((each) => each.href === href);
+  return page ? [{ kind: "recent", to: href, title: pageTitle(page.name), detail: "" }] : [];
 }
 
 function matches(title: string, text: string): boolean {
@@ -80,7 +136,7 @@ function thingsOf(found: Found): SearchResult[] {
     ...found.projects.map(
       ({ projectId, name, ref }): SearchResult => ({
         kind: "projects",
-        href: `/projects/${projectId}`,
+        to: `/projects/${projectId}`,
         title: visible(name),
         detail: visible(shortRef(ref)),
       }),
@@ -88,7 +144,7 @@ function thingsOf(found: Found): SearchResult[] {
     ...found.branches.map(
       ({ projectId, projectName, ref, commit }): SearchResult => ({
         kind: "branches",
-        href: `/projects/${projectId}/tasks?ref=${encodeURIComponent(ref)}`,
+        to: `/projects/${projectId}/activity?search=${encodeURIComponent(shortRef(ref))}`,
         title: visible(shortRef(ref)),
         detail: `${visible(projectName)} ${visible(shortCommit(commit))}`,
       }),
@@ -98,7 +154,7 @@ function thingsOf(found: Found): SearchResult[] {
     ...found.deliveries.map(
       ({ deliveryId, projectName, status, reason, reasonParts }): SearchResult => ({
         kind: "deliveries",
-        href: `/deliveries/${deliveryId}`,
+        to: `/deliveries/${deliveryId}`,
         title: t("search.delivery", { id: String(deliveryId) }),
         detail: `${visible(projectName)} · ${t(`state.${status}`)} · ${reasonIn(reason, reasonParts)}`,
       }),
@@ -106,7 +162,7 @@ function thingsOf(found: Found): SearchResult[] {
     ...found.users.map(
       ({ userId, username }): SearchResult => ({
         kind: "users",
-        href: `/users?user=${userId}`,
+        to: `/users?user=${userId}`,
         title: visible(username),
         detail: "",
       }),
@@ -118,7 +174,7 @@ function taskResult(kind: Kind, task: Found["tasks"][number], title: string): Se
   const { taskId, projectName, state, message } = task;
   return {
     kind,
-    href: `/tasks/${taskId}`,
+    to: `/tasks/${taskId}`,
     title,
     detail: `${visible(projectName)} · ${t(`state.${state}`)} · ${visible(message)}`,
   };

@@ -28,6 +28,6 @@ export function useServiceAction(projectId: number, name: string, action: Servic
   return useAct(() => answerOf(path[action].$post({ param: { id: projectId, name } })), {
     done: (task) => t(`services.${action}Done`, { id: String(task.id), name }),
     failed: t(`services.${action}Failed`),
-    refresh: ["services", "tasks", "project"],
+    refresh: ["services", "activity", "project"],
   });
 }

@@ -1,8 +1,8 @@
 import type { InferResponseType } from "hono/client";
 import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
 import { followLanguage } from "./follow-language.ts";
+import { homeViewIn, startWithHome } from "./home-query.ts";
 import { live } from "./live.ts";
-import { overviewViewIn, startWithOverview } from "./overview-query.ts";
 
 export type Me = InferResponseType<typeof api.auth.me.$get, 200>;
 
@@ -17,11 +17,11 @@ export const meQuery = {
   staleTime: 60_000,
 } as const;
 
-/** On the overview the caller comes with the page's own data, so that a page load has one request for both. */
+/** On Home the caller comes with the page's own data, so that a page load has one request for both. */
 async function readMe(): Promise<Me> {
   if (location.pathname === "/")
     try {
-      return (await startWithOverview(overviewViewIn(new URLSearchParams(location.search)))).me;
+      return (await startWithHome(homeViewIn(new URLSearchParams(location.search)))).me;
     } catch (problem) {
       const isRefused = problem instanceof ApiProblem && problem.status !== 0 && problem.status !== 401;
       if (!isRefused) throw problem;

@@ -10,12 +10,11 @@ export type AuditEntry = InferResponseType<typeof api.audit.$get, 200>["items"][
 export type ApiToken = InferResponseType<typeof api.tokens.$get, 200>["items"][number];
 export type Session = InferResponseType<typeof api.auth.sessions.$get, 200>["items"][number];
 export type Task = InferResponseType<(typeof api.tasks)[":id"]["$get"], 200>;
-export type DeliverySummary = InferResponseType<typeof api.webhooks.deliveries.$get, 200>["items"][number];
+export type ActivityRow = InferResponseType<typeof api.activity.$get, 200>["items"][number];
+export type DeliverySummary = NonNullable<ActivityRow["delivery"]>;
 export type Delivery = InferResponseType<(typeof api.webhooks.deliveries)[":id"]["$get"], 200>;
-export type Release = InferResponseType<
-  (typeof api.projects)[":id"]["releases"]["$get"],
-  200
->["items"][number];
+export type ReleaseList = InferResponseType<(typeof api.projects)[":id"]["releases"]["$get"], 200>;
+export type Release = ReleaseList["items"][number];
 export type Webhook = InferResponseType<(typeof api.projects)[":id"]["webhook"]["$get"], 200>;
 export type RouteState = InferResponseType<
   (typeof api.projects)[":id"]["routes"]["$get"],

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "react";
 import { useLocation } from "wouter";
-import { placesFor } from "./places.ts";
+import { pagesFor } from "./places.ts";
 import { keepKey } from "./typed-ahead.ts";
 
 /** The second key of a sequence must follow within this time. */
@@ -26,7 +26,9 @@ export function useShortcuts(role: "admin" | "user", open: (dialog: "search" | "
       if (document.querySelector('[role="dialog"]') !== null) return;
       const isSecond = performance.now() - leaderAtMs < sequenceMs;
       leaderAtMs = 0;
-      const place = isSecond ? placesFor(role).find(({ key }) => key === event.key) : undefined;
+      const place = isSecond
+        ? pagesFor(role).find(({ key, moreKeys = [] }) => [key, ...moreKeys].includes(event.key))
+        : undefined;
       if (place !== undefined) latest.current.go(place.href);
       else if (event.key === "/") latest.current.open("search");
       else if (event.key === "?") latest.current.open("help");
@@ -41,9 +43,12 @@ export function useShortcuts(role: "admin" | "user", open: (dialog: "search" | "
   }, [role]);
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || target.matches("input, textarea, select, [role=textbox], [role=combobox]"))
+    (target.isContentEditable ||
+      target.matches(
+        "input:not([type=checkbox], [type=radio]), textarea, select, [role=textbox], [role=combobox]",
+      ))
   );
 }

@@ -29,7 +29,7 @@ export function useRunProject(projectId: number) {
     {
       done: (task) => t("project.deployStarted", { id: String(task.id), ref: shortRef(task.ref) }),
       failed: t("project.deployFailed"),
-      refresh: ["tasks", "projects", "overview"],
+      refresh: ["activity", "projects", "home"],
     },
   );
 }
@@ -38,7 +38,7 @@ export function useCancelTask(id: number) {
   return useAct(() => answerOf(api.tasks[":id"].cancel.$post({ param: { id } })), {
     done: t("task.cancelRequested", { id: String(id) }),
     failed: t("task.cancelFailed"),
-    refresh: ["task", "tasks", "overview"],
+    refresh: ["task", "activity", "home"],
   });
 }
 
@@ -53,7 +53,7 @@ export function useRerunTask(id: number) {
     {
       done: (task) => t("task.rerunStarted", { id: String(task.id) }),
       failed: t("task.rerunFailed"),
-      refresh: ["tasks", "overview"],
+      refresh: ["activity", "home"],
     },
   );
 }

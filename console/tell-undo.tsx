@@ -1,6 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
-import { show } from "./act.ts";
+import { tell } from "./act.ts";
 import { t } from "./text/text.ts";
 import { visible } from "./visible.ts";
 
@@ -9,23 +8,13 @@ const shownMs = 10_000;
 
 /** A notification about a change that can be undone. */
 export function tellWithUndo(message: string, undo: () => void): void {
-  const id = show({
-    message: (
-      <Group justify="space-between" wrap="nowrap">
-        <span>{visible(message)}</span>
-        <Button
-          size="compact-sm"
-          variant="default"
-          onClick={() => {
-            notifications.hide(id);
-            undo();
-          }}
-        >
-          {t("form.undo")}
-        </Button>
-      </Group>
-    ),
-    color: "tide",
-    autoClose: shownMs,
-  });
+  tell(
+    <Group justify="space-between" wrap="nowrap">
+      <span>{visible(message)}</span>
+      <Button size="compact-sm" variant="default" onClick={undo}>
+        {t("form.undo")}
+      </Button>
+    </Group>,
+    shownMs,
+  );
 }

@@ -57,6 +57,11 @@ export function durationText(ms: number): string {
   return joined(hour, Math.floor(seconds / 3600), minute, Math.floor((seconds % 3600) / 60));
 }
 
+/** The same without seconds from a minute on, where there is little room. */
+export function roughDurationText(ms: number): string {
+  return durationText(ms < minuteMs ? ms : Math.floor(ms / minuteMs) * minuteMs);
+}
+
 function joined(
   large: Intl.NumberFormat,
   largeCount: number,
@@ -96,11 +101,12 @@ export function countText(value: number): string {
   return whole().format(value);
 }
 
+/** In powers of 1,024, as the limits of projects and runners. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 ** 2) return `${decimalText(bytes / 1024)} KiB`;
-  if (bytes < 1024 ** 3) return `${decimalText(bytes / 1024 ** 2)} MiB`;
-  return `${decimalText(bytes / 1024 ** 3)} GiB`;
+  if (bytes < 1024 ** 2) return `${decimalText(bytes / 1024)} KB`;
+  if (bytes < 1024 ** 3) return `${decimalText(bytes / 1024 ** 2)} MB`;
+  return `${decimalText(bytes / 1024 ** 3)} GB`;
 }
 
 /** `refs/heads/main` → `main`. */

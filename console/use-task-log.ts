@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from "react";
+import { taskChannel } from "../src/model/console/console-names.ts";
 import { answerOf, api } from "./api.ts";
 import { live, useLiveStatus } from "./live.ts";
 import { type LogLine, LogLines } from "./log-lines.ts";
@@ -27,9 +28,9 @@ export function useTaskLog(projectId: number, taskId: number, isFinished: boolea
     // What could not be fetched is asked for again by the next message or poll.
     const catchUp = oneAtATime(fetchAll);
     catchUp();
-    const stopListening = live.listen(`private-project-${projectId}/task-${taskId}`, (data) => {
+    const stopListening = live.listen(taskChannel(projectId, taskId), (data) => {
       const lines = linesOf(data);
-      if (lines === null) live.refresh("task", "tasks");
+      if (lines === null) live.refresh("task", "activity");
       else if (!log.add(lines)) catchUp();
     });
     // While live, lines come by themselves; the end of a finished log is known only by asking.

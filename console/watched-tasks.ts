@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { taskChannel } from "../src/model/console/console-names.ts";
 import { answerOf, api, queryClient } from "./api.ts";
 import { live } from "./live.ts";
 import type { Task } from "./shapes.ts";
@@ -41,7 +42,7 @@ export async function watchTask(task: Pick<Task, "id" | "projectId">, projectNam
     queryClient.setQueryData(taskQuery(task.id).queryKey, now);
     announce(now, projectName);
   };
-  const stopListening = live.listen(`private-project-${task.projectId}/task-${task.id}`, (message) => {
+  const stopListening = live.listen(taskChannel(task.projectId, task.id), (message) => {
     const isLog = typeof message === "object" && message !== null && "lines" in message;
     if (!isLog) void check();
   });

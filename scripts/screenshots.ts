@@ -36,25 +36,17 @@ await scene.server.logged(task.id, "copying");
 
 const browser = await startBrowser();
 
-/** Without the notice about the runner of this machine, which no reader has. */
-async function open(colorScheme: "light" | "dark") {
-  const view = await openConsole(browser, scene.server.url, { viewport, colorScheme });
-  await view.go("/tasks");
-  await view.page.getByRole("button", { name: "Hide this notice" }).click();
-  return view;
-}
-
-const dark = await open("dark");
+const dark = await openConsole(browser, scene.server.url, { viewport, colorScheme: "dark" });
 await dark.go("/");
 await dark.page.getByRole("table", { name: "Projects" }).waitFor();
 await becomesLive(dark.page);
-await dark.page.screenshot({ path: join(images, "overview.png") });
+await dark.page.screenshot({ path: join(images, "home.png") });
 await dark.go(`/tasks/${task.id}`);
 await dark.page.getByText("copying…").waitFor();
 await becomesLive(dark.page);
 await dark.page.screenshot({ path: join(images, "task.png") });
 
-const light = await open("light");
+const light = await openConsole(browser, scene.server.url, { viewport, colorScheme: "light" });
 await light.go("/deliveries/2");
 // As high as the step at which it stopped.
 await light.page.setViewportSize({ ...viewport, height: 950 });
@@ -62,15 +54,11 @@ await light.page.getByText("stopped here").waitFor();
 await light.page.screenshot({ path: join(images, "delivery.png") });
 await light.page.setViewportSize(viewport);
 
-await light.go(`/projects/${scene.shopId}/webhook`);
+await light.go(`/projects/${scene.shopId}/settings/rules`);
 const branches = light.page.getByRole("combobox", { name: "Branches" });
 await branches.fill("try-*");
 await branches.press("Enter");
-await light.page.getByText("would change").waitFor();
-await light.page.getByRole("heading", { name: "What starts a deploy" }).evaluate((heading) => {
-  heading.scrollIntoView();
-  scrollBy(0, -60);
-});
+await light.page.getByText("would change:").waitFor();
 await light.page.screenshot({ path: join(images, "webhook.png") });
 
 await browser.close();

@@ -9,12 +9,13 @@ import type { GatewayKeys } from "./config/gateway-keys.ts";
 import { messageOf } from "./errors.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { manualRoutes } from "./http/manual/manual.ts";
-import { allOf, operationRoutes } from "./http/operator-routes.ts";
+import { allOf, operationRoutes } from "./http/routes/operator-routes.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Logger } from "./logger.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Store } from "./model/store.ts";
 import type { OwnCodes } from "./push/admission/verification-order.ts";
+import { renderReason } from "./reason/reason.ts";
 import { refuseLockedPort } from "./workers/port-lock.ts";
 
 export interface App {
@@ -108,7 +109,7 @@ export async function buildApp(
       url: server.url.origin,
       port: server.port ?? 0,
       facts: [...parts.flatMap((part) => part.facts), ...openEndpoints(config, role)],
-      warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)],
+      warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)].map(renderReason),
       routes: routeNames(routes),
       missing,
       replaceKeys: push?.replaceKeys ?? null,
@@ -136,7 +137,7 @@ export async function buildApp(
 
 /** Resolves when the thread has been started, which the import of other modules would delay. */
 async function beginOpening(context: AppContext): Promise<{ store: Promise<Store> }> {
-  const { openServerStore } = await import("./app/server-store.ts");
+  const { openServerStore } = await import("./app/deploy-store.ts");
   const store = openServerStore(context);
   // A failure is reported where the store is awaited, which may be later.
   store.catch(() => {});

@@ -20,7 +20,7 @@ function useAnswer(id: number) {
       answerOf(api.tasks[":id"][answer].$post({ param: { id }, json: { comment } })),
     {
       done: (task) => t(task.state === "canceled" ? "approval.rejected" : "approval.approved", { id }),
-      refresh: ["task", "tasks", "overview", "notices"],
+      refresh: ["task", "activity", "home", "notices"],
     },
   );
 }
@@ -73,6 +73,7 @@ function AnswerButton({
       label={t(isApproval ? "approval.approve" : "approval.reject")}
       title={isApproval ? t("approval.approveTitle", { commit }) : t("approval.rejectTitle", { id: task.id })}
       confirm={t(isApproval ? "approval.approveConfirm" : "approval.rejectConfirm")}
+      pageAction={t(isApproval ? "approval.approveConfirm" : "approval.rejectConfirm")}
       isDanger={!isApproval}
       {...(isApproval ? { variant: "filled" } : {})}
       onConfirm={() => mutateAsync({ answer, comment })}

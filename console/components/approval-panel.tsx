@@ -1,9 +1,11 @@
-import { Table, Title } from "@mantine/core";
+import { Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { answerOf, api } from "../api.ts";
+import { projectQuery } from "../project-query.ts";
+import { meQuery } from "../session.ts";
 import type { Task } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
@@ -11,7 +13,7 @@ import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { ApprovalAnswer } from "./approval-answer.tsx";
-import { settingLabel, Value } from "./changed-settings.tsx";
+import { SettingsTable } from "./changed-settings.tsx";
 import { Moment } from "./moment.tsx";
 import { Loaded } from "./query.tsx";
 
@@ -23,6 +25,7 @@ export function ApprovalPanel({ task, mayAnswer }: { task: Task; mayAnswer: bool
     queryKey: ["task", task.id, "changes"],
     queryFn: () => answerOf(api.tasks[":id"].changes.$get({ param: { id: task.id } })),
   });
+  const project = useQuery(projectQuery(task.projectId));
   return (
     <section className="panel approval" aria-label={t("approval.title")}>
       <div className="approval-head">
@@ -39,7 +42,9 @@ export function ApprovalPanel({ task, mayAnswer }: { task: Task; mayAnswer: bool
         )}
       </div>
       {task.approval && <Approvers approval={task.approval} />}
-      <Loaded query={changes}>{(loaded) => <ChangesView changes={loaded} />}</Loaded>
+      <Loaded query={changes}>
+        {(loaded) => <ChangesView changes={loaded} isServingUnknown={!!project.data?.liveNote} />}
+      </Loaded>
     </section>
   );
 }
@@ -47,11 +52,22 @@ export function ApprovalPanel({ task, mayAnswer }: { task: Task; mayAnswer: bool
 /** Who may approve it, and why others may not. */
 function Approvers({ approval }: { approval: NonNullable<Task["approval"]> }) {
   const { mayApprove = [], excluded = [], needsReason } = approval;
-  const people = mayApprove.map(({ username }) => visible(username)).join(t("words.listSeparator"));
+  const { data: me } = useQuery(meQuery);
+  const others = mayApprove.filter(({ username }) => username !== me?.username);
+  const isMine = others.length < mayApprove.length;
+  const people = others.map(({ username }) => visible(username)).join(t("words.listSeparator"));
   return (
     <>
       {needsReason && <p>{t("approval.needsReason")}</p>}
-      {people !== "" && <p className="foreign">{t("approval.mayApprove", { people })}</p>}
+      {mayApprove.length > 0 && (
+        <p className="foreign">
+          {!isMine
+            ? t("approval.mayApprove", { people })
+            : people === ""
+              ? t("approval.youMayApprove")
+              : t("approval.youAndOthersMayApprove", { people })}
+        </p>
+      )}
       {excluded.length > 0 && (
         <details className="approval-excluded">
           <summary>{t("approval.excluded", { count: excluded.length })}</summary>
@@ -68,11 +84,11 @@ function Approvers({ approval }: { approval: NonNullable<Task["approval"]> }) {
   );
 }
 
-function ChangesView({ changes }: { changes: Changes }) {
+function ChangesView({ changes, isServingUnknown }: { changes: Changes; isServingUnknown: boolean }) {
   const { serving, commits, settings, compare, goesBack } = changes;
   return (
     <>
-      <h3>{headOf(changes)}</h3>
+      <h3>{headOf(changes, isServingUnknown)}</h3>
       <ul className="approval-commits" aria-label={t("approval.commits")}>
         {commits.map(({ taskId, commit, message, author, createdAt }) => (
           <li key={taskId}>
@@ -95,13 +111,20 @@ function ChangesView({ changes }: { changes: Changes }) {
           </a>
         </p>
       )}
-      {serving !== null && <ChangedSettings settings={settings} />}
+      {serving !== null && settings.length === 0 && <p className="dim">{t("approval.sameSettings")}</p>}
+      {serving !== null && settings.length > 0 && (
+        <SettingsTable
+          items={settings.map(({ setting, serving, task }) => ({ setting, release: serving, project: task }))}
+          label={t("approval.settings")}
+          titles={[t("approval.settingServing"), t("approval.settingTask")]}
+        />
+      )}
     </>
   );
 }
 
-function headOf({ serving, commits: [own], goesBack }: Changes): ReactNode {
-  if (serving === null) return t("approval.nothingServes");
+function headOf({ serving, commits: [own], goesBack }: Changes, isServingUnknown: boolean): ReactNode {
+  if (serving === null) return t(isServingUnknown ? "approval.unknownServes" : "approval.firstDeploy");
   const commit = (
     <Link href={`/tasks/${serving.taskId}`} className="mono">
       {visible(shortCommit(serving.commit))}
@@ -110,35 +133,4 @@ function headOf({ serving, commits: [own], goesBack }: Changes): ReactNode {
   if (own?.commit === serving.commit) return rich("approval.same", { commit });
   if (!goesBack) return rich("approval.pushes", { commit });
   return rich("approval.goesBack", { commit, to: visible(shortCommit(own?.commit ?? null)) });
-}
-
-/** On a phone each value has a line of its own. */
-function ChangedSettings({ settings }: { settings: Changes["settings"] }) {
-  if (settings.length === 0) return <p className="dim">{t("approval.sameSettings")}</p>;
-  return (
-    <Table aria-label={t("approval.settings")} className="approval-settings">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t("release.setting")}</Table.Th>
-          <Table.Th>{t("approval.settingServing")}</Table.Th>
-          <Table.Th>{t("approval.settingTask")}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {settings.map(({ setting, serving, task }) => (
-          <Table.Tr key={setting}>
-            <Table.Th scope="row" className="foreign">
-              {settingLabel(setting)}
-            </Table.Th>
-            <Table.Td data-label={t("approval.settingServing")}>
-              <Value text={serving} />
-            </Table.Td>
-            <Table.Td data-label={t("approval.settingTask")}>
-              <Value text={task} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  );
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { subjectName } from "../audit-name.ts";
+import { fieldName, subjectName } from "../audit-name.ts";
 import type { AuditEntry } from "../shapes.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
@@ -45,7 +45,7 @@ export function AuditDetail({ entry: { detail } }: { entry: AuditEntry }) {
         changed.map((field) => (
           <li key={field}>
             {rich("audit.difference", {
-              field: <code>{visible(field)}</code>,
+              field: fieldName(field),
               from: <del>{valueText(from[field])}</del>,
               to: <ins>{valueText(to[field])}</ins>,
             })}
@@ -54,14 +54,12 @@ export function AuditDetail({ entry: { detail } }: { entry: AuditEntry }) {
       {unexplained.length > 0 && (
         <li>
           {rich("audit.changedFields", {
-            fields: <code>{visible(unexplained.join(t("words.listSeparator")))}</code>,
+            fields: unexplained.map(fieldName).join(t("words.listSeparator")),
           })}
         </li>
       )}
       {others.map(([name, value]) => (
-        <li key={name}>
-          {rich("audit.fact", { name: <code>{visible(name)}</code>, value: linkedValue(name, value) })}
-        </li>
+        <li key={name}>{rich("audit.fact", { name: fieldName(name), value: linkedValue(name, value) })}</li>
       ))}
     </ul>
   );
@@ -85,7 +83,7 @@ function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join(t("words.listSeparator")) || t("audit.nothing");
   if (!isRecord(value)) return visible(String(value));
   const parts = Object.entries(value).map(([name, each]) =>
-    t("audit.fact", { name: visible(name), value: valueText(each) }),
+    t("audit.fact", { name: fieldName(name), value: valueText(each) }),
   );
   return parts.join(t("words.listSeparator")) || t("audit.nothing");
 }

@@ -22,7 +22,7 @@ export function BarButton({
 }) {
   return (
     <Button
-      size="compact-xs"
+      size="compact-sm"
       variant="subtle"
       onClick={onClick}
       disabled={isDisabled}

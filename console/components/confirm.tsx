@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type Outcome, useAct } from "../act.ts";
 import { messageOf } from "../api.ts";
+import { usePageActions } from "../page-actions.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
@@ -21,13 +22,14 @@ export function ConfirmButton({
   done,
   failed,
   refresh,
+  pageAction,
   "aria-label": name,
   ...button
 }: {
   label: ReactNode;
   title: string;
   children: ReactNode;
-  /** Label of the button that acts: "Reset the key". */
+  /** Label of the button that acts: "Delete the project". */
   confirm: string;
   /** Label of the button that closes the question. */
   dismiss?: string;
@@ -37,10 +39,14 @@ export function ConfirmButton({
   isWide?: boolean;
   /** Text that the user types to confirm. */
   typed?: string;
+  /** Its words in the search, if that offers the action. */
+  pageAction?: string;
   "aria-label"?: string;
 } & Outcome<unknown> &
   Omit<ButtonProps, "children">) {
   const [isOpen, { open, close }] = useDisclosure(false);
+  const isOffered = pageAction !== undefined && button.disabled !== true;
+  usePageActions(isOffered ? [{ title: pageAction, run: open }] : []);
   return (
     <>
       <Button

@@ -34,7 +34,7 @@ export function DeliveryDetail({ id }: { id: number }) {
                 {t("deliveries.noTrace")}
               </Text>
             ) : (
-              <Trace steps={delivery.trace} />
+              <Trace steps={delivery.trace} projectId={delivery.project_id} />
             )}
           </section>
           <Sent title={t("deliveries.headers")} text={headerText(delivery.headers)} />

@@ -1,6 +1,7 @@
-import { Button, type ButtonProps, Text, TextInput } from "@mantine/core";
+import { Button, Text, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { given } from "../address.ts";
+import { usePageActions } from "../page-actions.ts";
 import type { Project } from "../shapes.ts";
 import { useRunProject } from "../task-query.ts";
 import { t } from "../text/text.ts";
@@ -12,18 +13,14 @@ import { Icon } from "./icon.tsx";
 /** Asks what to deploy, starts the task, and opens it. */
 export function DeployButton({
   project,
-  isShort = false,
   isAsked = false,
   onAnswered,
-  ...button
 }: {
   project: Pick<Project, "id" | "name" | "git">;
-  /** In a list, where the row names the project. */
-  isShort?: boolean;
   /** Opens the question, for an address that asks for a deploy. */
   isAsked?: boolean;
   onAnswered?: () => void;
-} & Omit<ButtonProps, "children">) {
+}) {
   const [isOpen, setOpen] = useState(isAsked);
   useEffect(() => {
     if (isAsked) setOpen(true);
@@ -35,15 +32,11 @@ export function DeployButton({
   const run = useRunProject(project.id);
   const name = visible(project.name);
   const ref = visible(shortRef(project.git.ref));
+  usePageActions([{ title: t("search.run", { project: name }), run: () => setOpen(true) }]);
   return (
     <>
-      <Button
-        leftSection={<Icon name="play" size={isShort ? 12 : 14} />}
-        {...button}
-        {...(isShort ? { "aria-label": t("project.deployNamed", { project: name }) } : {})}
-        onClick={() => setOpen(true)}
-      >
-        {t(isShort ? "project.deployShort" : "project.deploy")}
+      <Button leftSection={<Icon name="play" size={14} />} onClick={() => setOpen(true)}>
+        {t("project.deploy")}
       </Button>
       <FormModal
         title={t("project.deployTitle", { project: name })}

@@ -2,11 +2,14 @@ import { Autocomplete, Button } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
+import { useSearchParams } from "wouter";
 import { complain } from "../act.ts";
+import { idOf } from "../address.ts";
 import {
   type FilterProblem,
   type FilterWord,
   filterTextOf,
+  problemOf,
   readFilterText,
   suggestionsFor,
   typedWord,
@@ -37,6 +40,7 @@ export function FilterBar({
   const [isOpen, setOpen] = useState(false);
   const fieldsId = useId();
   const active = Object.values(filtering.filters).filter((value) => value !== "").length;
+  const ignored = useIgnoredParameters(filtering.words);
   const clear = () =>
     filtering.change(Object.fromEntries(Object.keys(filtering.filters).map((name) => [name, ""])));
   return (
@@ -58,11 +62,39 @@ export function FilterBar({
         )}
         {children}
       </div>
+      {ignored.length > 0 && (
+        <p role="alert" className="filter-ignored foreign">
+          {ignored.join(" ")}
+        </p>
+      )}
       <div id={fieldsId} className="filters" hidden={!isOpen}>
         {isOpen && fields}
       </div>
     </>
   );
+}
+
+/** Parameters of pages with lists that are no filters. */
+const otherParameters = ["page", "deploy"];
+
+/** What the address asks for and the list cannot do, in sentences. */
+function useIgnoredParameters(words: readonly FilterWord[]): string[] {
+  const [search] = useSearchParams();
+  const known = new Map(words.map((word) => [word.parameter, word]));
+  const unknown = [...new Set(search.keys())].filter(
+    (name) => !known.has(name) && !otherParameters.includes(name),
+  );
+  const wrong = [...search].flatMap(([name, value]) => {
+    const word = known.get(name);
+    if (word === undefined || value === "") return [];
+    if (name === "projectId")
+      return idOf(value) === null ? [t("filter.noProject", { name: visible(value) })] : [];
+    const problem = problemOf(word, value);
+    return problem === null ? [] : [sentenceOf(problem, words)];
+  });
+  if (unknown.length === 0) return wrong;
+  const list = (names: string[]) => visible(names.join(t("words.listSeparator")));
+  return [t("filter.unknownParameters", { names: list(unknown), known: list([...known.keys()]) }), ...wrong];
 }
 
 function FilterText({ words, filters, change, choices = {}, example }: Filtering & { example: string }) {
@@ -136,7 +168,7 @@ function FilterText({ words, filters, change, choices = {}, example }: Filtering
       data={isOpen ? suggestions.map((suggestion) => suggestion.text) : []}
       // They fit already.
       filter={({ options }) => options}
-      maxDropdownHeight={320}
+      maxDropdownHeight={560}
       comboboxProps={{ withinPortal: false }}
       renderOption={({ option }) => {
         const suggestion = suggestions.find((each) => each.text === option.value);

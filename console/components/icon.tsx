@@ -1,15 +1,11 @@
 /** Line icons of the navigation and buttons, drawn on a grid of 20. */
 const paths = {
-  overview: "M3 10.5 10 4l7 6.5M5 9v7h10V9M8.5 16v-4h3v4",
-  projects: "M3 6.5 10 3l7 3.5-7 3.5zM3 10l7 3.5 7-3.5M3 13.5 10 17l7-3.5",
-  tasks: "M4 5.5l1.5 1.5L8 4.5M4 12l1.5 1.5L8 11M11 6h6M11 12.5h6",
-  deliveries: "M3 11l2.5-6h9L17 11v5H3zM3 11h4l1 2h4l1-2h4",
+  home: "M3 10.5 10 4l7 6.5M5 9v7h10V9M8.5 16v-4h3v4",
+  activity: "M4 5.5l1.5 1.5L8 4.5M4 12l1.5 1.5L8 11M11 6h6M11 12.5h6",
   push: "M10 12.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM5.5 14.5a6.3 6.3 0 0 1 0-9M14.5 5.5a6.3 6.3 0 0 1 0 9M3 17A10 10 0 0 1 3 3M17 3a10 10 0 0 1 0 14",
-  users:
+  people:
     "M8 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2.5-4.5 5.5-4.5s5.5 1.5 5.5 4.5M13 4a3 3 0 0 1 0 5.5M15 12.5c1.7.6 2.5 2 2.5 4",
-  groups: "M3 4h6v5H3zM11 4h6v5h-6zM3 11h6v5H3zM11 11h6v5h-6z",
   runners: "M3 5h14v9H3zM7 17h6M10 14v3M6.5 8l2 1.7-2 1.7M10.5 11.5h3",
-  tokens: "M12.5 11a4 4 0 1 0-3.7-2.5L3 14.3V17h2.7v-2h2v-2h1.8z",
   audit: "M5 3h7l3 3v11H5zM12 3v3h3M7.5 9.5h5M7.5 12.5h5",
   system: "M3 4h14v5H3zM3 11h14v5H3zM6 6.5h.1M6 13.5h.1M10 6.5h4M10 13.5h4",
   account: "M10 10a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3.5 17.5c0-3.5 3-5 6.5-5s6.5 1.5 6.5 5",

@@ -1,50 +1,42 @@
-import { Alert } from "@mantine/core";
-import { useState } from "react";
+import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useNotices } from "../notices.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
+import { Notice } from "./notice.tsx";
+import { Rows } from "./page.tsx";
 
-const hiddenKey = "slipway.isolation-hidden";
-/** Pages about runners always have the whole text. */
-const wholeOn = ["/runners", "/system"];
+/** Pages about what runs scripts. */
+const shownOn = ["/runners", "/system"];
 
-/**
- * Warns admins that managers of a project can read everything that a runner's user can read. In one line, which a browser
- * can hide until other runners are concerned.
- */
-export function IsolationNotice() {
+/** Warns admins that managers of a project can read everything that a runner's user can read, above the page. */
+export function IsolationNotice({ isAdmin, children }: { isAdmin: boolean; children: ReactNode }) {
   const [path] = useLocation();
-  const [hidden, setHidden] = useState(() => localStorage.getItem(hiddenKey));
-  const data = useNotices()?.isolation;
-  if (!data?.isExposed) return null;
-  const named = data.notIsolated.join(t("words.listSeparator"));
-  const isWhole = wholeOn.includes(path);
-  if (!isWhole && hidden === named) return null;
-  const hide = () => {
-    localStorage.setItem(hiddenKey, named);
-    setHidden(named);
-  };
+  const { data, isPending } = useNotices();
+  if (!isAdmin || !shownOn.includes(path)) return <>{children}</>;
+  if (isPending) return <Rows shape="page" />;
   return (
-    <Alert
-      color="lamp"
-      variant="light"
-      role="note"
-      aria-label={t("warning.isolationLabel")}
-      className="page-warning"
-      {...(isWhole ? {} : { withCloseButton: true, closeButtonLabel: t("warning.hide"), onClose: hide })}
-    >
-      {rich(isWhole ? "warning.isolation" : "warning.isolationShort", {
+    <>
+      {data?.isolation?.isExposed && <Warning runners={data.isolation.notIsolated} />}
+      {children}
+    </>
+  );
+}
+
+function Warning({ runners }: { runners: string[] }) {
+  return (
+    <Notice tone="needed" label={t("warning.isolationLabel")} className="page-warning">
+      {rich("warning.isolation", {
         title: <b>{t("warning.isolationLabel")}</b>,
-        runners: <span className="foreign">{visible(named)}</span>,
+        runners: <span className="foreign">{visible(runners.join(t("words.listSeparator")))}</span>,
         manual: (
           <a href="/manual/security.html#what-manage-implies" target="_blank" rel="noopener">
             {t("warning.manual")}
           </a>
         ),
-        link: <Link href="/runners">{t(isWhole ? "warning.runners" : "warning.meaning")}</Link>,
+        link: <Link href="/runners">{t("warning.runners")}</Link>,
       })}
-    </Alert>
+    </Notice>
   );
 }

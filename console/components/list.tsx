@@ -62,7 +62,7 @@ function shownFrom<T>({ visibleFrom }: Column<T>) {
 }
 
 /** One row for each item. */
-export function ItemTable<T extends { id: number }>({
+export function ItemTable<T extends { id: number | string }>({
   label,
   items,
   columns,

@@ -12,7 +12,18 @@ import { LogRows, type LogRowsHandle } from "./log-rows.tsx";
 import { StepHead } from "./step-head.tsx";
 
 /** A log of any length: only the lines in sight are on the page. Follows its end while it grows, until the user scrolls up. */
-export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: number; isRunning: boolean }) {
+export function LogView({
+  log,
+  taskId,
+  isRunning,
+  opensAt,
+}: {
+  log: LogLines;
+  taskId: number;
+  isRunning: boolean;
+  /** The line to begin with, where the address names none; null: the first. */
+  opensAt: number | null;
+}) {
   useSyncExternalStore(log.subscribe, () => log.version);
   const count = log.next;
   const rows = useRef<LogRowsHandle>(null);
@@ -55,6 +66,14 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
   useEffect(() => {
     if (marked !== null && isMarkedThere) show(marked);
   }, [marked, isMarkedThere, show]);
+
+  // Where nobody has chosen a line: once, as soon as it is known.
+  const hasOpened = useRef(false);
+  useEffect(() => {
+    if (opensAt === null || hasOpened.current || location.hash !== "") return;
+    hasOpened.current = true;
+    show(opensAt);
+  }, [opensAt, show]);
 
   // The first match is shown as soon as it is found.
   const firstMatch = matches.indexes[0];

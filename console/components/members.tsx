@@ -1,15 +1,20 @@
-import { Button, Group, Select, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, Select, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { Link } from "wouter";
 import { useAct } from "../act.ts";
-import { answerOf, api } from "../api.ts";
+import { ApiProblem, answerOf, api } from "../api.ts";
+import { useGroups } from "../group-query.ts";
+import { projectQuery } from "../project-query.ts";
 import { tellWithUndo } from "../tell-undo.tsx";
+import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { ConfirmButton } from "./confirm.tsx";
 import { ForManagers } from "./permission.tsx";
 import { Loaded } from "./query.tsx";
+import { UserPicker } from "./user-picker.tsx";
 
 type Permission = "view" | "manage";
 
@@ -17,13 +22,68 @@ function permissionChoices(): { value: Permission; label: string }[] {
   return (["view", "manage"] as const).map((value) => ({ value, label: t(`members.${value}`) }));
 }
 
-/** Members of a project or a group, with their permissions. */
+interface Row {
+  userId: number;
+  username: string;
+  /** As a member; null: access has other reasons only. */
+  own: Permission | null;
+  /** What else gives access. */
+  throughGroup: Permission | null;
+  isAdmin: boolean;
+  isDisabled: boolean;
+}
+
+/** Everybody who can see a project, whatever the reason. */
+async function accessRows(id: number): Promise<Row[]> {
+  const { items } = await answerOf(
+    api.projects[":id"].access.$get({ param: { id }, query: { pageSize: 200 } }),
+  );
+  return items.map(({ asMember, ...user }) => ({ ...user, own: asMember }));
+}
+
+async function memberRows(id: number): Promise<Row[]> {
+  const { items } = await answerOf(
+    api.groups[":id"].members.$get({ param: { id }, query: { pageSize: 200 } }),
+  );
+  const alone = { throughGroup: null, isAdmin: false, isDisabled: false };
+  return items.map(({ permission, ...user }) => ({ ...user, ...alone, own: permission }));
+}
+
+/** What gives access besides a membership of the project itself, in words. */
+function Reasons({ row: { throughGroup, isAdmin, isDisabled }, group }: { row: Row; group: ReactNode }) {
+  const reasons = [
+    ...(isAdmin ? [{ key: "admin", text: t("members.isAdmin") }] : []),
+    ...(throughGroup ? [{ key: "group", text: rich(`members.${throughGroup}ThroughGroup`, { group }) }] : []),
+    ...(isDisabled ? [{ key: "disabled", text: t("members.isDisabled") }] : []),
+  ];
+  return reasons.map(({ key, text }, index) => (
+    <span key={key}>
+      {index > 0 && t("words.listSeparator")}
+      {text}
+    </span>
+  ));
+}
+
+/** The group of a project, with a link to the list of its members. */
+function GroupOf({ projectId }: { projectId: number }) {
+  const { data: project } = useQuery(projectQuery(projectId));
+  const groupId = project?.groupId ?? null;
+  const group = useGroups().find(({ id }) => id === groupId);
+  if (group === undefined) return t("settings.unknownGroup", { id: String(groupId ?? "") });
+  return (
+    <Link href="/groups" className="foreign">
+      {visible(group.name)}
+    </Link>
+  );
+}
+
+/** Members of a project or a group, with their permissions. For a project, also everybody else with access, and why. */
 export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
   const isProject = of === "projects";
   const endpoint = of === "projects" ? api.projects[":id"].members : api.groups[":id"].members;
   const members = useQuery({
     queryKey: ["members", of, id],
-    queryFn: () => answerOf(endpoint.$get({ param: { id }, query: { pageSize: 200 } })),
+    queryFn: () => (isProject ? accessRows(id) : memberRows(id)),
   });
   const [username, setUsername] = useState("");
   useUnsaved(username !== "");
@@ -47,7 +107,11 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
   );
   const add = useAct(
     async () => {
-      const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));
+      const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } })).catch(
+        (thrown: unknown) => {
+          throw thrown instanceof ApiProblem && thrown.status === 404 ? thrown.at("username") : thrown;
+        },
+      );
       await set.mutateAsync({ userId: user.id, permission });
       setUsername("");
     },
@@ -60,46 +124,55 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
   return (
     <>
       <Loaded query={members}>
-        {({ items }) =>
-          items.length === 0 ? (
+        {(rows) =>
+          rows.length === 0 ? (
             <Text size="sm" c="dimmed">
-              {t(isProject ? "members.noneOfProject" : "members.noneOfGroup")}
+              {t("members.noneOfGroup")}
             </Text>
           ) : (
-            <Table aria-label={t(isProject ? "members.ofProject" : "members.ofGroup")}>
+            <Table
+              aria-label={t(isProject ? "members.ofProject" : "members.ofGroup")}
+              className="member-rows"
+            >
               <Table.Tbody>
-                {items.map((member) => (
-                  <Table.Tr key={member.userId}>
-                    <Table.Td className="foreign">{visible(member.username)}</Table.Td>
+                {rows.map(({ userId, username, own, ...row }) => (
+                  <Table.Tr key={userId}>
+                    <Table.Td className="foreign">{visible(username)}</Table.Td>
+                    {isProject && (
+                      <Table.Td className="dim">
+                        <Reasons row={{ userId, username, own, ...row }} group={<GroupOf projectId={id} />} />
+                      </Table.Td>
+                    )}
                     <Table.Td w={130}>
-                      <Select
-                        size="xs"
-                        aria-label={t("members.permissionOf", { name: visible(member.username) })}
-                        data={permissionChoices()}
-                        allowDeselect={false}
-                        value={member.permission}
-                        onChange={(value) =>
-                          set.mutate({
-                            userId: member.userId,
-                            permission: value === "manage" ? "manage" : "view",
-                          })
-                        }
-                      />
+                      {own !== null && (
+                        <Select
+                          size="xs"
+                          aria-label={t("members.permissionOf", { name: visible(username) })}
+                          data={permissionChoices()}
+                          allowDeselect={false}
+                          value={own}
+                          onChange={(value) =>
+                            set.mutate({ userId, permission: value === "manage" ? "manage" : "view" })
+                          }
+                        />
+                      )}
                     </Table.Td>
                     <Table.Td w={90}>
-                      <ForManagers>
-                        <ConfirmButton
-                          size="compact-sm"
-                          label={t("members.remove")}
-                          aria-label={t("members.removeNamed", { name: visible(member.username) })}
-                          title={t("members.removeQuestion", { name: member.username })}
-                          confirm={t("members.removeConfirm")}
-                          isDanger
-                          onConfirm={() => remove.mutateAsync(member)}
-                        >
-                          {of === "projects" ? t("members.removeFromProject") : t("members.removeFromGroup")}
-                        </ConfirmButton>
-                      </ForManagers>
+                      {own !== null && (
+                        <ForManagers>
+                          <ConfirmButton
+                            size="compact-sm"
+                            label={t("members.remove")}
+                            aria-label={t("members.removeNamed", { name: visible(username) })}
+                            title={t("members.removeQuestion", { name: username })}
+                            confirm={t("members.removeConfirm")}
+                            isDanger
+                            onConfirm={() => remove.mutateAsync({ userId, permission: own })}
+                          >
+                            {t(isProject ? "members.removeFromProject" : "members.removeFromGroup")}
+                          </ConfirmButton>
+                        </ForManagers>
+                      )}
                     </Table.Td>
                   </Table.Tr>
                 ))}
@@ -110,14 +183,8 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
       </Loaded>
       <ForManagers>
         <form onSubmit={submit}>
-          <Group align="flex-end" mt="md" gap="sm">
-            <TextInput
-              label={t("members.user")}
-              placeholder={t("members.username")}
-              required
-              value={username}
-              onChange={(event) => setUsername(event.currentTarget.value)}
-            />
+          <Group className="field-row" mt="md" gap="sm">
+            <UserPicker value={username} error={add.errorOf("username")} onChange={setUsername} />
             <Select
               label={t("members.permission")}
               w={120}

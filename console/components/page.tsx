@@ -1,8 +1,10 @@
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
+import { Link } from "wouter";
 import { messageOf, titleOf } from "../api.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
+import { SiblingPages } from "./sibling-pages.tsx";
 
 /** For what scrolls by itself: it must be reachable by the keyboard. */
 export const reachable = { tabIndex: 0 };
@@ -11,26 +13,79 @@ export const reachable = { tabIndex: 0 };
 export function PageHead({
   title,
   tab = title,
+  project,
   about,
   children,
 }: {
   title: ReactNode;
   tab?: ReactNode;
+  /** Of which the page shows a part: the title is the trail to it. Of an environment, `parentId` is its project. */
+  project?: { id: number; name: string; parentId?: number | null } | undefined;
   about?: ReactNode;
   children?: ReactNode;
 }) {
+  const name = project?.name;
   useEffect(() => {
-    document.title = typeof tab === "string" ? `${visible(tab)} · Slipway` : "Slipway";
-  }, [tab]);
+    const parts = [tab, name].filter((part) => typeof part === "string");
+    document.title = [...parts.map(visible), "Slipway"].join(" · ");
+  }, [tab, name]);
   return (
-    <header className="page-head">
-      <div className="page-head-text">
-        <Title order={1}>{title}</Title>
-        {about !== undefined && <div className="page-about">{about}</div>}
-      </div>
-      {children !== undefined && <Group gap="xs">{children}</Group>}
-    </header>
+    <>
+      <header className="page-head">
+        <div className="page-head-text">
+          <Title order={1}>
+            {project !== undefined && (
+              <>
+                <ProjectTrail {...project} />
+                <span className="dim"> / </span>
+              </>
+            )}
+            {title}
+          </Title>
+          {about !== undefined && <div className="page-about">{about}</div>}
+        </div>
+        {children !== undefined && <Group gap="xs">{children}</Group>}
+      </header>
+      <SiblingPages />
+    </>
   );
+}
+
+/** A project, or a project and its environment, each as a link. */
+export function ProjectTrail({
+  id,
+  name,
+  parentId = null,
+}: {
+  id: number;
+  name: string;
+  parentId?: number | null;
+}) {
+  const cut = parentId === null ? -1 : name.lastIndexOf("/");
+  return (
+    <>
+      {cut > 0 && (
+        <>
+          <Link href={`/projects/${parentId}`} className="foreign">
+            {visible(name.slice(0, cut))}
+          </Link>
+          <span className="dim"> / </span>
+        </>
+      )}
+      <Link href={`/projects/${id}`} className="foreign">
+        {visible(name.slice(cut + 1))}
+      </Link>
+    </>
+  );
+}
+
+/** For `ref` of an element with this id: an address that ends with #<id> leads to it. */
+export function useAnchor<E extends HTMLElement>(id: string | undefined) {
+  const anchor = useRef<E>(null);
+  useEffect(() => {
+    if (id !== undefined && location.hash === `#${id}`) anchor.current?.scrollIntoView();
+  }, [id]);
+  return anchor;
 }
 
 /** A titled section on a surface of its own. An address that ends with #<id> leads to it. */
@@ -50,10 +105,7 @@ export function Panel({
   /** The content touches the edges: tables and logs. */
   isFlush?: boolean;
 }) {
-  const section = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (id !== undefined && location.hash === `#${id}`) section.current?.scrollIntoView();
-  }, [id]);
+  const section = useAnchor<HTMLElement>(id);
   return (
     <section ref={section} id={id} className="panel" data-flush={isFlush || undefined}>
       {title !== undefined && (
@@ -126,12 +178,23 @@ export function Problem({
   );
 }
 
-/** Holds the place of rows that are on their way, so that nothing jumps when they arrive. */
-export function Rows({ count = 6 }: { count?: number }) {
+/** Shows an error, unless the fields above it show it already. Place it after the fields: it depends on what they rendered. */
+export function ActProblem({ act, title }: { act: { otherProblem: () => Error | null }; title?: string }) {
+  const problem = act.otherProblem();
+  return problem && <Problem problem={problem} {...(title === undefined ? {} : { title })} />;
+}
+
+/** The shape of a skeleton: list rows, text lines, charts, or a page with a heading and panels. */
+type Shape = "rows" | "lines" | "plots" | "page";
+
+/** A skeleton in the shape of the content that is loading, so that the page does not move when the content arrives. */
+export function Rows({ count = 6, shape = "rows" }: { count?: number; shape?: Shape }) {
+  const parts =
+    shape === "page" ? ["head", "panel", "panel 2"] : Array.from({ length: count }, (_, row) => `${row}`);
   return (
-    <div className="rows" aria-busy="true" role="status" aria-label={t("words.loading")}>
-      {Array.from({ length: count }, (_, row) => `row ${row}`).map((row) => (
-        <Skeleton key={row} height={18} radius="sm" />
+    <div className="rows" data-shape={shape} aria-busy="true" role="status" aria-label={t("words.loading")}>
+      {parts.map((part) => (
+        <Skeleton key={part} className={part === "head" ? "rows-head" : "rows-part"} radius="sm" />
       ))}
     </div>
   );

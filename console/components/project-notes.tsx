@@ -7,11 +7,11 @@ import { t } from "../text/text.ts";
 import { warningPlace } from "../warning-place.ts";
 
 /** What the owner of a project should decide. That nothing is deployed yet is said first and never folded. */
-export function ProjectNotes({ project, tab }: { project: Project; tab: string }) {
+export function ProjectNotes({ project }: { project: Project }) {
   return (
     <>
-      <Notes notes={scriptNotes(project, tab)} />
-      <Notes notes={[...hostNotes(project), ...warnings(project, tab)]} />
+      <Notes notes={scriptNotes(project)} />
+      <Notes notes={[...hostNotes(project), ...warnings(project)]} />
     </>
   );
 }
@@ -38,10 +38,10 @@ interface Note {
   content: ReactNode;
 }
 
-function scriptNotes({ id, pipeline: { build, deploy, start } }: Project, tab: string): Note[] {
+function scriptNotes({ id, pipeline: { build, deploy, start } }: Project): Note[] {
   const steps = [...build, ...deploy, ...(Array.isArray(start) ? start : [])];
-  if (tab === "settings" || !Array.isArray(start) || steps.some(({ script }) => script !== "")) return [];
-  const link = <Link href={`/projects/${id}/settings/stages`}>{t("project.noScriptsLink")}</Link>;
+  if (!Array.isArray(start) || steps.some(({ script }) => script !== "")) return [];
+  const link = <Link href={`/projects/${id}/settings/pipeline`}>{t("project.noScriptsLink")}</Link>;
   return [{ key: "scripts", content: rich("project.noScripts", { link }) }];
 }
 
@@ -55,21 +55,17 @@ function hostNotes({ pipeline: { deploy, start } }: Project): Note[] {
   return [{ key: "host", content: t("project.hostSteps", { names: names.join(", ") }) }];
 }
 
-/** Each with a link to its form. The webhook page shows those about the webhook itself. */
-function warnings({ id, permission, warnings, warningParts }: Project, tab: string): Note[] {
+/** Each with a link to its form. */
+function warnings({ id, permission, warnings, warningParts }: Project): Note[] {
   if (permission !== "manage") return [];
-  return warnings.flatMap((warning, index) => {
+  return warnings.map((warning, index) => {
     const parts = warningParts[index];
-    const place = warningPlace(parts);
-    if (place.page === "webhook" && tab === "webhook") return [];
     const content = (
       <>
         {reasonIn(warning, parts)}{" "}
-        <Link href={`/projects/${id}/${place.path}`}>
-          {t(place.page === "webhook" ? "project.toWebhook" : "project.toSettings")}
-        </Link>
+        <Link href={`/projects/${id}/settings/${warningPlace(parts)}`}>{t("project.toSettings")}</Link>
       </>
     );
-    return [{ key: warning, content }];
+    return { key: warning, content };
   });
 }

@@ -1,10 +1,10 @@
-import { Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { projectNamesQuery, useProjectName } from "../project-names.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
+import { Picker } from "./picker.tsx";
 
 const typingMs = 150;
 
@@ -31,18 +31,14 @@ export function ProjectPicker({
       ? []
       : [{ value, label: visible(chosenName ?? t("project.unnamed", { id: value })) }];
   return (
-    <Select
+    <Picker
       label={t("tasks.project")}
       placeholder={t("tasks.projectHint")}
       clearable
-      searchable
-      data={[...own, ...found]}
-      // The server has searched already.
-      filter={({ options }) => options}
-      nothingFoundMessage={t("tasks.projectNone")}
-      value={value || null}
-      onChange={(id) => onChange(id ?? "")}
-      onSearchChange={setText}
+      choices={[...own, ...found]}
+      value={value}
+      onChange={onChange}
+      onSearch={setText}
       className="wide"
     />
   );

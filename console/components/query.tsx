@@ -10,7 +10,7 @@ export function Loaded<T>({
   children,
   placeholder = <Rows />,
 }: {
-  query: UseQueryResult<T>;
+  query: Pick<UseQueryResult<T>, "data" | "isError" | "error"> & { refetch: () => unknown };
   children: (data: T) => ReactNode;
   placeholder?: ReactNode;
 }) {
@@ -22,7 +22,7 @@ export function Loaded<T>({
   return <>{placeholder}</>;
 }
 
-/** The page of one resource. If it cannot be loaded, the page still has its heading and a link to the list. */
+/** The page of one resource. While it loads, the page has its heading; if it cannot be loaded, also a link to the list. */
 export function LoadedPage<T>({
   query,
   title,
@@ -34,11 +34,17 @@ export function LoadedPage<T>({
   list: { href: string; label: string };
   children: (data: T) => ReactNode;
 }) {
-  const hasFailed = query.isError && query.data === undefined;
   return (
     <>
-      {hasFailed && <PageHead title={title} about={<Link href={list.href}>{list.label}</Link>} />}
-      <Loaded query={query}>{children}</Loaded>
+      {query.data === undefined && (
+        <PageHead
+          title={title}
+          {...(query.isError ? { about: <Link href={list.href}>{list.label}</Link> } : {})}
+        />
+      )}
+      <Loaded query={query} placeholder={<Rows shape="page" />}>
+        {children}
+      </Loaded>
     </>
   );
 }

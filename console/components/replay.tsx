@@ -11,7 +11,7 @@ import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
 /** Queries that a replay changes. */
-export const touched = ["deliveries", "delivery", "tasks", "overview"];
+export const touched = ["activity", "delivery", "home"];
 
 /** Triggers one delivery again from its record. */
 export function ReplayOne({ delivery }: { delivery: Delivery }) {

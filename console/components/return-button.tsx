@@ -5,7 +5,7 @@ import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { ApprovalHint } from "./approval-hint.tsx";
-import { ReturningSettings } from "./changed-settings.tsx";
+import { Returning } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 
 /**
@@ -28,6 +28,7 @@ export function ReturnButton({
       {...button}
       label={t(isServing ? "project.rollback" : "project.deployAgain")}
       aria-label={t(isServing ? "project.rollbackTo" : "project.deployAgainOf", { commit })}
+      pageAction={t(isServing ? "project.rollbackTo" : "project.deployAgainOf", { commit })}
       title={t(isServing ? "project.rollbackTitle" : "project.deployAgainTitle", { commit })}
       isWide
       confirm={t(isServing ? "project.rollbackSubmit" : "project.deployAgainSubmit")}
@@ -35,7 +36,7 @@ export function ReturnButton({
     >
       <p>{t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}</p>
       <ApprovalHint project={project} />
-      <ReturningSettings projectId={project.id} taskId={release.taskId} />
+      <Returning projectId={project.id} taskId={release.taskId} />
     </ConfirmButton>
   );
 }

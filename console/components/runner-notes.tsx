@@ -1,14 +1,28 @@
 import type { Runner } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
+import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
+import { visible } from "../visible.ts";
+import { Moment } from "./moment.tsx";
 
 /** What a runner says of its isolation and of its proxy. */
 export function RunnerNotes({ runner }: { runner: Runner }) {
   return (
     <>
+      <LastEnd runner={runner} />
       <IsolationNote runner={runner} />
       <ProxyNote runner={runner} />
     </>
+  );
+}
+
+/** Why the server's own runner is not there. */
+function LastEnd({ runner: { lastEnd } }: { runner: Runner }) {
+  if (lastEnd === null) return null;
+  return (
+    <p className="runner-note small foreign">
+      {rich("runners.ended", { when: <Moment at={lastEnd.at} />, text: visible(lastEnd.text) })}
+    </p>
   );
 }
 
@@ -16,7 +30,7 @@ export function RunnerNotes({ runner }: { runner: Runner }) {
 function IsolationNote({ runner: { isolationNote, isolationNoteParts } }: { runner: Runner }) {
   if (isolationNote === "") return null;
   const why = reasonIn(isolationNote, isolationNoteParts);
-  return <p className="runner-note small foreign">{t("runners.whyNotIsolated", { why })}</p>;
+  return <Note>{t("runners.whyNotIsolated", { why })}</Note>;
 }
 
 /** The proxy with which it serves routes, or how it gets one. */
@@ -29,5 +43,13 @@ function ProxyNote({ runner: { proxy, proxyNote, proxyNoteParts } }: { runner: R
       : note === ""
         ? t("runners.proxy", { proxy })
         : t("runners.proxyBut", { proxy, note });
-  return <p className="runner-note small foreign">{text}</p>;
+  return <Note>{text}</Note>;
+}
+
+function Note({ children }: { children: string }) {
+  return (
+    <p className="runner-note small">
+      <bdi>{children}</bdi>
+    </p>
+  );
 }

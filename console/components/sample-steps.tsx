@@ -21,7 +21,7 @@ export function SampleSteps({ project, task }: { project: Project; task?: Task }
           <Button
             component={Link}
             variant="default"
-            href={delivery === undefined ? `/projects/${project.id}/deliveries` : `/deliveries/${delivery}`}
+            href={delivery === undefined ? `/projects/${project.id}/activity` : `/deliveries/${delivery}`}
           >
             {t("tryIt.whySubmit")}
           </Button>
@@ -52,7 +52,7 @@ function Push({ project: { id }, step }: { project: Project; step: "break" | "fi
       go(pushed.taskId === null ? `/deliveries/${pushed.deliveryId}` : `/tasks/${pushed.taskId}`);
       return pushed;
     },
-    { failed: t("tryIt.breakFailed"), refresh: ["projects", "tasks", "overview", "deliveries"] },
+    { failed: t("tryIt.breakFailed"), refresh: ["projects", "activity", "home"] },
   );
   return (
     <Button variant="default" loading={push.isPending} onClick={() => push.mutate(undefined)}>
@@ -65,7 +65,7 @@ function Push({ project: { id }, step }: { project: Project; step: "break" | "fi
 function useBreakStep(projectId: number): "break" | "fix" | "fixed" {
   const refetchInterval = usePolling();
   const { data } = useQuery({
-    queryKey: ["tasks", "of-sample", projectId],
+    queryKey: ["activity", "of-sample", projectId],
     queryFn: () => answerOf(api.tasks.$get({ query: { projectId: String(projectId), pageSize: "20" } })),
     refetchInterval,
   });

@@ -59,17 +59,27 @@ export function FormFoot({
           ))}
         </Conflict>
       )}
-      {error !== null && !isConflict && <Problem title={failure} problem={inWordsOf(error, labels)} />}
+      {error !== null && !isConflict && !isTold(error) && (
+        <Problem title={failure} problem={inWordsOf(error, labels)} />
+      )}
     </ForManagers>
   );
 }
 
-/** What the server refused, with the labels of the form in place of the names of the fields. */
+/** Each fault is at its field: the fields of a form come before its foot. */
+function isTold(error: unknown): boolean {
+  return error instanceof ApiProblem && error.fields.length > 0 && error.untold.length === 0;
+}
+
+/** What no field says, with the labels of the form in place of the names of the fields. */
 function inWordsOf(error: unknown, labels: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ApiProblem) || error.fields.length === 0) return error;
-  const faults = error.fields.map(({ field, message }) => {
+  const faults = error.untold.map(({ field, message }) => {
     const label = labels[field] ?? labels[field.slice(field.lastIndexOf(".") + 1)] ?? field;
-    return `${label} ${message}`;
+    // Of a list, which entry.
+    const [, place] = /^\w+\.(\d+)\./.exec(field) ?? [];
+    const named = place === undefined ? label : t("form.entry", { number: Number(place) + 1, field: label });
+    return `${named} ${message}`;
   });
   return t("words.faultSentence", { faults: faults.join(t("words.faultSeparator")) });
 }

@@ -25,7 +25,7 @@ export function ScriptEditor({
     ...(error === undefined ? [] : [`${id}-error`]),
   ].join(" ");
   return (
-    <Input.Wrapper id={id} label={label} description={description} error={error}>
+    <Input.Wrapper id={id} label={label} description={description} error={error} w="100%">
       <div className="script-editor" data-invalid={error !== undefined || undefined}>
         <div className="script-lines" aria-hidden="true">
           {Array.from({ length: lineCount }, (_, line) => line + 1).join("\n")}

@@ -1,3 +1,5 @@
+import { clockText } from "../time-text.ts";
+
 interface Point {
   at: string;
 }
@@ -73,6 +75,11 @@ export function Series<P extends Point>({
           </line>
         ))}
       </svg>
+      <div className="series-axis dim" aria-hidden="true">
+        {[1, 0.5, 0].map((part) => (
+          <span key={part}>{clockText(axis.endMs - part * axis.spanMs)}</span>
+        ))}
+      </div>
     </figure>
   );
 }

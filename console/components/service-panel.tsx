@@ -1,9 +1,13 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import type { ServiceState } from "../../src/model/service/service.ts";
 import { answerOf, api } from "../api.ts";
 import { usePolling } from "../live.ts";
 import { releasesQuery } from "../release-query.ts";
+import { useServices } from "../service-query.ts";
+import { type Serving, servingOf } from "../serving.ts";
+import { meQuery } from "../session.ts";
 import type { Project, Task } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
@@ -11,9 +15,10 @@ import { t } from "../text/text.ts";
 import { shortRef, sizeText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { Fact } from "./fact.tsx";
-import { Moment } from "./moment.tsx";
+import { Moment, TaskMoment } from "./moment.tsx";
+import { Rows } from "./page.tsx";
 import { ReturnButton } from "./return-button.tsx";
-import { StateLabel } from "./state.tsx";
+import { StateLabel, Toned } from "./state.tsx";
 import { Commit, hasRunNothing } from "./task-parts.tsx";
 
 /** What the project serves, where, since when, and the way back. */
@@ -25,11 +30,18 @@ export function ServicePanel({ project }: { project: Project }) {
   const serving = releases.data?.items.find(({ isLive }) => isLive);
   const { last = null, live = null } = tasks.data?.items[0] ?? {};
   const { publicUrl } = project;
+  const state = servingOf(project, serving);
   const mayManage = project.permission === "manage";
+  if (tasks.isPending || releases.isPending)
+    return (
+      <section className="panel service">
+        <Rows count={3} />
+      </section>
+    );
   return (
     <section className="panel service" aria-label={t("service.title")}>
       <div className="service-main">
-        <ServiceState project={project} />
+        <ServingState state={state} />
         {live && <Commit task={live} />}
         {project.liveNote !== "" && (
           <p className="service-note foreign">{reasonIn(project.liveNote, project.liveNoteParts)}</p>
@@ -60,7 +72,7 @@ export function ServicePanel({ project }: { project: Project }) {
           <Address project={project} />
         </Fact>
         {live && serving && (
-          <Fact name={t("service.since")}>
+          <Fact name={t(state === "serving" ? "service.since" : "service.deployed")}>
             {rich("service.byTask", {
               when: <Moment at={serving.deployedAt} />,
               task: <TaskLink task={live} />,
@@ -71,7 +83,7 @@ export function ServicePanel({ project }: { project: Project }) {
           <Fact name={t("service.lastDeploy")}>
             <Link href={`/tasks/${last.id}`} className="task-link">
               <StateLabel state={last.state} text={hasRunNothing(last) ? t("tasks.nothingRan") : undefined} />
-              <Moment at={last.createdAt} />
+              <TaskMoment task={last} />
             </Link>
           </Fact>
         )}
@@ -94,31 +106,26 @@ function DiskUse({ disk }: { disk: NonNullable<Project["disk"]> }) {
 
 function ownTasksQuery(projectId: number) {
   return {
-    queryKey: ["tasks", "of-projects", String(projectId)],
+    queryKey: ["activity", "of-projects", String(projectId)],
     queryFn: () => answerOf(api["project-tasks"].$get({ query: { projectIds: String(projectId) } })),
   };
 }
 
-/** A deploy is on its way to take the place of what served. */
-const replacing = ["live_deploying", "live_replacing", "live_replacing_service"];
+const tones = {
+  serving: "success",
+  unchecked: "waiting",
+  deploying: "running",
+  never: "waiting",
+  unknown: "warning",
+} as const;
 
-function ServiceState({ project: { liveTaskId, liveNote, liveNoteParts, services } }: { project: Project }) {
-  const isReplacing = liveNoteParts.some(({ code }) => replacing.includes(code));
-  if (services !== null && services.state !== "serving" && !isReplacing)
-    return <StateLabel state={services.state} strong />;
-  const [tone, text] =
-    liveTaskId !== null
-      ? ["success", t("service.serving")]
-      : liveNote === ""
-        ? ["waiting", t("service.never")]
-        : isReplacing
-          ? ["running", t("service.deploying")]
-          : ["warning", t("service.unknown")];
+function ServingState({ state }: { state: Serving }) {
+  if (!(state in tones)) return <StateLabel state={state as ServiceState} strong />;
+  const own = state as keyof typeof tones;
   return (
-    <span className="state" data-tone={tone} data-strong>
-      <span className="state-dot" aria-hidden="true" />
-      {text}
-    </span>
+    <Toned tone={tones[own]} strong>
+      {t(`service.${own}`)}
+    </Toned>
   );
 }
 
@@ -129,8 +136,45 @@ function Address({ project: { id, publicUrl, permission } }: { project: Project 
         {visible(publicUrl)}
       </a>
     );
-  if (permission !== "manage") return "–";
-  return <Link href={`/projects/${id}/settings/general`}>{t("service.addAddress")}</Link>;
+  return (
+    <>
+      <LocalPorts projectId={id} />
+      {permission === "manage" ? (
+        <Link href={`/projects/${id}/settings/source`}>{t("service.addAddress")}</Link>
+      ) : (
+        "–"
+      )}
+    </>
+  );
+}
+
+const loopback = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Opened on the machine of the server: links to what the runner there serves. */
+function LocalPorts({ projectId }: { projectId: number }) {
+  const { data: me } = useQuery({ ...meQuery, enabled: false });
+  const isHere = loopback.includes(location.hostname) && me?.role === "admin";
+  const { data: found } = useServices(projectId, isHere);
+  const { data: runners } = useQuery({
+    queryKey: ["runners", "first"],
+    queryFn: () => answerOf(api.runners.$get({ query: {} })),
+    enabled: isHere,
+  });
+  const local = (runners?.items ?? []).filter((each) => each.local).map((each) => each.id);
+  return (found?.services ?? [])
+    .filter(({ port, runner }) => port !== null && local.includes(runner.id))
+    .map(({ name, port }) => (
+      <div key={name}>
+        <a
+          href={`http://${location.hostname}:${port}/`}
+          target="_blank"
+          rel="noreferrer"
+          className="outside foreign"
+        >
+          {t("service.onPort", { name: visible(name), port: String(port) })}
+        </a>
+      </div>
+    ));
 }
 
 function TaskLink({ task }: { task: Pick<Task, "id"> }) {

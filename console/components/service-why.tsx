@@ -14,6 +14,7 @@ export function serviceWhy({ state, since, runner, fault, lastExit, restarts }: 
     case "unhealthy":
       return t("services.why_unhealthy", { fault: visible(fault) });
     case "unknown":
+      if (runner.name === "") return t("services.why_deleted");
       return since === null
         ? t("services.why_unreported", { runner: visible(runner.name) })
         : rich("services.why_away", { runner: visible(runner.name), since: <Moment at={since} /> });

@@ -12,7 +12,9 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { places, placesFor } from "../places.ts";
+import { useNotices } from "../notices.ts";
+import { navigationFor, pagesFor, placeAt } from "../places.ts";
+import { useRecent } from "../recent.ts";
 import { type Me, signOut } from "../session.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { t } from "../text/text.ts";
@@ -25,8 +27,6 @@ import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
 import { Progress } from "./progress.tsx";
 import { Unreachable } from "./unreachable.tsx";
-import { UnsignedWebhooks } from "./unsigned-webhooks.tsx";
-import { WaitingApprovals } from "./waiting-approvals.tsx";
 
 const SearchDialog = lazy(() => import("./search/search-dialog.tsx"));
 const ShortcutList = lazy(() => import("./search/shortcut-list.tsx"));
@@ -43,6 +43,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
     setDialog(null);
   };
   useShortcuts(me.role, open);
+  const [path] = useLocation();
+  useRecent(pagesFor(me.role).some(({ href }) => href === path) ? path : null);
   const search = () => {
     close();
     open("search");
@@ -53,7 +55,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         {t("shell.skip")}
       </a>
       <Progress />
-      <header className="top-bar">
+      {/* No banner: a dialog over the page has one of its own. */}
+      <section className="top-bar" aria-label={t("shell.topBar")}>
         <Burger
           opened={isNavOpen}
           onClick={toggle}
@@ -65,7 +68,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t("search.open")} onClick={search}>
           <Icon name="search" />
         </ActionIcon>
-      </header>
+      </section>
       <aside className="side">
         <Brand />
         <SearchButton onOpen={search} />
@@ -77,15 +80,14 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Foot me={me} onShortcuts={() => setDialog("help")} />
       </Drawer>
       <Suspense fallback={null}>
-        {dialog === "search" && <SearchDialog me={me} isOpen onClose={closeDialog} />}
+        {dialog === "search" && (
+          <SearchDialog me={me} isOpen onClose={closeDialog} onHelp={() => setDialog("help")} />
+        )}
         {dialog === "help" && <ShortcutList role={me.role} isOpen onClose={closeDialog} />}
       </Suspense>
       <main id="main" tabIndex={-1}>
         <Unreachable />
-        <UnsignedWebhooks />
-        <WaitingApprovals />
-        {me.role === "admin" && <IsolationNotice />}
-        {children}
+        <IsolationNotice isAdmin={me.role === "admin"}>{children}</IsolationNotice>
       </main>
     </div>
   );
@@ -93,7 +95,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
 
 function Brand() {
   return (
-    <Link href="/" className="brand" aria-label={t("shell.home")}>
+    <Link href="/" className="brand" aria-label={t("shell.brand")}>
       <Mark />
       <span>Slipway</span>
     </Link>
@@ -114,36 +116,41 @@ function SearchButton({ onOpen }: { onOpen: () => void }) {
 
 function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   const [location] = useLocation();
-  const allowed = placesFor(me.role);
+  const here = placeAt(location, me.role);
   return (
     <nav aria-label={t("shell.navigation")} className="nav">
-      {places.map(({ group, items }) => {
-        const shown = items.filter((place) => allowed.includes(place));
-        if (shown.length === 0) return null;
-        return (
-          <div key={group}>
-            <div className="nav-title">{t(`shell.group_${group}`)}</div>
-            {shown.map(({ href, name }) => (
-              <Link
-                key={href}
-                href={href}
-                className="nav-item"
-                onClick={() => onGo?.()}
-                aria-current={isHere(location, href) ? "page" : undefined}
-              >
-                <Icon name={name} />
-                {t(`shell.${name}`)}
-              </Link>
-            ))}
-          </div>
-        );
-      })}
+      {navigationFor(me.role).map(({ group, items }) => (
+        <div key={items[0]?.name} className="nav-group">
+          {group !== null && <div className="nav-title">{t(`shell.group_${group}`)}</div>}
+          {items.map(({ name, pages: [{ href }] }) => (
+            <Link
+              key={name}
+              href={href}
+              className="nav-item"
+              onClick={() => onGo?.()}
+              aria-current={here?.name === name ? "page" : undefined}
+            >
+              <Icon name={name} />
+              {t(`shell.${name}`)}
+              {name === "home" && <WaitingCount />}
+            </Link>
+          ))}
+        </div>
+      ))}
     </nav>
   );
 }
 
-function isHere(location: string, href: string): boolean {
-  return href === "/" ? location === "/" : location === href || location.startsWith(`${href}/`);
+/** On other pages than Home: how many deploys wait for an approval. */
+function WaitingCount() {
+  const [location] = useLocation();
+  const count = useNotices().data?.approvals.total ?? 0;
+  if (count === 0 || location === "/") return null;
+  return (
+    <span className="count" title={t("shell.approvals", { count })}>
+      {t("shell.approvalCount", { count })}
+    </span>
+  );
 }
 
 function Foot({ me, onShortcuts }: { me: Me; onShortcuts: () => void }) {

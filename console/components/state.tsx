@@ -1,21 +1,31 @@
-import { Tooltip } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { ServiceState } from "../../src/model/service/service.ts";
+import { skipCauseOf } from "../../src/model/stage/skip-cause.ts";
 import type { StageState, TaskState } from "../../src/model/task.ts";
-import type { RouteState } from "../shapes.ts";
+import type { RouteState, Task } from "../shapes.ts";
 import { t } from "../text/text.ts";
-import { durationText } from "../time-text.ts";
 
 type Tone = "success" | "failed" | "running" | "waiting" | "warning" | "lost";
 
 type State = TaskState | StageState | DeliveryStatus | ServiceState | `route_${RouteState["state"]}`;
 
+/** Amber (`warning`) is for what somebody has to act on now, so nothing that is over has it. */
 const statesOf: Record<Tone, State[]> = {
   success: ["success", "accepted", "serving", "route_ok"],
-  failed: ["failed", "down", "route_fault"],
-  running: ["dispatched", "running", "merged", "starting"],
-  waiting: ["queued", "canceled", "pending", "skipped", "ignored", "stopped", "route_waiting"],
-  warning: ["canceling", "waiting", "timeout", "rejected", "unhealthy", "restarting", "route_removed"],
+  failed: ["failed", "timeout", "rejected", "down", "route_fault"],
+  running: ["dispatched", "running", "canceling", "merged", "starting", "restarting"],
+  waiting: [
+    "queued",
+    "canceled",
+    "pending",
+    "skipped",
+    "ignored",
+    "stopped",
+    "route_waiting",
+    "route_removed",
+  ],
+  warning: ["waiting", "unhealthy"],
   lost: ["lost", "unknown", "route_unknown"],
 };
 
@@ -24,6 +34,26 @@ export const toneOf = Object.fromEntries(
 ) as Record<State, Tone>;
 
 /** A dot for the eye and a word for everybody: colour is never the only sign. */
+export function Toned({
+  tone,
+  state,
+  strong = false,
+  children,
+}: {
+  tone: Tone;
+  state?: State;
+  strong?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <span className="state" data-tone={tone} data-state={state} data-strong={strong || undefined}>
+      <span className="state-dot" aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+/** The same for a state of the server. */
 export function StateLabel({
   state,
   text,
@@ -35,44 +65,15 @@ export function StateLabel({
   strong?: boolean;
 }) {
   return (
-    <span
-      className="state"
-      data-tone={text === undefined ? toneOf[state] : "waiting"}
-      data-state={state}
-      data-strong={strong || undefined}
-    >
-      <span className="state-dot" aria-hidden="true" />
+    <Toned tone={text === undefined ? toneOf[state] : "waiting"} state={state} strong={strong}>
       {text ?? t(`state.${state}`)}
-    </span>
+    </Toned>
   );
 }
 
-interface RailStage {
-  name: string;
-  state: StageState;
-  startedAt: string | null;
-  finishedAt: string | null;
-}
+type Stage = Task["stages"][number];
 
-/** The stages of a task as sections of a slip: which are done, which runs, where it stopped. */
-export function StageRail({ stages }: { stages: RailStage[] }) {
-  const text = stages
-    .map(({ name, state }) => t("tasks.stage", { stage: name, state: t(`state.${state}`) }))
-    .join(", ");
-  return (
-    <Tooltip label={stages.map(stageText).join(" · ")}>
-      <span className="rail" role="img" aria-label={text}>
-        {stages.map((stage) => (
-          <span key={stage.name} data-tone={toneOf[stage.state]} data-state={stage.state} />
-        ))}
-      </span>
-    </Tooltip>
-  );
-}
-
-function stageText(stage: RailStage): string {
-  const values = { stage: stage.name, state: t(`state.${stage.state}`) };
-  if (stage.startedAt === null || stage.finishedAt === null) return t("tasks.stage", values);
-  const duration = durationText(Date.parse(stage.finishedAt) - Date.parse(stage.startedAt));
-  return t("tasks.stageIn", { ...values, duration });
+/** The state of a stage, or of a step in it: of a skipped one also why. */
+export function stageStateText(task: Task, stage: Stage, { state }: Pick<Stage, "state"> = stage): string {
+  return state === "skipped" ? t(`tasks.skip_${skipCauseOf(task, stage)}`) : t(`state.${state}`);
 }

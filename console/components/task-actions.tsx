@@ -8,7 +8,7 @@ import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { canNotify, stopWatching, useIsWatched, watchTask } from "../watched-tasks.ts";
 import { ApprovalHint } from "./approval-hint.tsx";
-import { ReturningSettings } from "./changed-settings.tsx";
+import { Returning } from "./changed-settings.tsx";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -36,6 +36,7 @@ function Cancel({ task }: { task: Task }) {
       disabled={task.state === "canceling"}
       title={t("task.cancelTitle", { id: String(task.id) })}
       confirm={t("task.cancelSubmit")}
+      pageAction={t("task.cancelSubmit")}
       dismiss={t("task.keepRunning")}
       isDanger
       onConfirm={() => cancel.mutateAsync(undefined)}
@@ -52,6 +53,8 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
   const { liveTaskId } = project;
   const isEarlier = liveTaskId !== null && liveTaskId !== task.id && task.serviceAction === null;
   const approval = <ApprovalHint project={project} />;
+  // A move is begun again from the page of the releases.
+  if (task.move !== null || task.serviceAction?.type === "leave") return null;
   return (
     <>
       <ConfirmButton
@@ -59,6 +62,7 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
         leftSection={<Icon name="again" size={15} />}
         title={t("task.rerunTitle", { id: String(task.id) })}
         confirm={t("task.rerunSubmit")}
+        pageAction={t("task.rerun")}
         onConfirm={() => rerun.mutateAsync(undefined)}
       >
         {task.serviceAction === null ? (
@@ -75,12 +79,13 @@ function Repeat({ task, project }: { task: Task; project: Project }) {
           label={t("task.redeploy")}
           title={t("task.redeployTitle", { commit: visible(shortCommit(task.commit)) })}
           confirm={t("task.redeploySubmit")}
+          pageAction={t("task.redeploy")}
           isWide
           onConfirm={() => rollback.mutateAsync(releaseOf)}
         >
           <p>{t("task.redeployAbout")}</p>
           {approval}
-          <ReturningSettings projectId={task.projectId} taskId={releaseOf} />
+          <Returning projectId={task.projectId} taskId={releaseOf} />
         </ConfirmButton>
       )}
     </>

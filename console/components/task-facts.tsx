@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import type { Serving } from "../serving.ts";
 import type { Task } from "../shapes.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
-import { Moment, Worked } from "./moment.tsx";
+import { TaskMoment, Worked } from "./moment.tsx";
 import { StateLabel } from "./state.tsx";
 import { actionText } from "./task-marks.tsx";
 import { Cause, hasRunNothing } from "./task-parts.tsx";
@@ -14,17 +15,19 @@ import { Cause, hasRunNothing } from "./task-parts.tsx";
 export function TaskFacts({
   task,
   isFinished,
-  isServing,
+  serving,
 }: {
   task: Task;
   isFinished: boolean;
-  isServing: boolean;
+  /** What may be said about its release; null: another one was deployed since, or none is known to serve. */
+  serving: Serving | null;
 }) {
   const isAuthorKnown = task.author !== "" && task.author !== task.triggeredBy;
   return (
     <div className="task-facts">
       <StateLabel state={task.state} strong text={hasRunNothing(task) ? t("tasks.nothingRan") : undefined} />
-      {isServing && isFinished && <b className="serving-now">{t("task.servingNow")}</b>}
+      {isFinished && serving === "serving" && <b className="serving-now">{t("task.servingNow")}</b>}
+      {isFinished && serving === "unchecked" && <span>{t("task.deployedUnchecked")}</span>}
       {task.serviceAction !== null && <span className="foreign">{actionText(task.serviceAction)}</span>}
       <span>{timesOf(task, isFinished)}</span>
       <Cause task={task} />
@@ -55,16 +58,18 @@ export function TaskFacts({
 }
 
 function timesOf(task: Task, isFinished: boolean): ReactNode {
-  // After its approval a task is queued again.
+  const when = <TaskMoment task={task} />;
   if (task.startedAt === null || task.state === "queued") {
-    const when = <Moment at={task.createdAt} />;
+    if (isFinished) return rich("task.over", { when });
     return task.queuePosition === undefined
       ? rich("task.created", { when })
-      : rich("task.createdPlace", { when, place: task.queuePosition });
+      : task.queuePosition === 1
+        ? rich("task.createdNext", { when })
+        : rich("task.createdPlace", { when, place: task.queuePosition });
   }
-  const isWorking = !isFinished && task.state !== "waiting";
-  return rich(isWorking ? "task.started" : "task.finished", {
-    when: <Moment at={task.startedAt} />,
+  const words = task.state === "waiting" ? "task.built" : isFinished ? "task.finished" : "task.started";
+  return rich(words, {
+    when,
     duration: <Worked task={task} from={task.startedAt} />,
   });
 }

@@ -2,17 +2,15 @@ import type { Task } from "../shapes.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
-/** Marks of a task in a table: it serves, brings an earlier release back, or does something with services. */
-export function TaskMarks({ task }: { task: Pick<Task, "isServing" | "rollbackTo" | "serviceAction"> }) {
-  if (!task.isServing && task.rollbackTo === null && task.serviceAction === null) return null;
+/** Marks of a task in a list: it brings an earlier release back, or moves the project. */
+export function TaskMarks({ task }: { task: Pick<Task, "rollbackTo" | "move"> }) {
   return (
-    <div className="marks">
-      {task.isServing && <Mark kind="serving" text={t("project.live")} />}
+    <>
       {task.rollbackTo !== null && (
         <Mark kind="rollback" text={t("task.rollbackOf", { id: String(task.rollbackTo) })} />
       )}
-      {task.serviceAction !== null && <Mark kind="action" text={actionText(task.serviceAction)} />}
-    </div>
+      {task.move !== null && <Mark kind="action" text={t("task.moves")} />}
+    </>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import type { TraceResult } from "../../src/model/delivery.ts";
 import type { Sentence } from "../../src/reason/reason.ts";
 import { reasonIn } from "../text/reason-text.ts";
@@ -18,7 +19,7 @@ interface Step {
 const marks = {
   pass: { sign: "✓", tone: "success" },
   stop: { sign: "✕", tone: "failed" },
-  unknown: { sign: "?", tone: "warning" },
+  unknown: { sign: "?", tone: "lost" },
   skipped: { sign: "–", tone: "waiting" },
 } as const;
 
@@ -50,8 +51,29 @@ function nameOf(step: string): string {
   return step in stepNames ? t(stepNames[step as keyof typeof stepNames]) : visible(step);
 }
 
-/** How a delivery was decided, step by step: what each step saw, what it compared with, what came out. */
-export function Trace({ steps }: { steps: Step[] }) {
+/** Where the settings of the project change what stopped a delivery. */
+const waysOn = {
+  branch: { place: "rules#rules", text: "trace.change_branch" },
+  tag: { place: "rules#rules", text: "trace.change_tag" },
+  event: { place: "rules#rules", text: "trace.change_event" },
+  path: { place: "rules#rules", text: "trace.change_path" },
+  keyword: { place: "rules#rules", text: "trace.change_keyword" },
+  fork: { place: "rules#rules", text: "trace.change_fork" },
+  signature: { place: "source#secret", text: "trace.change_signature" },
+  repository: { place: "source", text: "trace.change_repository" },
+} as const satisfies Record<string, { place: string; text: TextKey }>;
+
+function WayOn({ step: { step, result }, projectId }: { step: Step; projectId: number }) {
+  if (result !== "stop" || projectId === 0 || !(step in waysOn)) return null;
+  const { place, text } = waysOn[step as keyof typeof waysOn];
+  return <Link href={`/projects/${projectId}/settings/${place}`}>{t(text)}</Link>;
+}
+
+/**
+ * How a delivery was decided, step by step: what each step saw, what it compared with, what came out. With `projectId`, what
+ * stopped it leads to its setting.
+ */
+export function Trace({ steps, projectId = 0 }: { steps: Step[]; projectId?: number }) {
   return (
     <ol className="trace" aria-label={t("trace.label")}>
       {steps.map((step) => {
@@ -86,6 +108,7 @@ export function Trace({ steps }: { steps: Step[] }) {
               {step.detail !== "" && (
                 <div className="foreign step-detail">{reasonIn(step.detail, step.detailParts)}</div>
               )}
+              <WayOn step={step} projectId={projectId} />
             </div>
           </li>
         );

@@ -14,7 +14,7 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
       go(sample.taskId === null ? `/projects/${sample.projectId}` : `/tasks/${sample.taskId}`);
       return sample;
     },
-    { failed: t("tryIt.failed"), refresh: ["projects", "tasks", "overview", "deliveries"] },
+    { failed: t("tryIt.failed"), refresh: ["projects", "activity", "home"] },
   );
   if (!isAdmin)
     return (
@@ -27,12 +27,7 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
     <div className="stack">
       <section className="panel try-it">
         <svg viewBox="0 0 360 120" aria-hidden="true" className="try-it-picture">
-          <path
-            d="M10 58 350 106"
-            stroke="var(--mantine-color-lamp-4)"
-            strokeWidth="5"
-            strokeLinecap="round"
-          />
+          <path d="M10 58 350 106" stroke="var(--line-strong)" strokeWidth="5" strokeLinecap="round" />
           <path
             d="M70 68v34M150 79v28M230 90v20"
             stroke="var(--line-strong)"
@@ -52,14 +47,13 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
         </Text>
         <Group mt="md">
           <Button
-            size="md"
             leftSection={<Icon name="play" size={15} />}
             loading={make.isPending}
             onClick={() => make.mutate(undefined)}
           >
             {t("tryIt.start")}
           </Button>
-          <Button size="md" variant="default" component={Link} href="/projects?add=1">
+          <Button variant="default" component={Link} href="/projects/new">
             {t("tryIt.addOwn")}
           </Button>
         </Group>
@@ -69,7 +63,7 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
         <Text c="dimmed" maw={520}>
           {t("tryIt.onlyPushAbout")}
         </Text>
-        <Button mt="md" variant="default" component={Link} href="/push/connect">
+        <Button mt="md" variant="default" component={Link} href="/push/playground">
           {t("tryIt.openPush")}
         </Button>
       </section>

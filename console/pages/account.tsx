@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Language } from "../../src/model/language.ts";
 import { useAct } from "../act.ts";
-import { ApiProblem, answerOf, api } from "../api.ts";
+import { answerOf, api } from "../api.ts";
+import { LinkedAccounts } from "../components/linked-accounts.tsx";
 import { ItemTable } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
-import { PageHead, Panel, Problem } from "../components/page.tsx";
+import { ActProblem, PageHead, Panel } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
 import { submitting } from "../draft.ts";
 import { meQuery } from "../session.ts";
@@ -26,6 +27,7 @@ export default function Account() {
       />
       <div className="stack">
         <LanguagePanel />
+        <LinkedAccounts />
         <HostTokensPanel />
         <PasswordPanel />
         <SessionsPanel />
@@ -67,8 +69,6 @@ function LanguagePanel() {
   );
 }
 
-const fieldNames = new Set(["oldPassword", "newPassword"]);
-
 function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
@@ -88,7 +88,6 @@ function PasswordPanel() {
     setNew("");
     setKeepTokens(false);
   };
-  const refused = change.error instanceof ApiProblem ? change.error : null;
   return (
     <Panel title={t("account.password")}>
       <form onSubmit={submitting(() => change.mutateAsync(undefined), forget)} className="form">
@@ -97,7 +96,7 @@ function PasswordPanel() {
           autoComplete="current-password"
           required
           value={oldPassword}
-          error={refused?.about("oldPassword")}
+          error={change.errorOf("oldPassword")}
           onChange={(event) => setOld(event.currentTarget.value)}
         />
         <PasswordInput
@@ -106,7 +105,7 @@ function PasswordPanel() {
           autoComplete="new-password"
           required
           value={newPassword}
-          error={refused?.about("newPassword")}
+          error={change.errorOf("newPassword")}
           onChange={(event) => setNew(event.currentTarget.value)}
         />
         <Checkbox
@@ -115,7 +114,7 @@ function PasswordPanel() {
           checked={keepTokens}
           onChange={(event) => setKeepTokens(event.currentTarget.checked)}
         />
-        {change.isError && !refused?.isAbout(fieldNames) && <Problem problem={change.error} />}
+        <ActProblem act={change} />
         <div>
           <Button type="submit" loading={change.isPending}>
             {t("account.changePassword")}

@@ -1,4 +1,4 @@
-import { Select, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
@@ -7,6 +7,7 @@ import { AuditDetail, AuditSubject } from "../components/audit-detail.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { Picker } from "../components/picker.tsx";
 import { useListPage } from "../list-page.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -16,27 +17,11 @@ export default function Audit() {
   const query = useListPage(["audit", filters], (page) =>
     answerOf(api.audit.$get({ query: { page, pageSize: 50, ...given(filters) } })),
   );
-  const users = useQuery({
-    queryKey: ["users", "all"],
-    queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
-  });
-  const people = (users.data?.items ?? []).map((user) => ({
-    value: String(user.id),
-    label: visible(user.username),
-  }));
   return (
     <>
       <PageHead title={t("audit.title")} about={t("audit.about")} />
       <div className="filters">
-        <Select
-          label={t("audit.who")}
-          placeholder={t("audit.anybody")}
-          clearable
-          searchable
-          data={people}
-          value={filters.userId || null}
-          onChange={(userId) => change({ userId: userId ?? "" })}
-        />
+        <UserFilter value={filters.userId} onChange={(userId) => change({ userId })} />
         <TextInput
           label={t("audit.action")}
           placeholder="webhook.save"
@@ -56,7 +41,7 @@ export default function Audit() {
           },
           {
             title: t("audit.action"),
-            cell: (entry) => <code title={visible(entry.action)}>{actionName(entry.action)}</code>,
+            cell: (entry) => <span title={visible(entry.action)}>{actionName(entry.action)}</span>,
           },
           { title: t("audit.what"), cell: (entry) => <AuditSubject entry={entry} /> },
           { title: t("audit.detail"), cell: (entry) => <AuditDetail entry={entry} />, isWhole: true },
@@ -68,5 +53,26 @@ export default function Audit() {
         ]}
       />
     </>
+  );
+}
+
+function UserFilter({ value, onChange }: { value: string; onChange: (userId: string) => void }) {
+  const users = useQuery({
+    queryKey: ["users", "all"],
+    queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
+  });
+  const choices = (users.data?.items ?? []).map(({ id, username }) => ({
+    value: String(id),
+    label: visible(username),
+  }));
+  return (
+    <Picker
+      label={t("audit.who")}
+      placeholder={t("audit.anybody")}
+      clearable
+      choices={choices}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

@@ -55,8 +55,11 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
       title={<span className="foreign">{visible(group.name)}</span>}
       action={
         <Row gap="xs">
-          <Button component={Link} href={`/projects?groupId=${group.id}`} variant="default" size="compact-sm">
+          <Button component={Link} href={`/?groupId=${group.id}`} variant="default" size="compact-sm">
             {t("groups.projects")}
+          </Button>
+          <Button component={Link} href={`/groups/${group.id}`} variant="default" size="compact-sm">
+            {t("groups.values")}
           </Button>
           {isAdmin && <GroupLabels group={group} />}
           {isAdmin && <GroupDomains group={group} />}

@@ -1,19 +1,21 @@
-import { Group, Table, Text } from "@mantine/core";
+import { Group, Table, Text, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
-import { ConfirmButton } from "../components/confirm.tsx";
 import { Moment } from "../components/moment.tsx";
+import { MoveButton } from "../components/move-button.tsx";
 import { Empty, Panel } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
 import { ReturnButton } from "../components/return-button.tsx";
 import { Mark } from "../components/task-marks.tsx";
 import { Commit } from "../components/task-parts.tsx";
 import { usePolling } from "../live.ts";
-import { releasesQuery, useMoveProject } from "../release-query.ts";
-import type { Project, Release } from "../shapes.ts";
+import { releasesQuery } from "../release-query.ts";
+import { servingOf } from "../serving.ts";
+import type { Project, Release, ReleaseList } from "../shapes.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { sizeText } from "../time-text.ts";
+import { visible } from "../visible.ts";
 
 /** What has served, with one click back to each. */
 export function Releases({ project }: { project: Project }) {
@@ -35,7 +37,7 @@ export function Releases({ project }: { project: Project }) {
                     <Table.Th>{t("project.commit")}</Table.Th>
                     <Table.Th>{t("project.task")}</Table.Th>
                     <Table.Th>{t("project.lastDeployed")}</Table.Th>
-                    <Table.Th className="spare-cell">{t("project.workspace")}</Table.Th>
+                    <Table.Th>{t("project.workspace")}</Table.Th>
                     <Table.Th>{t("words.actions")}</Table.Th>
                   </Table.Tr>
                 </Table.Thead>
@@ -47,8 +49,10 @@ export function Releases({ project }: { project: Project }) {
                       onClick={() => go(`/tasks/${release.taskId}`)}
                     >
                       <Table.Td data-whole>
-                        <Commit task={release} />
-                        {release.isLive && <Mark kind="serving" text={t("project.live")} />}
+                        <div className="one-line">
+                          <Commit task={release} />
+                          {release.isLive && <LiveMark project={project} release={release} />}
+                        </div>
                       </Table.Td>
                       <Table.Td>
                         <Link
@@ -67,11 +71,14 @@ export function Releases({ project }: { project: Project }) {
                           </div>
                         )}
                       </Table.Td>
-                      <Table.Td className="spare-cell">{workspaceText(release)}</Table.Td>
+                      <Table.Td>
+                        {workspaceText(release)}
+                        {release.digest !== null && <Digest digest={release.digest} />}
+                      </Table.Td>
                       {/* Clicks in its dialog are not clicks on the row. */}
                       <Table.Td onClick={(event) => event.stopPropagation()}>
                         {!release.isLive && mayManage && (
-                          <ReturnButton size="xs" project={project} release={release} />
+                          <ReturnButton size="compact-sm" project={project} release={release} />
                         )}
                       </Table.Td>
                     </Table.Tr>
@@ -82,7 +89,20 @@ export function Releases({ project }: { project: Project }) {
           }
         </Loaded>
       </Panel>
-      {project.homeRunnerId !== null && mayManage && <Home project={project} />}
+      {project.homeRunnerId !== null && mayManage && query.data && (
+        <Home project={project} list={query.data} />
+      )}
+    </div>
+  );
+}
+
+/** What its files were sealed with: the same in each environment that serves them. */
+function Digest({ digest }: { digest: string }) {
+  const name = t("project.digest", { digest });
+  return (
+    <div className="dim small mono" title={name}>
+      <span aria-hidden>{t("project.digestShort", { digest: digest.slice(0, 12) })}</span>
+      <VisuallyHidden>{name}</VisuallyHidden>
     </div>
   );
 }
@@ -95,21 +115,24 @@ function workspaceText({ isKept, bytes }: Release): string {
 }
 
 /** The runner that holds the releases, and the way to another one. */
-function Home({ project }: { project: Project }) {
-  const move = useMoveProject(project.id);
-  const runner = String(project.homeRunnerId);
+function Home({ project, list }: { project: Project; list: ReleaseList }) {
+  const { homeRunner, moveTargets, data } = list;
+  const runner = homeRunner === null ? t("project.deletedRunner") : visible(homeRunner.name);
   return (
     <Group gap="sm">
       <Text size="sm">{t("project.homeRunner", { runner })}</Text>
-      <ConfirmButton
-        size="xs"
-        label={t("project.move")}
-        title={t("project.moveTitle")}
-        confirm={t("project.moveSubmit")}
-        onConfirm={() => move.mutateAsync(undefined)}
-      >
-        {t("project.moveAbout", { runner })}
-      </ConfirmButton>
+      <MoveButton projectId={project.id} runner={runner} targets={moveTargets} data={data} />
     </Group>
+  );
+}
+
+/** "Serving", and green, only where something shows it. */
+function LiveMark({ project, release }: { project: Project; release: Release }) {
+  const isProven = servingOf(project, release) === "serving";
+  return (
+    <Mark
+      kind={isProven ? "serving" : "action"}
+      text={t(isProven ? "project.live" : "project.deployedLast")}
+    />
   );
 }

@@ -20,6 +20,7 @@ import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { RunnerNotes } from "../components/runner-notes.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
+import { Toned } from "../components/state.tsx";
 import { groupChoices, useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
@@ -105,7 +106,8 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
 }
 
 function Isolation({ runner }: { runner: Runner }) {
-  const { isolation, reportedIsolation, containers } = runner;
+  const { isolation, reportedIsolation, containers, lastSeenAt } = runner;
+  if (lastSeenAt === null) return <span className="dim small">{t("runners.isolationUnknown")}</span>;
   const how = {
     none: "runners.notIsolated",
     sandbox: "runners.isolatedSandbox",
@@ -117,10 +119,9 @@ function Isolation({ runner }: { runner: Runner }) {
       ? counted
       : t("runners.unconfirmed", { isolation: counted, reported: trustText(reportedIsolation) });
   return (
-    <span className="state" data-tone={isolation === "none" ? "warning" : "success"}>
-      <span className="state-dot" aria-hidden="true" />
+    <Toned tone={isolation === "none" ? "warning" : "success"}>
       {containers && isolation !== "container" ? t("runners.hasContainers", { isolation: text }) : text}
-    </span>
+    </Toned>
   );
 }
 
@@ -193,6 +194,8 @@ function EditRunner({ runner }: { runner: Runner }) {
           <MultiSelect
             label={t("runners.onlyGroups")}
             description={t("runners.onlyGroupsHint")}
+            searchable
+            nothingFoundMessage={t("form.nothingFound")}
             data={groupChoices(groups)}
             value={value.groupIds.map(String)}
             onChange={(ids) => set({ groupIds: ids.map(Number) })}
@@ -223,12 +226,13 @@ function LabelsInput(props: {
 
 function Presence({ runner }: { runner: Runner }) {
   const tone = runner.disabled ? "waiting" : runner.online ? "success" : "warning";
-  return (
-    <span className="state" data-tone={tone}>
-      <span className="state-dot" aria-hidden="true" />
-      {t(runner.disabled ? "runners.disabled" : runner.online ? "runners.online" : "runners.away")}
-    </span>
-  );
+  return <Toned tone={tone}>{t(`runners.${presenceOf(runner)}`)}</Toned>;
+}
+
+function presenceOf({ disabled, online, lastSeenAt }: Runner) {
+  if (disabled) return "disabled";
+  if (online) return "online";
+  return lastSeenAt === null ? "neverConnected" : "away";
 }
 
 function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: string) => void }) {

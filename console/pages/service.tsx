@@ -66,17 +66,7 @@ function ServiceView({ project, service }: { project: Project; service: Service 
   const [taskId, setTaskId] = useState<number | null>(null);
   return (
     <>
-      <PageHead
-        tab={`${service.name} · ${project.name}`}
-        title={
-          <>
-            <Link href={`/projects/${project.id}`} className="foreign">
-              {visible(project.name)}
-            </Link>{" "}
-            <span className="dim">{t("services.one", { name: service.name })}</span>
-          </>
-        }
-      >
+      <PageHead title={t("services.one", { name: service.name })} project={project}>
         {project.permission === "manage" && (
           <Actions projectId={project.id} service={service} onTask={setTaskId} />
         )}
@@ -85,9 +75,7 @@ function ServiceView({ project, service }: { project: Project; service: Service 
         <State service={service} taskId={taskId} />
         <ServiceRoutes projectId={project.id} name={service.name} />
         <ServiceRequests projectId={project.id} name={service.name} />
-        <Panel title={t("services.usage")}>
-          <Usage service={service} />
-        </Panel>
+        <Usage service={service} />
         <ServiceOutputView projectId={project.id} service={service} />
       </div>
     </>
@@ -207,27 +195,29 @@ function Usage({ service: { samples, memoryBytes, cpu } }: { service: Service })
     samples.flatMap(({ at, [kind]: amount }) => (amount === null ? [] : [{ at, amount }])),
   );
   if (!memory || !processor || memory.length + processor.length === 0)
-    return <p className="dim small">{t("services.noUsage")}</p>;
+    return <p className="service-note small">{t("services.noUsage")}</p>;
   return (
-    <div className="usage">
-      <Series
-        title={t("services.memory")}
-        figures={usageText(memory, memoryBytes, sizeText)}
-        parts={unbroken(memory, sampleGapMs)}
-        amountOf={({ amount }) => amount}
-        kind="connections"
-        axis={axis}
-      />
-      <Series
-        title={t("services.cpu")}
-        figures={usageText(processor, cpu, percentText)}
-        parts={unbroken(processor, sampleGapMs)}
-        amountOf={({ amount }) => amount}
-        kind="messages"
-        axis={axis}
-        atLeast={0.05}
-      />
-    </div>
+    <Panel title={t("services.usage")}>
+      <div className="usage">
+        <Series
+          title={t("services.memory")}
+          figures={usageText(memory, memoryBytes, sizeText)}
+          parts={unbroken(memory, sampleGapMs)}
+          amountOf={({ amount }) => amount}
+          kind="connections"
+          axis={axis}
+        />
+        <Series
+          title={t("services.cpu")}
+          figures={usageText(processor, cpu, percentText)}
+          parts={unbroken(processor, sampleGapMs)}
+          amountOf={({ amount }) => amount}
+          kind="messages"
+          axis={axis}
+          atLeast={0.05}
+        />
+      </div>
+    </Panel>
   );
 }
 

@@ -1,4 +1,3 @@
-import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 import { Link } from "wouter";
@@ -7,22 +6,27 @@ import { plainText } from "../ansi.ts";
 import { ApprovalPanel } from "../components/approval-panel.tsx";
 import { UsedSettings } from "../components/changed-settings.tsx";
 import { LogView } from "../components/log-view.tsx";
-import { Elapsed } from "../components/moment.tsx";
-import { PageHead } from "../components/page.tsx";
+import { Elapsed, Moment } from "../components/moment.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead, Rows } from "../components/page.tsx";
 import { LoadedPage } from "../components/query.tsx";
 import { SampleSteps } from "../components/sample-steps.tsx";
-import { StateLabel } from "../components/state.tsx";
+import { StateLabel, stageStateText, toneOf } from "../components/state.tsx";
 import { TaskActions, WatchButton } from "../components/task-actions.tsx";
 import { TaskFacts } from "../components/task-facts.tsx";
 import { Commit, hasRunNothing } from "../components/task-parts.tsx";
-import { firstErrorOf } from "../first-error.ts";
 import { useLiveProjects, usePolling, whileWaiting } from "../live.ts";
 import type { LogLines } from "../log-lines.ts";
+import { type ProbableCause, probableCauseOf } from "../probable-cause.ts";
 import { projectQuery } from "../project-query.ts";
-import { outputQuery } from "../release-query.ts";
-import type { Task } from "../shapes.ts";
+import { useRecent } from "../recent.ts";
+import { outputQuery, releasesQuery } from "../release-query.ts";
+import { servingOf } from "../serving.ts";
+import { meQuery } from "../session.ts";
+import type { Project, Task } from "../shapes.ts";
 import { taskQuery } from "../task-query.ts";
 import { reasonIn } from "../text/reason-text.ts";
+import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
@@ -37,12 +41,14 @@ export default function TaskPage({ id }: { id: number }) {
     <LoadedPage
       query={task}
       title={t("task.title", { id: String(id) })}
-      list={{ href: "/tasks", label: t("tasks.all") }}
+      list={{ href: "/activity", label: t("activity.all") }}
     >
       {(loaded) => <TaskView task={loaded} />}
     </LoadedPage>
   );
 }
+
+type Stage = Task["stages"][number];
 
 const finished = ["success", "failed", "canceled", "timeout", "lost"];
 
@@ -53,19 +59,20 @@ function TaskView({ task }: { task: Task }) {
   const log = useTaskLog(task.projectId, task.id, isFinished);
   const id = String(task.id);
   const projectName = project.data?.name ?? t("project.unnamed", { id: String(task.projectId) });
-  const isServing = project.data?.liveTaskId === task.id;
+  useRecent(project.data ? `/tasks/${id}` : null, project.data?.name);
+  const isLive = project.data?.liveTaskId === task.id;
+  const releases = useQuery({ ...releasesQuery(task.projectId), enabled: isLive });
+  const release = releases.data?.items.find((each) => each.isLive);
+  const cause = useCause(task, log);
+  const serving = isLive && project.data ? servingOf(project.data, release) : null;
+  // What the project has to say about the task stands above the log.
+  if (project.isPending || (isLive && releases.isPending)) return <Rows shape="page" />;
   return (
     <>
       <PageHead
         tab={t("task.tab", { id, state: t(`state.${task.state}`) })}
-        title={
-          <>
-            <Link href={`/projects/${task.projectId}`} className="foreign">
-              {visible(projectName)}
-            </Link>{" "}
-            <span className="dim">{t("task.number", { id })}</span>
-          </>
-        }
+        title={t("task.number", { id })}
+        project={{ id: task.projectId, name: projectName }}
         about={<Commit task={task} />}
       >
         {!isFinished && <WatchButton task={task} projectName={projectName} />}
@@ -74,26 +81,50 @@ function TaskView({ task }: { task: Task }) {
         )}
       </PageHead>
       <div className="stack">
-        <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />
+        <TaskFacts task={task} isFinished={isFinished} serving={serving} />
         {task.state === "waiting" ? (
           <ApprovalPanel task={task} mayAnswer={project.data?.permission === "manage"} />
         ) : (
           <Reason task={task} liveTaskId={project.data?.liveTaskId ?? null} />
         )}
-        <OverrideNote task={task} />
+        {project.data && <WaysOn task={task} project={project.data} />}
+        <ApprovalRecord task={task} />
         {isFinished && project.data?.sample && <SampleSteps project={project.data} task={task} />}
         {task.rollbackTo !== null && <UsedSettings projectId={task.projectId} taskId={task.rollbackTo} />}
-        {task.waiting !== undefined && (
-          <Alert variant="light" color="lamp" role="note">
-            {reasonIn(task.waiting, task.waitingParts ?? [])}
-          </Alert>
-        )}
+        <Waiting task={task} />
         <Stages task={task} log={log} />
         <ServiceOutput task={task} />
-        <FirstError task={task} log={log} />
-        <LogView log={log} taskId={task.id} isRunning={!isFinished} />
+        {cause !== null && <FirstError cause={cause} log={log} />}
+        {task.state === "failed" && !log.isComplete && (
+          <div className="first-error">
+            <Rows count={1} shape="lines" />
+          </div>
+        )}
+        <LogView
+          log={log}
+          taskId={task.id}
+          isRunning={!isFinished}
+          opensAt={cause?.namesError ? cause.index : null}
+        />
       </div>
     </>
+  );
+}
+
+/** What the task waits for; whether a runner takes it is settled under Runners, by administrators. */
+function Waiting({ task: { state, waiting, waitingParts = [] } }: { task: Task }) {
+  const { data: me } = useQuery(meQuery);
+  if (waiting === undefined) return null;
+  return (
+    <Notice tone="needed">
+      {reasonIn(waiting, waitingParts)}
+      {state === "queued" && me?.role === "admin" && (
+        <>
+          {" "}
+          <Link href="/runners">{t("task.toRunners")}</Link>
+        </>
+      )}
+    </Notice>
   );
 }
 
@@ -102,27 +133,32 @@ function Reason({ task, liveTaskId }: { task: Task; liveTaskId: number | null })
   const isSuccess = task.state === "success";
   if (!hasRunNothing(task) && (isSuccess || task.reason === "")) return null;
   return (
-    <Alert variant="light" color={reasonColor(task)} role="note" className="foreign task-reason">
+    <Notice tone={reasonTone(task)} className="foreign task-reason">
       {isSuccess ? t("task.nothingRan") : reasonOf(task, liveTaskId)}
-    </Alert>
+    </Notice>
   );
 }
 
-/** An approval that the rule would have left to nobody. */
-function OverrideNote({ task: { approval } }: { task: Task }) {
-  if (!approval?.override) return null;
-  const said = { user: visible(approval.by ?? ""), reason: visible(approval.comment) };
+/** Who answered the request for an approval, when, after how long, and with which words. */
+function ApprovalRecord({ task: { approval } }: { task: Task }) {
+  const { by = null, at = null, requestedAt = null } = approval ?? {};
+  if (approval === null || by === null || at === null) return null;
+  const isApproved = approval.state === "approved";
+  const said = approval.override ? "approval.overridden" : isApproved ? "approval.given" : "approval.refused";
   return (
-    <Alert variant="light" color="lamp" role="note" className="foreign">
-      {t("approval.overridden", said)}
-    </Alert>
+    <p className="foreign approval-record">
+      {rich(said, { user: visible(by), when: <Moment at={at} />, reason: visible(approval.comment) })}{" "}
+      {requestedAt !== null && rich("approval.waited", { time: <Elapsed from={requestedAt} to={at} /> })}
+      {isApproved && !approval.override && approval.comment !== "" && (
+        <q className="dim">{visible(approval.comment)}</q>
+      )}
+    </p>
   );
 }
 
-/** Amber is for what needs attention: an approval that was given does not. */
-function reasonColor({ state }: Task): "red" | "lamp" | "tide" {
-  if (state === "failed") return "red";
-  return ["queued", "dispatched", "running"].includes(state) ? "tide" : "lamp";
+function reasonTone({ state }: Task): "wrong" | "going" | "plain" {
+  if (toneOf[state] === "failed" || state === "lost") return "wrong";
+  return toneOf[state] === "running" || state === "queued" ? "going" : "plain";
 }
 
 /** Sentences about the time when the task ended: by now, another release may serve. */
@@ -138,18 +174,54 @@ function reasonOf({ reason, reasonParts, rollback }: Task, liveTaskId: number | 
   return `${visible(then)} ${rest}`.trim();
 }
 
-/** The line that probably explains the failure, above the log. */
-function FirstError({ task, log }: { task: Task; log: LogLines }) {
+/** From a failure to what can be done about it. To run the task again is a button above. */
+function WaysOn({ task, project }: { task: Task; project: Project }) {
+  if (!["failed", "timeout"].includes(task.state)) return null;
+  const failed = failedTitle(task);
+  const isSetting = failed !== "checkout";
+  const section = isSetting ? `pipeline#${failed.split("/")[0]}` : "source";
+  const { liveTaskId } = project;
+  return (
+    <nav className="ways-on" aria-label={t("task.waysOn")}>
+      {project.permission === "manage" && task.serviceAction === null && (
+        <Link href={`/projects/${project.id}/settings/${section}`}>
+          {isSetting ? t("task.editStep", { step: visible(failed) }) : t("task.editRepository")}
+        </Link>
+      )}
+      {liveTaskId === null ? (
+        <span>{t("task.nothingDeployed")}</span>
+      ) : (
+        <Link href={`/tasks/${liveTaskId}`}>{t("task.deployedNow", { id: String(liveTaskId) })}</Link>
+      )}
+    </nav>
+  );
+}
+
+/** Which lines of the log belong to what failed: those of a step, of a stage, or of the checkout. */
+function failedTitle({ stages }: Task): string {
+  const hasFailed = ({ state }: Pick<Stage, "state">) => state === "failed" || state === "timeout";
+  const stage = stages.find(hasFailed);
+  if (stage === undefined) return "checkout";
+  const step = stage.steps.find(hasFailed);
+  return step === undefined ? stage.name : stepTitle(stage.name, step.name);
+}
+
+/** The line that probably explains the failure, once the log is complete. */
+function useCause(task: Task, log: LogLines): ProbableCause | null {
   const isComplete = useSyncExternalStore(log.subscribe, () => log.isComplete);
-  const stage = task.stages.find(({ state }) => state === "failed")?.name ?? null;
-  const index = useMemo(() => {
+  const title = failedTitle(task);
+  return useMemo(() => {
     if (!isComplete || task.state !== "failed") return null;
-    return firstErrorOf(log, stage ?? "checkout");
-  }, [isComplete, log, stage, task.state]);
-  if (index === null) return null;
+    return probableCauseOf(log, title);
+  }, [isComplete, log, title, task.state]);
+}
+
+function FirstError({ cause: { index, namesError }, log }: { cause: ProbableCause; log: LogLines }) {
   return (
     <div className="first-error">
-      <a href={`#L${index + 1}`}>{t("task.firstError", { line: index + 1 })}</a>
+      <a href={`#L${index + 1}`}>
+        {t(namesError ? "task.namesError" : "task.lastLine", { line: index + 1 })}
+      </a>
       <code>{plainText(log.textAt(index)).trim()}</code>
     </div>
   );
@@ -166,7 +238,7 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
             <b>
               <LineLink name={stage.name} start={log.stageStarts.get(stage.name)} />
             </b>
-            <StateLabel state={stage.state} />
+            <StageState task={task} stage={stage} step={stage} />
             <StepTime step={stage} />
             {hasOwnSteps(stage) && (
               <ol className="steps" aria-label={t("task.stepsOf", { stage: stage.name })}>
@@ -176,7 +248,7 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
                       name={step.name}
                       start={log.stageStarts.get(stepTitle(stage.name, step.name))}
                     />
-                    <StateLabel state={step.state} />
+                    <StageState task={task} stage={stage} step={step} />
                     <StepTime step={step} />
                   </li>
                 ))}
@@ -188,14 +260,20 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
   );
 }
 
+function StageState({ task, stage, step }: { task: Task; stage: Stage; step: Pick<Stage, "state"> }) {
+  const skipped = step.state === "skipped" ? stageStateText(task, stage, step) : undefined;
+  return <StateLabel state={step.state} text={skipped} />;
+}
+
 function StepTime({
   step: { startedAt, finishedAt, exitCode },
 }: {
   step: Task["stages"][number]["steps"][number];
 }) {
+  if (startedAt === null) return null;
   return (
     <span className="stage-time">
-      {startedAt === null ? "–" : <Elapsed from={startedAt} to={finishedAt} />}
+      <Elapsed from={startedAt} to={finishedAt} />
       {exitCode !== null && exitCode !== 0 && ` · ${t("task.exitCode", { code: String(exitCode) })}`}
     </span>
   );

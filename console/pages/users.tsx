@@ -1,4 +1,4 @@
-import { Button, Checkbox, Menu, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Menu, MultiSelect, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
@@ -10,7 +10,9 @@ import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
+import { projectNamesQuery } from "../project-names.ts";
 import { meQuery } from "../session.ts";
 import type { User } from "../shapes.ts";
 import { t } from "../text/text.ts";
@@ -50,19 +52,46 @@ export default function Users() {
   );
 }
 
-const newUser = { username: "", password: "", role: "user" as User["role"] };
+const newUser = { username: "", password: "", role: "user" as User["role"], access: [] as string[] };
+
+/** Adds the user, who may view what was chosen: `projects/3`, `groups/1`. */
+async function addUser({ access, ...json }: typeof newUser) {
+  const user = await answerOf(api.users.$post({ json }));
+  for (const place of access) {
+    const [kind, id = ""] = place.split("/");
+    const members = kind === "groups" ? api.groups[":id"].members : api.projects[":id"].members;
+    const param = { id: Number(id), userId: user.id };
+    await answerOf(members[":userId"].$put({ param, json: { permission: "view" } }));
+  }
+  return user;
+}
 
 function AddUser() {
+  const groups = useGroups();
+  const { data: projects } = useQuery(projectNamesQuery("", 100));
+  const places = [
+    {
+      group: t("users.accessGroups"),
+      items: groups.map(({ id, name }) => ({ value: `groups/${id}`, label: visible(name) })),
+    },
+    {
+      group: t("users.accessProjects"),
+      items: (projects?.items ?? []).map(({ id, name }) => ({
+        value: `projects/${id}`,
+        label: visible(name),
+      })),
+    },
+  ];
   return (
     <FormButton
       title={t("users.add")}
       submit={t("users.addSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newUser}
-      onSubmit={(json) => answerOf(api.users.$post({ json }))}
+      onSubmit={addUser}
       done={({ username }) => t("users.added", { username })}
       failed={t("users.addFailed")}
-      refresh={["users"]}
+      refresh={["users", "members"]}
     >
       {({ value, set, text }) => (
         <>
@@ -91,6 +120,16 @@ function AddUser() {
             value={value.role}
             onChange={(role) => set({ role: role === "admin" ? "admin" : "user" })}
           />
+          {value.role === "user" && (
+            <MultiSelect
+              label={t("users.accessTo")}
+              description={t("users.accessHint")}
+              searchable
+              data={places}
+              value={value.access}
+              onChange={(access) => set({ access })}
+            />
+          )}
         </>
       )}
     </FormButton>

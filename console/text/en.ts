@@ -1,20 +1,23 @@
 import { account } from "./en/account.ts";
+import { activity } from "./en/activity.ts";
 import { app } from "./en/app.ts";
 import { approval } from "./en/approval.ts";
 import { audit } from "./en/audit.ts";
 import { deliveries } from "./en/deliveries.ts";
+import { environments } from "./en/environments.ts";
 import { execution } from "./en/execution.ts";
 import { filter } from "./en/filter.ts";
 import { form } from "./en/form.ts";
 import { gateway } from "./en/gateway.ts";
 import { groups } from "./en/groups.ts";
+import { home } from "./en/home.ts";
 import { hostHook } from "./en/host-hook.ts";
 import { hosts } from "./en/hosts.ts";
 import { list } from "./en/list.ts";
 import { live } from "./en/live.ts";
 import { members } from "./en/members.ts";
 import { notify } from "./en/notify.ts";
-import { overview } from "./en/overview.ts";
+import { pipelineFile } from "./en/pipeline-file.ts";
 import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
 import { release } from "./en/release.ts";
@@ -48,22 +51,25 @@ import { words } from "./en/words.ts";
 /** English: the reference for the keys of all languages. */
 export const en = {
   account,
+  activity,
   app,
   approval,
   audit,
   deliveries,
+  environments,
   execution,
   filter,
   form,
   gateway,
   groups,
+  home,
   hostHook,
   hosts,
   list,
   live,
   members,
   notify,
-  overview,
+  pipelineFile,
   project,
   release,
   push,

@@ -1,5 +1,5 @@
 import type { Reason, Sentence } from "../../src/reason/reason.ts";
-import { minuteText } from "../time-text.ts";
+import { minuteText, shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { language } from "./text.ts";
 
@@ -10,11 +10,18 @@ import { language } from "./text.ts";
 export function reasonIn(text: string, parts: readonly Sentence[] = []): string {
   const sentences = parts.map(sentenceOf);
   const shown = sentences.length === 0 || sentences.includes(null) ? text : sentences.join("");
-  return visible(shown.replaceAll(utcTime, (_, day: string, time: string) => minuteText(`${day}T${time}Z`)));
+  return visible(
+    shown
+      .replaceAll(utcTime, (_, day: string, time: string) => minuteText(`${day}T${time}Z`))
+      .replaceAll(wholeCommit, (commit) => shortCommit(commit)),
+  );
 }
 
 /** Texts of the server have times in UTC; beside them, the page shows local ones. */
 const utcTime = /\b(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) UTC/g;
+
+/** Not in an address, which would lead nowhere. */
+const wholeCommit = /(?<![\w/=.-])[0-9a-f]{40}(?![\w/-])/g;
 
 /** Null: the catalogue does not have it. */
 function sentenceOf({ code, values }: Sentence): string | null {

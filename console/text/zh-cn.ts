@@ -2,24 +2,27 @@ import type { allTexts } from "../../src/reason/all-texts.ts";
 import type { en } from "./en.ts";
 import type { Translated } from "./message.ts";
 import { account } from "./zh-cn/account.ts";
+import { activity } from "./zh-cn/activity.ts";
 import { answer } from "./zh-cn/answer.ts";
 import { app } from "./zh-cn/app.ts";
 import { approval } from "./zh-cn/approval.ts";
 import { audit } from "./zh-cn/audit.ts";
 import { deliveries } from "./zh-cn/deliveries.ts";
+import { environments } from "./zh-cn/environments.ts";
 import { execution } from "./zh-cn/execution.ts";
 import { field } from "./zh-cn/field.ts";
 import { filter } from "./zh-cn/filter.ts";
 import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
+import { home } from "./zh-cn/home.ts";
 import { hostHook } from "./zh-cn/host-hook.ts";
 import { hosts } from "./zh-cn/hosts.ts";
 import { list } from "./zh-cn/list.ts";
 import { live } from "./zh-cn/live.ts";
 import { members } from "./zh-cn/members.ts";
 import { notify } from "./zh-cn/notify.ts";
-import { overview } from "./zh-cn/overview.ts";
+import { pipelineFile, pipelineReason } from "./zh-cn/pipeline-file.ts";
 import { project } from "./zh-cn/project.ts";
 import { push } from "./zh-cn/push.ts";
 import { reason } from "./zh-cn/reason.ts";
@@ -39,6 +42,7 @@ import { signIn } from "./zh-cn/sign-in.ts";
 import { stages } from "./zh-cn/stages.ts";
 import { state } from "./zh-cn/state.ts";
 import { system } from "./zh-cn/system.ts";
+import { systemReason } from "./zh-cn/system-reason.ts";
 import { task } from "./zh-cn/task.ts";
 import { tasks } from "./zh-cn/tasks.ts";
 import { time } from "./zh-cn/time.ts";
@@ -58,26 +62,29 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   reason: Translated<typeof allTexts>;
 } = {
   account,
+  activity,
   app,
   approval,
   audit,
   deliveries,
+  environments,
   execution,
   filter,
   form,
   gateway,
   groups,
+  home,
   hostHook,
   hosts,
   list,
   live,
   members,
   notify,
-  overview,
+  pipelineFile,
   project,
   release,
   push,
-  reason: { ...reason, ...field, ...answer, ...warningReason },
+  reason: { ...reason, ...field, ...answer, ...warningReason, ...systemReason, ...pipelineReason },
   replay,
   routeForm,
   routes,

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
-import type { AttemptKeeper } from "../model/attempt.ts";
+import type { FailedAttemptKeeper } from "../model/failed-attempt.ts";
 import { wholeSeconds } from "../rate-limit.ts";
 import { hashToken } from "../secrets.ts";
 
@@ -18,7 +18,11 @@ export interface AttemptLimitOptions {
  * How often something may go wrong per key, in fixed windows that start with the first attempt. Each instance counts in
  * memory, at no cost; what passes there is counted in `shared` too, where other instances let attempts through.
  */
-export function buildAttemptLimit(options: AttemptLimitOptions, clock: Clock, shared: AttemptKeeper | null) {
+export function buildAttemptLimit(
+  options: AttemptLimitOptions,
+  clock: Clock,
+  shared: FailedAttemptKeeper | null,
+) {
   const { attempts, windowMs, maxKeys } = options;
   const windows = new BoundedMap<string, { endsAtMs: number; count: number }>(maxKeys);
   const sharedKey = (key: string) => hashToken(`${options.name} ${key}`);

@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import { type AuditEntry, differencesOf } from "../model/audit.ts";
+import { differencesOf, type NewAuditEntry } from "../model/audit.ts";
 import { type Keepers, operation } from "../model/store.ts";
 import { type Role, type User, userRevision } from "../model/user.ts";
 import { newReason } from "../reason/reason.ts";
@@ -10,7 +10,7 @@ import { endCredentials } from "./end-credentials.ts";
 export const adminsLock = { name: "admins", waitMs: 5_000 } as const;
 
 /** Who did it and from where; the operation adds what was done to whom. */
-type Audited = Omit<AuditEntry, "id" | "subject" | "detail">;
+type Audited = Omit<NewAuditEntry, "subject" | "detail">;
 
 interface UserChange {
   id: number;

@@ -1,6 +1,6 @@
 import type { NewAuditEntry } from "../model/audit.ts";
 import { type OperationKeepers, operation } from "../model/store.ts";
-import type { Session } from "../model/user.ts";
+import type { NewSession, Session } from "../model/user.ts";
 import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
 
 /** A user whose password was found right. */
@@ -10,7 +10,7 @@ export interface CheckedUser {
 }
 
 /** To check a password takes a while: whether it is still the user's, and stays so until the operation ends. */
-async function isStillRight({ users }: OperationKeepers, checked: CheckedUser): Promise<boolean> {
+export async function isStillRight({ users }: OperationKeepers, checked: CheckedUser): Promise<boolean> {
   const held = await users.hold(checked.id);
   return held !== null && !held.disabled && held.passwordHash === checked.passwordHash;
 }
@@ -20,7 +20,7 @@ export const openSession = operation(
   "openSession",
   async (
     keepers,
-    { checked, session }: { checked: CheckedUser; session: Omit<Session, "id"> },
+    { checked, session }: { checked: CheckedUser; session: NewSession },
   ): Promise<Session | null> =>
     (await isStillRight(keepers, checked)) ? keepers.sessions.create(session) : null,
 );

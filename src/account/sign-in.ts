@@ -2,8 +2,8 @@ import { Counter } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
-import type { AttemptKeeper } from "../model/attempt.ts";
 import type { NewAuditEntry } from "../model/audit.ts";
+import type { FailedAttemptKeeper } from "../model/failed-attempt.ts";
 import type { Caller } from "../model/permission.ts";
 import type { Store } from "../model/store.ts";
 import type { Session, User, UserWithPassword } from "../model/user.ts";
@@ -40,15 +40,17 @@ export interface PasswordChange {
 export interface SignInOptions {
   store: Pick<Store, "users" | "sessions" | "run">;
   /** Counts failures over all instances; null if there is only one. */
-  attempts: AttemptKeeper | null;
+  attempts: FailedAttemptKeeper | null;
   passwords: Passwords;
   clock: Clock;
   metrics: Metrics;
   sessionMs: number;
+  /** Whose passwords open a session. */
+  local: "everyone" | "admins";
 }
 
 export function buildSignIn(options: SignInOptions) {
-  const { store, attempts, passwords, clock, metrics, sessionMs } = options;
+  const { store, attempts, passwords, clock, metrics, sessionMs, local } = options;
   // Failed usernames are not logged, because people mistype their password into that field.
   const checks = new Counter({
     name: "slipway_password_checks_total",
@@ -85,6 +87,8 @@ export function buildSignIn(options: SignInOptions) {
   }
 
   return {
+    /** The user of this username and password; null: there is none. Counts failures. */
+    check,
     /** Creates a session. Throws 401 without a detailed reason, and 429 after too many failures. */
     async signIn({
       username,
@@ -95,6 +99,8 @@ export function buildSignIn(options: SignInOptions) {
     }: SignInRequest): Promise<{ token: string; session: Session; user: User }> {
       const checked = await check(username, password, limitKey);
       if (!checked) throw wrong();
+      if (local === "admins" && checked.role !== "admin")
+        throw new Fault("forbidden", newReason("local_admins_only"));
       const token = newToken("session");
       const now = clock.now();
       const session = await store.run(openSession, {

@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Handler, Routes } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
+import type { Reason } from "../reason/reason.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { WorkerStart } from "../workers/protocol.ts";
 import type { WorkerLink } from "../workers/worker/worker-link.ts";
@@ -41,8 +42,8 @@ export interface Part {
   missing(): Promise<string | null>;
   /** Lines of the start text: "database: SQLite, data/slipway.db". */
   facts: string[];
-  /** Warnings of the start text: "no api key although …". */
-  warnings: string[];
+  /** Warnings of the start text and of the system page. */
+  warnings: Reason[];
   /** Accepts no more work and finishes the work in progress, while the server still answers. */
   drain?(signal?: NodeJS.Signals): Promise<void>;
   /** Answers long-polling requests right before the server closes, which would otherwise wait for them. */

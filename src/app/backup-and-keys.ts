@@ -4,6 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { Fault } from "../errors.ts";
 import { buildLogger, type Logger } from "../logger.ts";
+import { endStages } from "../model/stage/task-stages.ts";
 import type { Task, TaskStage } from "../model/task.ts";
 import { buildSecrets } from "../secrets.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
@@ -11,9 +12,7 @@ import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
 import { loadDataKey, parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
 import { inspectDatabase } from "../store/maintenance/existing-database.ts";
 import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
-import { endStages } from "../task/queue/stages.ts";
-import { databaseUrlOf } from "./database-url.ts";
-import { storeThread } from "./store-thread.ts";
+import { databaseUrlOf, storeThread } from "./deploy-store.ts";
 
 /** Writes database and key file into one file, also while the server runs. */
 export async function backUpData(config: Config, path: string): Promise<{ rows: number }> {

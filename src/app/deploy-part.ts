@@ -1,22 +1,24 @@
 import { hostname } from "node:os";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
-import { buildExpiry } from "../expiry.ts";
 import { consolePages } from "../http/console.ts";
 import { type GatewayCalls, localGateway, noGateway, remoteGateway } from "../http/gateway-calls.ts";
 import { GatewayHistory } from "../http/gateway-history.ts";
+import { schemaPath } from "../model/pipeline-file/file-json-schema.ts";
 import type { Store } from "../model/store.ts";
 import { ownFolder } from "../own-command.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
 import type { OwnCodes } from "../push/admission/verification-order.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
+import { buildRetention } from "../retention.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishLive, silentLive } from "../task/events/console-messages.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
+import { buildApiPart } from "./api-part.ts";
 import type { AppContext, Part } from "./app-context.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { buildLocalRunner } from "./local-runner.ts";
-import { buildManagement } from "./management.ts";
 import { openWarnings } from "./open-endpoints.ts";
 import type { PushPart } from "./push-part.ts";
 import { buildSetUpPart } from "./set-up/set-up-part.ts";
@@ -74,7 +76,7 @@ export async function buildDeployPart(
   const history =
     operations === noGateway ? null : new GatewayHistory({ figures: operations.figures, store, log });
   const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
-  const expiredSessions = buildExpiry({
+  const expiredSessions = buildRetention({
     what: "sessions and attempts",
     retentionDays: 0,
     async *batches(before) {
@@ -85,7 +87,7 @@ export async function buildDeployPart(
     log,
     cleaned() {},
   });
-  const management = buildManagement(context, {
+  const api = buildApiPart(context, {
     store,
     secrets,
     credentials,
@@ -94,6 +96,8 @@ export async function buildDeployPart(
     setUp,
     push: { codes, operations, consoleAccess, history },
     gateway: push,
+    localRunnerEnd: () => localRunner?.lastEnd() ?? null,
+    consoleUrl: () => baseUrl.current().url,
     // Those without data of their own: the address and the isolation of runners have some.
     warnings: [...(push?.warnings ?? []), ...keyWarnings, ...openWarnings(config, push ? "start" : "deploy")],
   });
@@ -103,17 +107,24 @@ export async function buildDeployPart(
       ? `runner: local, ${config["tasks.concurrency"]} tasks at the same time`
       : "runner: none on this machine; add one with `slipway runner`",
   ];
-  const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
+  const warnings: Reason[] = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
   return {
     ownCodes: codes.redeem,
     fetch: consolePages(ownFolder()),
-    routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
+    routes: {
+      ...webhook.routes,
+      ...tasks.routes,
+      "/api/*": api.handle,
+      "/docs": api.handle,
+      [schemaPath]: api.handle,
+    },
     async started(server) {
       for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
-      facts.push(...(await management.createFirstAdmin()));
+      facts.push(...(await api.createFirstAdmin()));
       await webhook.start();
       setUp.start();
       expiredSessions.start();
+      api.refresh.start();
       history?.start();
       await tasks.start();
       await localRunner?.start(ownUrl.current().url);
@@ -129,6 +140,7 @@ export async function buildDeployPart(
     release: () => tasks.release(),
     async close() {
       await history?.close();
+      await api.refresh.close();
       await expiredSessions.close();
       await consoleAccess.close();
       await setUp.close();
@@ -139,16 +151,14 @@ export async function buildDeployPart(
   };
 }
 
-function isolationWarnings({ isExposed, notIsolated }: Isolation): string[] {
+function isolationWarnings({ isExposed, notIsolated }: Isolation): Reason[] {
   if (!isExposed) return [];
-  return [
-    `scripts are not isolated on ${notIsolated.join(", ")}: users who manage a project without being admins can read what the runner's user can read (docs/security.md).`,
-  ];
+  return [newReason("system_not_isolated", { runners: notIsolated.join(", ") })];
 }
 
-function baseUrlWarnings(baseUrl: string | undefined): string[] {
+function baseUrlWarnings(baseUrl: string | undefined): Reason[] {
   if (baseUrl) return [];
-  return ["server.baseUrl is not set: webhook addresses can be reached only from this machine."];
+  return [newReason("system_no_base_url")];
 }
 
 function publisherFor(config: AppContext["config"], push: PushPart | null): PublishLive | null {

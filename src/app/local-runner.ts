@@ -65,6 +65,14 @@ interface Registration {
   token: string;
 }
 
+/** When and with which output the last runner process ended. */
+export interface LocalRunnerEnd {
+  runnerId: number;
+  at: Date;
+  /** Its last line of output. Empty: its log cannot be read. */
+  text: string;
+}
+
 /** Binds the ciphertext to its use. */
 const tokenPurpose = "local runner token";
 
@@ -83,6 +91,7 @@ export function buildLocalRunner(
   const pauses = buildBackoff(lookEveryMs, maxPauseMs, () => 1);
   let launchedAtMs = Number.NEGATIVE_INFINITY;
   let nextLookMs = lookEveryMs;
+  let lastEnd: LocalRunnerEnd | null = null;
 
   /** The token that the file and the database agree on, or a new one. */
   async function register(): Promise<Registration> {
@@ -173,12 +182,15 @@ export function buildLocalRunner(
     const isAlive = known !== null && isSameProcessAlive(known);
     if (isAlive && known.version === version && known.settingsHash === settingsHash) return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
-    else if (known !== null)
-      log.warn(
-        { pid: known.pid, log: files.log, lastLine: lastLineOf(files.log) },
-        "the local runner is gone",
-      );
+    else if (known !== null) noteEnd(known.pid);
     return false;
+  }
+
+  function noteEnd(pid: number): void {
+    const lastLine = lastLineOf(files.log);
+    log.warn({ pid, log: files.log, lastLine }, "the local runner is gone");
+    if (registration === null) return;
+    lastEnd = { runnerId: registration.runnerId, at: new Date(clock.now()), text: textOf(lastLine) };
   }
 
   async function keepOne(server: string): Promise<void> {
@@ -209,6 +221,8 @@ export function buildLocalRunner(
   }
 
   return {
+    /** How the last runner ended. Null: none has ended since this process started. */
+    lastEnd: () => lastEnd,
     /** Adopts the runner of an earlier server process or starts one, and restarts it when it ends. */
     async start(server: string): Promise<void> {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
@@ -242,6 +256,16 @@ function lastLineOf(file: string): string {
     return readFileSync(file, "utf8").trimEnd().split("\n").at(-1)?.slice(0, lineMaxLength) ?? "";
   } catch {
     return "";
+  }
+}
+
+/** The message and the error of a structured log line, as people read it. */
+function textOf(line: string): string {
+  try {
+    const { msg, error } = JSON.parse(line) as { msg?: string; error?: string };
+    return [msg, error].filter(Boolean).join(": ") || line;
+  } catch {
+    return line;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { buildKeylessCalls, type KeylessOptions } from "../http/keyless-calls.ts";
 import { isLoopbackHost } from "../listen-address.ts";
+import { newReason, type Reason } from "../reason/reason.ts";
 import type { AppRole } from "./app-context.ts";
 
 export function keylessOptionsOf(config: Config): KeylessOptions {
@@ -14,9 +15,9 @@ export function keylessOptionsOf(config: Config): KeylessOptions {
 
 const openToEveryone: Record<AppRole, string> = {
   start:
-    "console, sign-in, /manual, /docs, /docs/push, /api/hooks/git/<key>, /ws and /sse (with a code), /livez, /readyz",
+    "console, sign-in, /manual, /docs, /docs/push, /schemas/pipeline.json, /api/hooks/git/<key>, /ws and /sse (with a code), /livez, /readyz",
   push: "/manual, /docs/push, /ws and /sse (with a code), /livez, /readyz",
-  deploy: "console, sign-in, /manual, /docs, /api/hooks/git/<key>, /livez, /readyz",
+  deploy: "console, sign-in, /manual, /docs, /schemas/pipeline.json, /api/hooks/git/<key>, /livez, /readyz",
 };
 
 /** Lists at start which endpoints are open to which callers, for operators. */
@@ -36,8 +37,8 @@ export function openEndpoints(config: Config, role: AppRole): string[] {
     : [...lines, `open without a key to ${networks.join(", ")}: ${names}`];
 }
 
-export function openWarnings(config: Config, role: AppRole): string[] {
-  const warnings: string[] = [];
+export function openWarnings(config: Config, role: AppRole): Reason[] {
+  const warnings: Reason[] = [];
   const { networks } = buildKeylessCalls(keylessOptionsOf(config), "");
   const listensBeyondLoopback = !isLoopbackHost(config["server.listen"].host);
   if (
@@ -46,15 +47,9 @@ export function openWarnings(config: Config, role: AppRole): string[] {
     config["push.api-keys"].length === 0 &&
     networks.length > 0
   )
-    warnings.push(
-      "push.api-keys is empty although the server listens beyond loopback: only push.internal-networks may call /feign.",
-    );
+    warnings.push(newReason("system_no_api_keys"));
   const baseUrl = config["server.baseUrl"];
   const isPublic = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname);
-  if (isPublic && config["server.trustedProxies"].length === 0)
-    warnings.push(
-      "server.baseUrl is set and server.trustedProxies is empty: behind a proxy all clients have its address, and the limits " +
-        "of sign-ins and connections count all clients as one. Name the proxy, for example server.trustedProxies: [127.0.0.1/32].",
-    );
+  if (isPublic && config["server.trustedProxies"].length === 0) warnings.push(newReason("system_no_proxies"));
   return warnings;
 }

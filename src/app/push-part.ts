@@ -7,12 +7,13 @@ import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { ApiKeys, type ConsoleRules, callerRules, feignCredentials } from "../http/feign/feign-callers.ts";
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
-import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
+import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/routes/push-routes.ts";
 import type { Logger } from "../logger.ts";
 import type { OwnCodes } from "../push/admission/verification-order.ts";
 import { EventsByHttp } from "../push/events/events-by-http.ts";
-import { Gateway } from "../push/gateway.ts";
+import { buildGateway, type Gateway } from "../push/gateway.ts";
 import type { GatewayOptions } from "../push/gateway-options.ts";
+import { newReason, type Reason, renderReason } from "../reason/reason.ts";
 import { randomToken } from "../secrets.ts";
 import { openUnacknowledgedLimit } from "../system/unacknowledged-limit.ts";
 import { workerShare } from "../workers/worker/worker-share.ts";
@@ -34,8 +35,7 @@ export interface PushPart extends Part {
 }
 
 const maxVerifications = 1000;
-const vanishedLate =
-  "This system does not let Slipway limit unacknowledged bytes: a user whose event stream vanished without a close stays online for minutes.";
+const vanishedLate = newReason("system_vanished_late");
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
@@ -49,7 +49,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
   const events = eventStreamsOf(context);
-  const gateway = new Gateway(
+  const gateway = buildGateway(
     {
       ...gatewayOptions(config, Math.min(maxConnections, socketLimit()), ownCodes === null),
       node,
@@ -93,7 +93,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     started(server) {
       // An event stream has no pongs: only the system knows whether its client is still there.
       if (limitUnacknowledged && !limitUnacknowledged(server.port ?? 0, config["push.pong-timeout"]))
-        log.warn(vanishedLate);
+        log.warn(renderReason(vanishedLate));
       gateway.start(server);
       for (const one of opened) if (one !== bus || bus.isCluster) one.start();
     },
@@ -219,24 +219,15 @@ function routeOptionsOf(
   };
 }
 
-function workerWarnings(config: Config, isWithDeploy: boolean): string[] {
+function workerWarnings(config: Config, isWithDeploy: boolean): Reason[] {
   if (!isWithDeploy || config["push.workers"] === 1) return [];
-  return [
-    "push.workers has no effect in `start`, which is one process: run `slipway push` and `slipway deploy` instead.",
-  ];
+  return [newReason("system_workers")];
 }
 
-function warningsOf(config: Config, maxConnections: number, console: ConsoleRules): string[] {
-  const warnings: string[] = [];
+function warningsOf(config: Config, maxConnections: number, console: ConsoleRules): Reason[] {
+  const warnings: Reason[] = [];
   if (maxConnections < config["push.max-connections"])
-    warnings.push(
-      `push.max-connections is lowered to ${maxConnections}: the open-file limit of this process allows no more (ulimit -n).`,
-    );
-  if (console.trustsHeader && console.reservesConsoleNames)
-    warnings.push(
-      "push.deploy-key is not set: every admitted caller of /feign that sends X-Slipway-Service: deploy may act on the console's " +
-        "channels and users. Set push.deploy-key here, and the same value as deploy.push.apiKey of the deploy service; " +
-        "without a deploy service, set any secret value.",
-    );
+    warnings.push(newReason("system_connections", { limit: maxConnections }));
+  if (console.trustsHeader && console.reservesConsoleNames) warnings.push(newReason("system_deploy_key"));
   return warnings;
 }

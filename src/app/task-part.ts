@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Credentials } from "../account/credential.ts";
-import { buildExpiry } from "../expiry.ts";
-import { runnerRoutes } from "../http/runner-routes.ts";
+import { runnerRoutes } from "../http/routes/runner-routes.ts";
 import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
+import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildApprovals } from "../task/approval/approvals.ts";
 import type { Live, PublishLive } from "../task/events/console-messages.ts";
@@ -23,13 +23,15 @@ import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
 import { isChannelAddress, publishToChannel } from "../task/notify/release-message.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
-import { buildRecentWait } from "../task/queue/recent-wait.ts";
-import { buildWatchedTime } from "../task/queue/watched-time.ts";
+import { buildWatchedTime } from "../task/notify/watched-time.ts";
 import { buildServiceActions } from "../task/service/service-actions.ts";
 import { buildServiceReports } from "../task/service/service-reports.ts";
 import { buildServiceWatch } from "../task/service/service-watch.ts";
 import { buildWantedOutput } from "../task/service/wanted-output.ts";
 import { expiredTasks } from "../task/task-retention.ts";
+import { type TransferFiles, transferBucket, transferFolder } from "../task/transfer/transfer-files.ts";
+import { buildTransfers } from "../task/transfer/transfers.ts";
+import { buildWaitCache } from "../task/view/wait-cache.ts";
 import type { AppContext } from "./app-context.ts";
 
 export interface TaskPartOptions {
@@ -91,7 +93,7 @@ export function buildTaskPart(
   });
   const watched = buildWatchedTime(clock.elapsed);
   const runnerWatch = buildRunnerWatch({ store, outbox, watched, consoleUrl, log });
-  const waitOf = buildRecentWait(store);
+  const waitOf = buildWaitCache(store);
   const events = buildTaskEvents({
     keepers: store,
     wakeups,
@@ -106,12 +108,19 @@ export function buildTaskPart(
   const gitUrlRules = gitUrlRulesOf(config);
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, watched, log });
   const approvals = buildApprovals({ store, events, log });
-  const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
+  const calls = buildHeldCalls({
+    ...{ store, events, wakeups, limits, clock },
+    anyDomain: config["routes.anyDomain"],
+  });
   const services = buildServiceReports({ store, events });
-  const outputs = buildWantedOutput({ store, wakeups });
+  const transfers = buildTransfers({
+    ...{ store, wakeups, log, files: transferFilesOf(config) },
+    quotaBytes: config["transfers.quota"],
+  });
+  const outputs = buildWantedOutput({ store, wakeups, takeTransfers: transfers.take });
   const serviceWatch = buildServiceWatch({ store, events, watched, log });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
-  const expiry = buildExpiry({
+  const retention = buildRetention({
     what: "tasks",
     retentionDays: config["tasks.retentionDays"],
     batches: (before) => expiredTasks(store.taskRetention, before),
@@ -120,7 +129,10 @@ export function buildTaskPart(
     cleaned: taskMetrics.cleaned,
   });
   return {
-    routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, services, outputs, log }),
+    routes: runnerRoutes({
+      ...{ credentials: options.credentials, dispatch, calls, services, outputs, transfers, log },
+      leaseMs: limits.leaseMs,
+    }),
     manualTasks: buildManualTasks({ store, events, telemetry }),
     serviceActions: buildServiceActions({ store, events, telemetry }),
     outputs,
@@ -134,7 +146,8 @@ export function buildTaskPart(
       reaper.start();
       approvals.start();
       outbox.start();
-      if (config["tasks.retentionDays"] > 0) expiry.start();
+      await transfers.start();
+      if (config["tasks.retentionDays"] > 0) retention.start();
     },
     /** Hands out no more tasks; running tasks stay with their runners. */
     drain: () => dispatch.close(),
@@ -150,7 +163,8 @@ export function buildTaskPart(
       runnerWatch.stop();
       serviceWatch.stop();
       outputs.close();
-      await expiry.close();
+      transfers.close();
+      await retention.close();
       wakeups.close();
       await events.flushed();
       await outbox.close(closeWithinMs);
@@ -158,6 +172,20 @@ export function buildTaskPart(
   };
 }
 export type TaskPart = ReturnType<typeof buildTaskPart>;
+
+/** Where releases are on their way between runners. */
+function transferFilesOf(config: AppContext["config"]): TransferFiles {
+  const bucket = config["transfers.s3.bucket"];
+  if (bucket === "") return transferFolder(resolve(config["data.dir"], "transfers"));
+  return transferBucket({
+    bucket,
+    endpoint: config["transfers.s3.endpoint"],
+    region: config["transfers.s3.region"],
+    accessKeyId: config["transfers.s3.accessKeyId"],
+    secretAccessKey: config["transfers.s3.secretAccessKey"] ?? "",
+    prefix: config["transfers.s3.prefix"],
+  });
+}
 
 /** Which clone URLs a project may have. */
 export function gitUrlRulesOf(config: AppContext["config"]): GitUrlRules {

@@ -1,20 +1,20 @@
 import { resolve } from "node:path";
 import { messageOf } from "../errors.ts";
-import { buildExpiry } from "../expiry.ts";
 import { networksOf } from "../http/client-address.ts";
-import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
+import { bodyTimeoutMs, hookRoutes } from "../http/routes/hook-route.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
+import { buildRetention } from "../retention.ts";
 import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
-import type { TaskAnnouncer } from "../task/queue/enqueue.ts";
-import type { WaitOf } from "../task/queue/recent-wait.ts";
+import type { TaskAnnouncer } from "../task/events/task-announcer.ts";
+import type { WaitOf } from "../task/view/wait-cache.ts";
 import { version } from "../version.ts";
 import { buildDecider, lockWaitMs } from "../webhook/decide/decider.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { expiredDeliveries } from "../webhook/expired-deliveries.ts";
-import { buildHookDirectory } from "../webhook/hook/hook-directory.ts";
+import { buildHooks } from "../webhook/hook/hooks.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";
 import { buildPoller } from "../webhook/poll/poller.ts";
 import { buildAskedPaths } from "../webhook/receive/asked-paths.ts";
@@ -47,16 +47,16 @@ export function buildWebhookPart(
   const maxBodyKB = config["webhook.maxBodyKB"];
   const limitPerMinute = config["webhook.limitPerMinute"];
   const counters = buildWebhookMetrics(metrics);
-  const hooks = buildHookDirectory({ store, secrets, debounceSeconds });
+  const hooks = buildHooks({ store, secrets });
   const decider = buildDecider({
     store,
-    hooks,
     clock,
     log,
     metrics: counters,
     telemetry,
     lockWaitMs,
     limitPerMinute,
+    debounceSeconds,
     keepsTips: config["webhook.reconcileMinutes"] > 0,
     announcer,
     waitOf,
@@ -93,7 +93,7 @@ export function buildWebhookPart(
     onFloodWriteFailed: (error) =>
       log.error({ error: messageOf(error) }, "refused deliveries could not be counted"),
   });
-  const expiry = buildExpiry({
+  const retention = buildRetention({
     what: "deliveries",
     retentionDays: config["webhook.deliveryRetentionDays"],
     batches: (before) => expiredDeliveries(store.deliveries, before),
@@ -126,14 +126,14 @@ export function buildWebhookPart(
     pollNow: poller.pollNow,
     /** Starts the deletion of old records and the polls. */
     async start(): Promise<void> {
-      expiry.start();
+      retention.start();
       await poller.start();
     },
     /** Resolves when no deletion is in progress. */
-    cleaned: () => expiry.settled(),
+    cleaned: () => retention.settled(),
     async close(): Promise<void> {
       await poller.close();
-      await expiry.close();
+      await retention.close();
       await receiver.close();
     },
   };

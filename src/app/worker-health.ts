@@ -1,4 +1,4 @@
-import { allOf, type OperationsOptions } from "../http/operator-routes.ts";
+import { allOf, type OperationsOptions } from "../http/routes/operator-routes.ts";
 import type { Metrics } from "../metrics.ts";
 import { connectionsReport } from "../push/connections-report.ts";
 import type { Question } from "../workers/protocol.ts";

@@ -1,5 +1,6 @@
 import type { InstanceReports } from "../http/feign/feign-routes.ts";
-import { type ConnectionsReport, mergedReport } from "../push/connections-report.ts";
+import type { ConnectionsReport } from "../model/gateway/connections-report.ts";
+import { mergedReport } from "../push/connections-report.ts";
 import type { WorkerContext } from "./app-context.ts";
 
 /** Reports about the connections of all workers. */

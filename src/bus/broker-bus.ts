@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics.ts";
+import { type Reason, renderReason } from "../reason/reason.ts";
 import { BrokerLog } from "./broker-log.ts";
 import type { Bus, BusState, ExternalTopic } from "./bus.ts";
 import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
@@ -27,7 +28,7 @@ export interface BrokerLink extends SessionEvents {
   /** The broker refuses a topic for other services. The session continues. */
   topicRefused(topic: ExternalTopic, cause: unknown): void;
   /** The broker works, and something about the subject should be changed there. Null: nothing. */
-  warning(subject: string, text: string | null): void;
+  warning(subject: string, text: Reason | null): void;
 }
 
 /** Opens sessions with RabbitMQ or Kafka. */
@@ -71,7 +72,7 @@ export class BrokerBus implements Bus {
   readonly #refusals: TopicRefusals;
   readonly #outages: OutageLog;
   readonly #log: Logger;
-  readonly #warnings = new Map<string, string>();
+  readonly #warnings = new Map<string, Reason>();
   #isClosing = false;
 
   constructor(broker: Broker, { prefix, log: parent, clock, random, metrics }: BrokerBusOptions) {
@@ -140,7 +141,7 @@ export class BrokerBus implements Bus {
   }
 
   /** What should be changed at the broker, in sentences with the commands. */
-  warnings(): string[] {
+  warnings(): Reason[] {
     return [...this.#warnings.values()];
   }
 
@@ -205,12 +206,12 @@ export class BrokerBus implements Bus {
   }
 
   /** Logged when it appears, not when its numbers change. */
-  #noteWarning(subject: string, text: string | null): void {
+  #noteWarning(subject: string, text: Reason | null): void {
     if (text === null) {
       this.#warnings.delete(subject);
       return;
     }
-    if (!this.#warnings.has(subject)) this.#log.warn(text);
+    if (!this.#warnings.has(subject)) this.#log.warn(renderReason(text));
     this.#warnings.set(subject, text);
   }
 

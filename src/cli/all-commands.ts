@@ -4,6 +4,7 @@ import { addConfigCommands } from "./config-commands.ts";
 import { addDataCommands } from "./data-commands.ts";
 import { addAccountCommands } from "./remote/account-commands.ts";
 import { addDeployCommands } from "./remote/deploy-commands.ts";
+import { addPipelineCommands } from "./remote/pipeline-commands.ts";
 import { addPushCommands } from "./remote/push-commands.ts";
 import { addRunnerCommand } from "./runner-command.ts";
 import { addHealthCommand, addServeCommands } from "./serve-commands.ts";
@@ -15,6 +16,7 @@ export function addAllCommands(program: Command): void {
   addConfigCommands(program);
   addPushCommands(program);
   addDeployCommands(program);
+  addPipelineCommands(program);
   addAccountCommands(program);
   addDataCommands(program);
   program

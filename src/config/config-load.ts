@@ -13,6 +13,7 @@ import {
 } from "./config.ts";
 import { removedSettings } from "./removed-settings.ts";
 import type { Kind, Reading } from "./setting-kinds.ts";
+import { insecureProvider } from "./sign-in-settings.ts";
 import { standardVariables } from "./telemetry-settings.ts";
 
 /** `config print` shows this in place of a secret. It is not accepted as a secret. */
@@ -159,6 +160,12 @@ function contradictions(config: Config, wrong: ReadonlySet<string>): ConfigFault
     fault("push.cluster-enabled", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
   if (config["push.queue-client-messages"] && !config["push.queue.url"])
     fault("push.queue-client-messages", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
+  if (config["auth.local"] === "admins" && config["auth.providers"].length === 0)
+    fault("auth.local", "needs auth.providers, or only administrators could sign in", "auth.providers");
+  for (const provider of config["auth.providers"]) {
+    const reason = insecureProvider(provider, config["hosts.trusted"]);
+    if (reason !== null) fault("auth.providers", reason, "hosts.trusted");
+  }
   const databaseUrl = config["database.url"];
   if (databaseUrl && !/^(sqlite:|postgres(ql)?:\/\/)/.test(databaseUrl))
     fault("database.url", "must start with sqlite: or postgres://");

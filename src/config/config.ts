@@ -30,6 +30,7 @@ import {
   url,
   webOrigin,
 } from "./setting-kinds.ts";
+import { signInSettings } from "./sign-in-settings.ts";
 import { telemetrySettings } from "./telemetry-settings.ts";
 
 /**
@@ -255,6 +256,25 @@ export const settings = {
     365,
     "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task and the live task of a project are always kept.",
   ),
+  "transfers.quota": setting(
+    bytes,
+    "10 GiB",
+    "Most that releases and data on their way from one runner to another take on the server. They are kept until the task that needs them has ended.",
+  ),
+  "transfers.s3.bucket": setting(
+    text,
+    "",
+    "Bucket of an S3 store for them. Empty: `<data.dir>/transfers`, which several servers of one database must share.",
+  ),
+  "transfers.s3.endpoint": setting(
+    text,
+    "",
+    "Address of the S3 store, such as `https://s3.example.com`. Empty: that of the region at AWS.",
+  ),
+  "transfers.s3.region": setting(text, "us-east-1", "Region of the bucket."),
+  "transfers.s3.accessKeyId": setting(text, "", "Name of the key for the bucket."),
+  "transfers.s3.secretAccessKey": secret(text, undefined, "The key for the bucket."),
+  "transfers.s3.prefix": setting(text, "slipway/", "Before the names of all objects."),
   "hosts.trusted": setting(
     listOf(webOrigin),
     [],
@@ -282,6 +302,7 @@ export const settings = {
     "auto",
     "`auto`: the console's cookie is `Secure` if server.baseUrl is https or the client used https. `never`: for a console that is also opened over plain http.",
   ),
+  ...signInSettings,
   "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
   ...telemetrySettings,
   "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Lowest level that is logged."),

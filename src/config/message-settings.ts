@@ -17,12 +17,12 @@ export const messageSettings = {
   "push.send-buffer-bytes": setting(
     positiveBytes,
     "1 MiB",
-    "Unsent bytes of one connection; above it: close 4102.",
+    "Unsent bytes of one connection; above it, a connection that has read nothing for a second is closed with 4102.",
   ),
   "push.send-buffer-total": setting(
     positiveBytes,
     "256 MiB",
-    "Unsent bytes of all connections; above it, the connections with the most are closed.",
+    "Unsent bytes of all connections; above it, the connections with the most are closed, and each one at a quarter of it.",
   ),
   "push.slow-consumer-timeout": setting(
     positiveDuration,

@@ -38,7 +38,11 @@ export function diagnose(failed: FailedSignature): Reason {
   const empty = emptyHeaderOf(failed, given);
   if (empty !== null) return newReason("signature_empty_header", { header: empty });
   if (given === "") return missingProof(failed);
-  return causes.find(({ applies }) => applies(failed, given))?.text ?? newReason("signature_differs");
+  const isOfBody = failed.proof.isDigest || isStandard(failed);
+  return (
+    causes.find(({ applies }) => applies(failed, given))?.text ??
+    newReason(isOfBody ? "signature_differs_or_changed" : "signature_differs")
+  );
 }
 
 /** Some hosts send only the prefix if they have no secret; a project may configure another prefix. */

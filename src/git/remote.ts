@@ -32,9 +32,9 @@ export interface RemoteCommit {
   pathsUnknownBecause: Reason | null;
 }
 
-export interface RootFiles {
-  names: string[];
-  /** Text by name. Larger files are cut off. */
+export interface RemoteFiles {
+  paths: string[];
+  /** Text by path. Larger files are cut off. */
   texts: Map<string, string>;
 }
 
@@ -44,8 +44,8 @@ export interface Remote {
   refs(kinds: readonly ("heads" | "tags")[]): Promise<Map<string, RemoteRef>>;
   /** The branches and the default branch; null: the repository is empty. */
   branches(): Promise<{ names: string[]; default: string | null }>;
-  /** The files in the root of a ref, and the text of those that `wanted` names. */
-  rootFiles(ref: string, wanted: readonly string[]): Promise<RootFiles>;
+  /** The files of a ref, and the text of those that `wanted` chooses. Of a very large repository, those in the root. */
+  files(ref: string, wanted: (paths: string[]) => string[]): Promise<RemoteFiles>;
   /** The commit that a ref has now. `earlier`: the commit to compare its paths with, if known. */
   commitOf(ref: string, earlier: string | null): Promise<RemoteCommit>;
   /** Paths that differ between two commits; null: unknown. */
@@ -172,19 +172,22 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
       const args = ["ls-remote", "--quiet", "--symref", "--", remote.url, "HEAD", "refs/heads/*"];
       return branchesIn(await must(refusal, ...args));
     },
-    async rootFiles(ref, wanted) {
+    async files(ref, wanted) {
       const refusal = notFetched(ref);
       const clone = await emptyClone();
       try {
         await must(refusal, ...fetchInto(clone, `+${ref}:${newRef}`));
-        const listed = await must(refusal, "--git-dir", clone, "ls-tree", "-z", "--name-only", newRef);
-        const names = listed.split(separator).filter((name) => name !== "");
+        const list = ["--git-dir", clone, "ls-tree", "-z", "--name-only"];
+        const all = await git(...list, "-r", newRef);
+        const isListed = all.end === "exited" && all.exitCode === 0;
+        const listed = isListed ? all.output : await must(refusal, ...list, newRef);
+        const paths = listed.split(separator).filter(Boolean);
         const texts = new Map<string, string>();
-        for (const name of wanted.filter((file) => names.includes(file))) {
-          const shown = await git("--git-dir", clone, "cat-file", "blob", `${newRef}:${name}`);
-          if (shown.end === "exited" && shown.exitCode === 0) texts.set(name, shown.output);
+        for (const path of wanted(paths)) {
+          const shown = await git("--git-dir", clone, "cat-file", "blob", `${newRef}:${path}`);
+          if (shown.end === "exited" && shown.exitCode === 0) texts.set(path, shown.output);
         }
-        return { names, texts };
+        return { paths, texts };
       } finally {
         rmSync(clone, { recursive: true, force: true });
       }

@@ -43,13 +43,13 @@ export async function identify(
 
 /** The token of a request, from the header or the cookie. */
 export function credentialOf(headers: Headers): string | null {
-  return headers.has("authorization") ? bearerOf(headers) : cookieOf(headers);
+  return headers.has("authorization") ? bearerOf(headers) : cookieOf(headers, sessionCookie);
 }
 
-function cookieOf(headers: Headers): string | null {
+export function cookieOf(headers: Headers, wanted: string): string | null {
   for (const pair of (headers.get("cookie") ?? "").split(";")) {
     const [name, value] = pair.trim().split("=", 2);
-    if (name === sessionCookie && value) return value;
+    if (name === wanted && value) return value;
   }
   return null;
 }
@@ -88,4 +88,11 @@ export function sessionCookieHeader(token: string, expiresAt: Date, isSecure: bo
 
 export function endedCookieHeader(isSecure: boolean): string {
   return sessionCookieHeader("", new Date(0), isSecure);
+}
+
+/** A cookie for the steps of one sign-in: only the console's own requests to the API carry it. Null ends it. */
+export function stepCookieHeader(name: string, value: string | null, ms: number, isSecure: boolean): string {
+  const secure = isSecure ? "; Secure" : "";
+  const seconds = value === null ? 0 : ms / 1000;
+  return `${name}=${value ?? ""}; Path=/api/auth; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
 }

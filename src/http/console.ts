@@ -12,6 +12,7 @@ const securityHeaders = {
     "script-src 'self'",
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
+    "font-src data:",
     "connect-src 'self'",
     "manifest-src 'self'",
     "base-uri 'none'",

@@ -1,17 +1,15 @@
 import { Fault } from "../errors.ts";
 import { isObject, parseJson } from "../json.ts";
 import { deployServiceHeader } from "../model/console/console-names.ts";
-import { type ConnectionsReport, connectionsReport } from "../push/connections-report.ts";
+import type { ConnectionsReport } from "../model/gateway/connections-report.ts";
+import type { MessageReport } from "../model/gateway/message-report.ts";
+import { connectionsReport } from "../push/connections-report.ts";
 import type { Gateway } from "../push/gateway.ts";
+import { publishedOf } from "../push/message/counters.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
-import { type TraceReport, traceReport, withContents } from "../push/trace-report.ts";
+import { traceReport, withContents } from "../push/trace-report.ts";
 import { newReason } from "../reason/reason.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
-
-/** What became of the last messages to a user; `data` is null or missing if the gateway does not tell it. */
-export interface MessagesReport extends Omit<TraceReport, "messages"> {
-  messages: (TraceReport["messages"][number] & { data?: string | null })[];
-}
 
 /** Calls of the management API to the push gateway, in this process or in another one. */
 export interface GatewayCalls {
@@ -20,7 +18,7 @@ export interface GatewayCalls {
   /** Returns how many connections of the gateway's instance are affected. */
   disconnect(selector: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
-  messages(userId: string): Promise<MessagesReport>;
+  messages(userId: string): Promise<MessageReport>;
   online(): Promise<string[]>;
   /** Without the lists of `connections`, which cost more. */
   figures(): Promise<GatewayFigures>;
@@ -44,7 +42,7 @@ export function localGateway(gateway: Gateway, name: string): GatewayCalls {
       gateway: gateway.isCluster ? gateway.node : name,
       isCluster: gateway.isCluster,
       connections: gateway.connections.size - gateway.connections.console,
-      published: gateway.published,
+      published: publishedOf(gateway.counters),
     }),
     grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
   };
@@ -104,8 +102,8 @@ export function remoteGateway(
     },
     messages: async (userId) => {
       const { data } = await call("GET", `messages?user=${encodeURIComponent(userId)}`);
-      // A gateway of version 1.0 does not report refused tokens.
-      return { refusedTokens: [], ...(data as Omit<MessagesReport, "refusedTokens">) };
+      // A gateway of version 1.0 reports neither refused tokens nor the user.
+      return { refusedTokens: [], user: null, ...(data as Omit<MessageReport, "refusedTokens" | "user">) };
     },
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {

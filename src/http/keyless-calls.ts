@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import type { Server } from "bun";
 import { isLoopbackHost } from "../listen-address.ts";
+import type { CallHead } from "./call-head.ts";
 import { networksOf } from "./client-address.ts";
-import type { FeignHead } from "./feign/feign-head.ts";
 
 export interface KeylessOptions {
   /** push.internal-networks; undefined if it is not set. */
@@ -54,7 +54,7 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string) {
     /** Networks whose callers need no key; empty: a key is always needed. */
     networks,
     /** Null: the caller is admitted. Otherwise the reason, and the setting that would admit it. */
-    refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null {
+    refusalOf(head: CallHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null {
       if (head.hasPassedProxy) return closed;
       if (!everyPeerIsInternal && !internal.has(server.requestIP(request)?.address ?? "")) return closed;
       if (head.isFromWebPage)

@@ -9,13 +9,15 @@ export interface AuditEntry {
   /** noun.verb: webhook.save, webhook.reset-key, delivery.replay, user.create… */
   action: string;
   projectId: number | null;
+  /** Of a change of the variables or secrets of a group. */
+  groupId: number | null;
   /** The thing changed, for people: "project shop", "user ann". */
   subject: string;
   detail: Record<string, unknown>;
   remoteIp: string;
 }
 
-export type NewAuditEntry = Omit<AuditEntry, "id">;
+export type NewAuditEntry = Omit<AuditEntry, "id" | "groupId"> & Partial<Pick<AuditEntry, "groupId">>;
 
 /** An entry about a task; the caller has filled in everything else. */
 export function entryOfTask(
@@ -48,7 +50,7 @@ export interface AuditFilter {
   to?: Date;
 }
 
-/** A change of a project by a user. */
+/** A change of a project, or of its group, by a user. */
 export type UserChange = Pick<AuditEntry, "id" | "username" | "action" | "detail"> & { userId: number };
 
 export interface AuditKeeper {
@@ -58,7 +60,7 @@ export interface AuditKeeper {
   lastId(): Promise<number>;
   /** What users changed after an entry or since a time. Of equal changes of a user, the first one. */
   changesOf(
-    projectId: number,
+    of: { projectIds: readonly number[]; groupId: number | null },
     actions: readonly string[],
     since: { afterId: number } | { from: Date },
   ): Promise<UserChange[]>;

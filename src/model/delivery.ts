@@ -1,11 +1,10 @@
-import type { NormalizedEvent } from "../git-host/delivery/event.ts";
-import type { ProviderName } from "../git-host/hosts.ts";
-import type { Reason } from "../reason/reason.ts";
+import { z } from "zod";
+import { eventNames, normalizedEvent } from "../git-host/delivery/event.ts";
+import { providerNames } from "../git-host/hosts.ts";
+import { reasonSchema } from "../reason/schema-forms.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { Project } from "./project.ts";
 import type { HandledTip, RefTip } from "./ref-tip.ts";
 import type { InQueue, NewTask, Task, TaskState } from "./task.ts";
-import type { EventName } from "./webhook-config.ts";
 
 export type { NormalizedEvent, RefChange } from "../git-host/delivery/event.ts";
 
@@ -13,29 +12,31 @@ export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "f
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** The outcome for programs; `reason` is its text for people. */
-export type DeliveryCode =
-  | "accepted"
-  | "endpoint_not_found"
-  | "webhook_disabled"
-  | "signature_invalid"
-  | "body_too_large"
-  | "rate_limited"
-  | "lock_timeout"
-  | "invalid_payload"
-  | "internal_error"
-  | "probe"
-  | "ref_deleted"
-  | "event_not_allowed"
-  | "branch_not_matched"
-  | "tag_not_matched"
-  | "path_not_matched"
-  | "skip_keyword"
-  | "debounced"
-  | "queue_busy"
-  | "ref_invalid"
-  | "fork_not_allowed"
-  | "repository_mismatch"
-  | "duplicate";
+export const deliveryCodes = [
+  "accepted",
+  "endpoint_not_found",
+  "webhook_disabled",
+  "signature_invalid",
+  "body_too_large",
+  "rate_limited",
+  "lock_timeout",
+  "invalid_payload",
+  "internal_error",
+  "probe",
+  "ref_deleted",
+  "event_not_allowed",
+  "branch_not_matched",
+  "tag_not_matched",
+  "path_not_matched",
+  "skip_keyword",
+  "debounced",
+  "queue_busy",
+  "ref_invalid",
+  "fork_not_allowed",
+  "repository_mismatch",
+  "duplicate",
+] as const;
+export type DeliveryCode = (typeof deliveryCodes)[number];
 
 /** Refusals that the limit per minute does not count: they create no work for the project. */
 export const uncountedCodes: readonly DeliveryCode[] = [
@@ -47,62 +48,94 @@ export const uncountedCodes: readonly DeliveryCode[] = [
   "body_too_large",
 ];
 
+/** Codes of deliveries that may have ended before their signature was verified. */
+export const unverifiedCodes: readonly DeliveryCode[] = [
+  ...uncountedCodes.filter((code) => code !== "signature_invalid"),
+  "invalid_payload",
+  "internal_error",
+];
+
 /** Codes of deliveries that count as `unlisted`. */
 export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
 
-export type TraceResult = "pass" | "stop" | "unknown" | "skipped";
-
 /** One step of the decision: what it looked at, what it compared with, what came out. */
-export interface TraceStep {
-  step: string;
-  result: TraceResult;
+export const traceStep = z.object({
+  step: z.string(),
+  result: z.enum(["pass", "stop", "unknown", "skipped"]),
   /** Value the step saw. */
-  value: string;
+  value: z.string(),
   /** Pattern or limit it was compared with. */
-  pattern: string;
-  detail: Reason;
-}
+  pattern: z.string(),
+  detail: reasonSchema,
+});
+export type TraceStep = z.infer<typeof traceStep>;
+export type TraceResult = TraceStep["result"];
 
-/** The delivery record: the fields of the specification, then our additions. */
-export interface Delivery {
-  id: number;
-  project_id: number;
-  project_name: string;
-  provider: ProviderName | "";
-  event: EventName | "";
-  ref: string;
-  ref_type: "branch" | "tag" | "";
-  commit: string;
-  commit_message: string;
-  author: string;
-  status: DeliveryStatus;
-  reason: Reason;
-  task_id: number;
-  remote_ip: string;
-  body: string;
-  created_at: Date;
-  code: DeliveryCode;
-  http_status: number;
+const none = z.literal("");
+
+/** The fields of a record that lists show: those of the specification, then our additions. */
+export const deliverySummary = z.object({
+  id: z.number().int(),
+  project_id: z.number().int(),
+  project_name: z.string(),
+  provider: z.union([z.enum(providerNames), none]),
+  event: z.union([z.enum(eventNames), none]),
+  ref: z.string(),
+  ref_type: z.union([z.enum(["branch", "tag"]), none]),
+  commit: z.string(),
+  commit_message: z.string(),
+  author: z.string(),
+  status: z.enum(deliveryStatuses),
+  reason: reasonSchema,
+  task_id: z.number().int(),
+  remote_ip: z.string(),
+  created_at: z.date(),
+  code: z.enum(deliveryCodes),
+  http_status: z.number().int(),
   /** Number of deliveries that flood protection counted in this record, itself included. */
-  count: number;
-  host_delivery_id: string;
+  count: z.number().int(),
+  host_delivery_id: z.string(),
   /** Id of the first delivery with the same host_delivery_id, when this is a repeat. */
-  repeat_of: number | null;
-  replay_of: number | null;
-  merged_into_task_id: number | null;
-  /** Id of the delivery that took over its task within the debounce window; its ref and commit are built instead. */
-  replaced_by: number | null;
+  repeat_of: z.number().int().nullable(),
+  replay_of: z.number().int().nullable(),
+  merged_into_task_id: z.number().int().nullable(),
+  replaced_by: z.number().int().nullable().meta({
+    description: "The delivery that took over its task within the debounce window and is built instead.",
+  }),
+  environment: z.string().meta({
+    description: "The environment of the project that takes the ref; empty: none, or the project has none.",
+  }),
   /** Project that owned the key before a reset; shown to admins only. */
-  former_project_id: number | null;
-  headers: Record<string, string>;
-  normalized: NormalizedEvent | null;
-  trace: TraceStep[];
-}
+  former_project_id: z.number().int().nullable(),
+});
+export type DeliverySummary = z.infer<typeof deliverySummary>;
 
-export type NewDelivery = Omit<Delivery, "id" | "repeat_of" | "replaced_by">;
+export const deliverySchema = deliverySummary.extend({
+  body: z.string(),
+  headers: z.record(z.string(), z.string()),
+  normalized: normalizedEvent.nullable(),
+  trace: z.array(traceStep),
+});
+export type Delivery = z.infer<typeof deliverySchema>;
 
-/** The fields that lists show. */
-export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
+/** The response body of the specification, and `code`. The texts are rendered when it is sent. */
+export const deliveryAnswer = z.object({
+  deliveryId: z.number().int(),
+  taskId: z.number().int().optional(),
+  mergedIntoTaskId: z.number().int().optional(),
+  status: z.enum(deliveryStatuses),
+  reason: reasonSchema,
+  message: reasonSchema,
+  queued: z.boolean(),
+  queuePosition: z.number().int().optional(),
+  code: z.enum(deliveryCodes),
+});
+export type DeliveryAnswer = z.infer<typeof deliveryAnswer>;
+
+/** What follows from other records, and is not stored with a delivery. */
+export type Followed = "replaced_by" | "environment";
+
+export type NewDelivery = Omit<Delivery, "id" | "repeat_of" | Followed>;
 
 export type ScannedDelivery = Pick<
   Delivery,
@@ -125,45 +158,40 @@ export interface DeliveryFilter {
   search?: string;
   /** Projects the caller may view; absent for admins, who also see project 0. */
   visibleProjectIds?: number[];
+  /** Only those of a sender whose signature was verified, whatever the result. */
+  wasVerified?: true;
 }
 
 /** Deliveries of events that a project listens to, and all others: each bucket has the whole limit per minute. */
 export type RateBucket = "listed" | "unlisted";
 
-/** What the decision about a delivery has to know of its project. Parts that are null are not looked up. */
-export interface ProjectStateQuery {
+/** What a decision asks about the latest work of a project. */
+export interface RecentQuery {
   projectId: number;
+  /** The project, or the environment of it, that would get the task. */
+  placeId: number;
   now: Date;
-  /** Live deliveries after `since` that count against a bucket of the rate, at most `limit`. */
-  counted: { bucket: RateBucket; since: Date; limit: number } | null;
+  /** The bucket of the rate that is counted, from `since` on. */
+  counted: { bucket: RateBucket; since: Date };
   /** The debounce window that began after `since`; with a full ref, only the window that a push of this ref opened. */
-  window: { since: Date; rawRef: string | null } | null;
-  /** The pushed ref whose last task is wanted, if it was created after `since`. */
-  pushed: { rawRef: string; since: Date } | null;
-  /** The ref whose tip is wanted; absent: none. */
-  tipOf?: string | null;
-  /** Whether the first unfinished task is wanted. */
-  unfinished: boolean;
-  /** A task that would join the end of the queue. */
+  window: { since: Date; rawRef: string | null };
+  /** The full ref of the push; its last task is wanted if it was created after `since`. */
+  pushed: { rawRef: string; since: Date };
+  /** A task that would join the end of the queue; null: what delays it is not wanted. */
   queued: Pick<InQueue, "priority" | "notBefore"> | null;
 }
 
-/** The state of a project at one moment. Later records, from before a clock was set back, are left out. */
-export interface ProjectState {
-  project: Project;
-  /** Whether a token for commit statuses is stored. */
-  hasStatusToken: boolean;
-  /** The default notification target as it is stored; null: there is none. */
-  defaultTarget: string | null;
-  /** The version of the webhook configuration; null: there is none. */
-  configUpdatedAt: Date | null;
-  /** `oldest` is the oldest of the newest `limit`. */
+/** The latest work of a project. Later records, from before a clock was set back, are left out. */
+export interface RecentWork {
+  /** Live deliveries that count against the rate. */
   counted: { count: number; oldest: Date | null };
   /** Task of the newest accepted live delivery inside the window; its state is null when it was deleted. */
   windowTask: (Pick<Task, "id" | "source"> & { state: TaskState | null }) | null;
+  /** The first unfinished task. */
   unfinished: { id: number; state: TaskState } | null;
   /** The last task that a push of the same ref asked for. */
   sameRef: SameRefTask | null;
+  /** The stored tip of the pushed ref. */
   tip: Pick<RefTip, "commit" | "polledTaskId"> | null;
   queue: QueueState | null;
 }
@@ -199,8 +227,7 @@ export interface DeliveryKeeper {
   byId(id: number): Promise<Delivery | null>;
   /** Replays of a delivery, newest first. */
   replaysOf(id: number, limit: number): Promise<DeliveryReplay[]>;
-  /** What the decision about a delivery has to know; null when the project is gone. */
-  projectState(request: ProjectStateQuery): Promise<ProjectState | null>;
+  recent(request: RecentQuery): Promise<RecentWork>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
   /** Complete records after `place`, newest first; `limit` is at most 200. */
   latest(filter: DeliveryFilter, limit: number, place?: DeliveryPlace | null): Promise<Delivery[]>;

@@ -1,7 +1,11 @@
+import { z } from "zod";
 import type { Role, TokenScope } from "./user.ts";
 
-/** What a user may do with a project, directly or through its group. `manage` includes `view`. */
-export type Permission = "view" | "manage";
+/** What a user may do with a project, directly or through its group. */
+export const permission = z
+  .enum(["view", "manage"])
+  .meta({ description: "`manage` includes `view`.", example: "view" });
+export type Permission = z.infer<typeof permission>;
 
 /** A project or a group: both have members. */
 export interface MemberOwner {
@@ -9,11 +13,20 @@ export interface MemberOwner {
   id: number;
 }
 
-export interface Member {
-  userId: number;
-  username: string;
-  permission: Permission;
-}
+export const memberSchema = z.object({ userId: z.number().int(), username: z.string(), permission });
+export type Member = z.infer<typeof memberSchema>;
+
+/** A user who has access to a project, and why. */
+export const accessSchema = z.object({
+  userId: z.number().int(),
+  username: z.string(),
+  permission: permission.meta({ description: "The strongest permission of the reasons below." }),
+  isAdmin: z.boolean().meta({ description: "Administrators may manage every project." }),
+  isDisabled: z.boolean().meta({ description: "A disabled user cannot sign in." }),
+  asMember: permission.nullable().meta({ description: "Permission as a member of the project." }),
+  throughGroup: permission.nullable().meta({ description: "Permission as a member of its group." }),
+});
+export type Access = z.infer<typeof accessSchema>;
 
 /** A user who may manage a project. */
 export interface Manager {
@@ -39,6 +52,8 @@ export interface PermissionKeeper {
   /** All enabled users who may manage the project, administrators included, by name. */
   managersOfProject(projectId: number): Promise<Manager[]>;
   members(owner: MemberOwner): Promise<Member[]>;
+  /** Everybody who has access to the project: its members, those of its group, and the administrators, by name. */
+  accessTo(projectId: number): Promise<Access[]>;
   setMember(owner: MemberOwner, userId: number, permission: Permission): Promise<void>;
   removeMember(owner: MemberOwner, userId: number): Promise<boolean>;
 }

@@ -130,22 +130,28 @@ export const pipelineSchema = z
 export type Pipeline = z.infer<typeof pipelineSchema>;
 type Start = Pipeline["start"];
 
-const stepBody = strict({ ...stepFields, check: checkBody }).partial();
-const stepsBody = z.array(stepBody).max(maxSteps);
-const servicesBody = z
-  .record(serviceNameSchema, serviceBody)
-  .refine(
-    (services) => Object.keys(services).length <= maxServices,
-    ruleText("at_most_entries", { limit: maxServices }),
-  );
+export const stepBodyFields = { ...stepFields, check: checkBody };
+const stepBody = strict(stepBodyFields).partial();
+
+/** A pipeline as it is written, of steps and services as they are written there. */
+export function bodyOf<S extends z.ZodType, T extends z.ZodType>(step: S, service: T) {
+  const steps = z.array(step).max(maxSteps);
+  const services = z
+    .record(serviceNameSchema, service)
+    .refine(
+      (named) => Object.keys(named).length <= maxServices,
+      ruleText("at_most_entries", { limit: maxServices }),
+    );
+  return strict({
+    build: steps,
+    deploy: steps,
+    start: z.union([steps, services], { error: () => ruleText("start_form") }),
+    ...releaseFields,
+  }).partial();
+}
 
 /** What a request sends: omitted lists and settings are unchanged, omitted fields of a step or a service have their defaults. */
-export const pipelineBody = strict({
-  build: stepsBody,
-  deploy: stepsBody,
-  start: z.union([stepsBody, servicesBody]),
-  ...releaseFields,
-}).partial();
+export const pipelineBody = bodyOf(stepBody, serviceBody);
 export type PipelineBody = z.infer<typeof pipelineBody>;
 type StepBody = z.infer<typeof stepBody>;
 
@@ -192,11 +198,15 @@ function completeStart(sent: NonNullable<PipelineBody["start"]>): Start {
   return Object.fromEntries(services.map(([name, service]) => [name, completeService(service)]));
 }
 
+/** Of a step without a name of its own. */
+export function nameOfStep(stage: StageName, index: number, count: number): string {
+  return count === 1 ? stage : `${stage}-${index + 1}`;
+}
+
 function named(stage: StageName, steps: StepBody[]): Step[] {
-  const nameOf = (index: number) => (steps.length === 1 ? stage : `${stage}-${index + 1}`);
   return steps.map(({ check = null, ...step }, index) => ({
     ...stepDefaults,
-    name: nameOf(index),
+    name: nameOfStep(stage, index, steps.length),
     ...given(step),
     check: check && completeCheck(check),
   }));
@@ -281,6 +291,12 @@ export type NamedService = Service & { name: string };
 /** What stays up; of a start with steps: none. */
 export function servicesOf({ start }: Pick<Pipeline, "start">): NamedService[] {
   return Array.isArray(start) ? [] : Object.entries(start).map(([name, service]) => ({ name, ...service }));
+}
+
+/** Whether anything would show that a release does not work: it stays up as a service, or a health check has asked it. */
+export function isChecked(pipeline: Pipeline): boolean {
+  if (servicesOf(pipeline).length > 0) return true;
+  return stageNames.some((stage) => stepsToRun(pipeline, stage).some(({ check }) => check !== null));
 }
 
 /** What a stage runs, by name: its steps, or its services. */

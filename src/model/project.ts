@@ -1,174 +1,205 @@
-import type { Reason } from "../reason/reason.ts";
+import { z } from "zod";
+import { ruleText } from "../reason/rule-text.ts";
+import { httpUrl, label, lineText, reasonSchema, text } from "../reason/schema-forms.ts";
 import { revisionOf } from "../revision.ts";
-import type { DeployRule } from "./approval/deploy-rule.ts";
-import type { ExecutionSettings } from "./execution.ts";
+import { deployRule, noApproval } from "./approval/deploy-rule.ts";
+import { environmentSchema, maxEnvironments } from "./environment/environment.ts";
+import { executionSettings, plainExecution } from "./execution.ts";
+import { gitRef } from "./git/git-ref.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { Pipeline } from "./pipeline.ts";
-import type { DiskUse } from "./service/disk-use.ts";
+import { pipelineSchema } from "./pipeline.ts";
+import { fileSource } from "./pipeline-file/file-source.ts";
+import { type DiskUse, diskUse } from "./service/disk-use.ts";
+import { allowedDomains } from "./service/route.ts";
+import { commitStatusSettings } from "./settings/commit-status.ts";
+import { notifyTarget } from "./settings/notify-target.ts";
+import type { SecretKeeper } from "./settings/stored-secret.ts";
+import { variables } from "./settings/variables.ts";
 
-export const notifyEvents = [
-  "task.queued",
-  "task.started",
-  "task.succeeded",
-  "task.failed",
-  "task.canceled",
-  "task.timeout",
-  "task.lost",
-  "approval.requested",
-  "delivery.rejected",
-  "delivery.failed",
-  "runner.gone",
-  "service.down",
-  "service.up",
-] as const;
-export type NotifyEvent = (typeof notifyEvents)[number];
-export type TaskEvent = Extract<NotifyEvent, `task.${string}`>;
+/*
+ * From the schemas here derive the type of a project, its columns, its revision, and the body and the answer of the API with
+ * their documents and the types of the console. A new field is added to `projectSettings` and `projectDefaults`, gets a column
+ * by a migration, and is read where it has its effect.
+ */
 
-/** Events that a target receives only if it names them. */
-export type OptionalEvent = Exclude<NotifyEvent, TaskEvent>;
+/** What users set. */
+export const projectSettings = z.object({
+  name: lineText,
+  groupId: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullable(),
+  git: z.object({
+    url: z.string(),
+    ref: gitRef,
+    submodules: z.boolean(),
+    /** Absent: no. */
+    lfs: z
+      .boolean()
+      .meta({
+        description:
+          "Whether the files of Git LFS are fetched, with the clone credential. The runner needs git-lfs.",
+      })
+      .optional(),
+  }),
+  /** Of a project with a file: what was read last for a deploy. */
+  pipeline: pipelineSchema,
+  pipelineFile: fileSource.nullable().meta({
+    description: "The file of the repository that says the pipeline; null: the project says it.",
+  }),
+  env: variables,
+  notify: z.array(notifyTarget).max(20),
+  commitStatus: commitStatusSettings,
+  /** A runner must have them to take its tasks. */
+  labels: z.array(label).max(32),
+  supersede: z.enum(["none", "queued", "running"]).meta({
+    description:
+      "Which older tasks of the same ref a new one cancels: none, those queued, or running ones too.",
+  }),
+  rollback: z.enum(["automatic", "off"]).meta({
+    description:
+      "Whether the previous release comes back by itself when deploy, start or the health check fails.",
+  }),
+  ...executionSettings.shape,
+  deploy: deployRule,
+  publicUrl: text(2000)
+    .refine((value) => value === "" || httpUrl.safeParse(value).success, ruleText("url_not_http"))
+    .meta({
+      description:
+        "Where users reach what the project serves: the link “Visit” of the console. Empty: that of its first route, or none.",
+      example: "https://shop.example.com",
+    }),
+  defaultNotify: z.boolean().meta({
+    description: "Whether the default target of the installation receives its messages too.",
+  }),
+  allowedDomains,
+  diskMb: z.number().int().min(1).max(1_073_741_824).nullable().meta({
+    description:
+      "Most that releases and data of the project may take on its runner; the setting `runner.projectQuota` may be smaller. A deploy that exceeds it fails before its stage deploy.",
+  }),
+  rollbackWithin: z.number().int().min(0).max(1440).meta({
+    description:
+      "Minutes after a deploy in which services that end again and again bring the previous release back; 0: off.",
+  }),
+  environments: z.array(environmentSchema).max(maxEnvironments).meta({
+    description:
+      "Where the project serves, if that is in several places, such as staging and production. Empty: in one, by itself.",
+  }),
+});
+type ProjectSettings = z.infer<typeof projectSettings>;
 
-export const notifyFormats = [
-  "slipway",
-  "slack",
-  "discord",
-  "dingtalk",
-  "feishu",
-  "wecom",
-  "telegram",
-  "push",
-] as const;
-export type NotifyFormat = (typeof notifyFormats)[number];
-
-export interface NotifyTarget {
-  id: string;
-  format: NotifyFormat;
-  /** Host and last four characters. The whole address is a credential and is stored encrypted, among the project's secrets. */
-  url: string;
-  /** Empty: all task events. */
-  events: NotifyEvent[];
-  /** How many of the last log lines a message has; 0: none. */
-  logLines: number;
-  /** Whether a signing secret is stored with the address. */
-  hasSecret: boolean;
-}
-
-export interface CommitStatusSettings {
-  /** Name of the status at the Git host; statuses of one commit with the same context replace each other. */
-  context: string;
-  /** Whether a push that a filter excluded gets a status that says why. */
-  skipped: boolean;
-}
-
-/** Cancels older tasks of the same ref when a newer one is created: none, those queued, or running ones too. */
-export type Supersede = "none" | "queued" | "running";
-
-/** Whether the previous release comes back by itself when a deploy fails. */
-export type Rollback = "automatic" | "off";
-
-export const rollbackWithinDefault = 10;
-
-export interface Project extends ExecutionSettings {
-  id: number;
-  name: string;
-  groupId: number | null;
-  /** `lfs`: whether the files of Git LFS are fetched; absent: no. */
-  git: { url: string; ref: string; submodules: boolean; lfs?: boolean };
-  pipeline: Pipeline;
-  env: Record<string, string>;
-  notify: NotifyTarget[];
-  /** Whether the default target of the installation receives its messages too. */
-  defaultNotify: boolean;
-  commitStatus: CommitStatusSettings;
-  /** Labels a runner must have to take its tasks. */
-  labels: string[];
-  supersede: Supersede;
-  deploy: DeployRule;
+/** The settings with what the server knows of a project. */
+export const projectSchema = projectSettings.extend({
+  id: z.number().int(),
   /** Whether a step must run in a container; see needsContainer. */
-  needsContainer: boolean;
-  /** Most that its releases and its data may take on a runner's disk; null: no limit. */
-  diskMb: number | null;
-  /** What they take; null: not measured yet. */
-  disk: DiskUse | null;
-  rollback: Rollback;
-  /** Minutes after a deploy in which a crash loop brings the previous release back; 0: it does not. */
-  rollbackWithin: number;
-  /** Where users reach what it serves; empty: not known. */
-  publicUrl: string;
-  /** Domains that its routes may have: names, or `*.` and a name; null: nobody has said. */
-  allowedDomains: string[] | null;
-  /** The task whose commit is serving; null: none is known to. */
-  liveTaskId: number | null;
-  /** For people: why nothing is known to serve, or what happened to it last. */
-  liveNote: Reason;
-  /** The runner that holds its releases. Other runners do not get its tasks. */
-  homeRunnerId: number | null;
+  needsContainer: z.boolean(),
+  /** What its releases and its data take; null: not measured yet. */
+  disk: diskUse.nullable(),
+  liveTaskId: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: "The task whose commit is serving; null: none is known to serve." }),
+  liveNote: reasonSchema.meta({
+    description: "What happened to it last, for people; empty if there is nothing to say.",
+    example: "abc1234 failed; def5678 is serving again.",
+  }),
+  homeRunnerId: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: "The runner on which it was deployed, which gets its tasks." }),
   /** Made by the "try it" button; deleted with its repository. */
-  sample: boolean;
-  createdAt: Date;
-}
+  sample: z.boolean(),
+  createdAt: z.date(),
+  fileRead: z
+    .object({
+      taskId: z.number().int(),
+      ref: z.string(),
+      commit: z.string(),
+      at: z.iso.datetime(),
+    })
+    .nullable()
+    .meta({ description: "From which commit its pipeline was read last; null: from none yet." }),
+  parentId: z.number().int().nullable().meta({
+    description: "Of an environment: the project that it belongs to. Null: it is a project.",
+  }),
+  environment: environmentSchema.nullable().meta({
+    description: "What the project says about this environment; null: it is a project.",
+  }),
+});
+export type Project = z.infer<typeof projectSchema>;
 
+/** What a new project has unless it says otherwise. */
+export const projectDefaults: Readonly<Omit<ProjectSettings, "name" | "git" | "pipeline" | "commitStatus">> =
+  {
+    groupId: null,
+    pipelineFile: null,
+    env: {},
+    notify: [],
+    labels: [],
+    supersede: "none",
+    rollback: "automatic",
+    ...plainExecution,
+    deploy: noApproval,
+    publicUrl: "",
+    defaultNotify: true,
+    allowedDomains: null,
+    diskMb: null,
+    rollbackWithin: 10,
+    environments: [],
+  };
+
+/** These have been in the revision since version 1.0. */
+const firstFields = [
+  ...[
+    "name",
+    "groupId",
+    "git",
+    "pipeline",
+    "env",
+    "notify",
+    "commitStatus",
+    "labels",
+    "supersede",
+    "rollback",
+  ],
+  ...["image", "isolation", "cache", "limits", "deploy"],
+];
+
+/** A later field is left out while it has its default: projects keep the revision that they had before the field existed. */
 export function projectRevision(project: Project): string {
-  const { name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback } = project;
-  const { image, isolation, cache, limits, deploy, publicUrl, defaultNotify, rollbackWithin, diskMb } =
-    project;
-  const { allowedDomains } = project;
-  return revisionOf({
-    ...{ name, groupId, git, pipeline, env, notify, commitStatus, labels, supersede, rollback },
-    ...{ image, isolation, cache, limits, deploy },
-    // The revision of a project without these fields stays what it was before they existed.
-    ...(publicUrl === "" ? {} : { publicUrl }),
-    ...(defaultNotify ? {} : { defaultNotify }),
-    ...(allowedDomains === null ? {} : { allowedDomains }),
-    ...(diskMb === null ? {} : { diskMb }),
-    ...(rollbackWithin === rollbackWithinDefault ? {} : { rollbackWithin }),
-  });
+  const settings = Object.keys(projectSettings.shape).map((name) => [name, project[name as keyof Project]]);
+  const defaults = new Map<unknown, unknown>(Object.entries(projectDefaults));
+  return revisionOf(
+    Object.fromEntries(
+      settings.filter(([name, value]) => {
+        // What a task has read from the repository is no change by a person.
+        if (name === "pipeline" && project.pipelineFile !== null) return false;
+        return firstFields.includes(String(name)) || !Bun.deepEquals(value, defaults.get(name));
+      }),
+    ),
+  );
 }
 
 export type GitCredential =
   | { type: "token"; username: string; token: string }
   | { type: "ssh"; privateKey: string };
 
-export const secretScopes = ["all", "deploy"] as const;
-/** Which stages get a secret: all of them, or only deploy and start. */
-export type SecretScope = (typeof secretScopes)[number];
+/** What only the server sets. */
+type Known = "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId";
 
-export const secretForms = ["variable", "file"] as const;
-/** Whether scripts get a secret as the value of a variable, or as a file whose path the variable has. */
-export type SecretForm = (typeof secretForms)[number];
+export type ProjectChange = Partial<Omit<Project, Known | "sample" | "createdAt">>;
 
-/** Encrypted values of a project; the ciphertext's name is bound to it, so that rows cannot be swapped. */
-export interface ProjectSecret {
-  name: string;
-  ciphertext: string;
-  /** Null: nobody has chosen, and all stages get it. */
-  scope: SecretScope | null;
-  as: SecretForm;
-}
-
-export type NewSecret = Omit<ProjectSecret, "scope" | "as">;
-
-export type ProjectChange = Partial<
-  Omit<Project, "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
->;
-
-type Defaulted =
-  | keyof ExecutionSettings
-  | "needsContainer"
-  | "deploy"
-  | "publicUrl"
-  | "allowedDomains"
-  | "defaultNotify"
-  | "diskMb"
-  | "rollbackWithin";
-
-/** A project before it is stored; its execution is plain unless it says otherwise. */
+/** A project before it is stored. */
 export type NewProject = Omit<
   Project,
-  "id" | "disk" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted
+  Known | "needsContainer" | "fileRead" | "parentId" | "environment" | keyof typeof projectDefaults
 > &
-  Partial<Pick<Project, Defaulted>>;
+  Partial<Pick<Project, "needsContainer" | "parentId" | "environment" | keyof typeof projectDefaults>>;
 
-export interface ProjectKeeper {
+/**
+ * Names of secrets that the scripts do not get: `:credential` (clone credential), `:notify` (signing key), `:status` (commit
+ * status token), `:notify-target …` (address of a target).
+ */
+export interface ProjectKeeper extends SecretKeeper {
   create(project: NewProject): Promise<Project>;
   byId(id: number): Promise<Project | null>;
   /**
@@ -176,9 +207,11 @@ export interface ProjectKeeper {
    * that of two changes at once the later one builds on the earlier.
    */
   hold(id: number): Promise<Project | null>;
-  /** Alphabetical. `ids` restricts to visible projects. */
+  /** Of a project: its environments, in the order of their creation. */
+  environmentsOf(parentIds: readonly number[]): Promise<Project[]>;
+  /** Alphabetical, without environments unless they are asked for. `ids` restricts to visible projects. */
   list(
-    filter: { ids?: number[]; groupId?: number; search?: string },
+    filter: { ids?: number[]; groupId?: number; search?: string; withEnvironments?: boolean },
     page: PageRequest,
   ): Promise<Page<Project>>;
   update(id: number, change: ProjectChange): Promise<Project | null>;
@@ -199,14 +232,6 @@ export interface ProjectKeeper {
     exceptId: number,
     limit: number,
   ): Promise<Pick<Project, "id" | "name" | "git">[]>;
-  secrets(id: number): Promise<ProjectSecret[]>;
-  /** Names of the secrets of many projects at once, for lists. */
-  secretNames(ids: number[]): Promise<({ projectId: number } & Omit<ProjectSecret, "ciphertext">)[]>;
-  /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token), `notify-target …` (address of a target) carry a leading `:`. */
-  setSecret(id: number, name: string, ciphertext: string): Promise<void>;
-  /** Sets who gets a secret, and how, as far as it is given. */
-  setSecretUse(id: number, name: string, use: Partial<Pick<ProjectSecret, "scope" | "as">>): Promise<void>;
-  deleteSecret(id: number, name: string): Promise<boolean>;
 }
 
 /** Its tasks go first, a few at a time: to delete all logs at once would hold up all other writes. */

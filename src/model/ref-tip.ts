@@ -1,4 +1,7 @@
+import { z } from "zod";
 import type { Reason } from "../reason/reason.ts";
+import { reasonSchema } from "../reason/schema-forms.ts";
+
 /** The last commit of a ref that a delivery, or a poll, has handled. */
 export interface RefTip {
   projectId: number;
@@ -37,11 +40,19 @@ export interface Poll {
   heldUntil: Date | null;
   lastAt: Date | null;
   nextAt: Date;
-  /** Why the last poll failed; empty: it did not. */
   error: Reason;
-  /** What people should know of the last poll; usually empty. */
   note: Reason;
 }
+
+/** What people see of the polls of a project. */
+export const pollState = z.object({
+  everyMinutes: z.number(),
+  lastAt: z.date().nullable(),
+  nextAt: z.date().nullable().meta({ description: "Null: at once." }),
+  error: reasonSchema.meta({ description: "Why the last poll failed; empty: it did not." }),
+  note: reasonSchema.meta({ description: "What the last poll left out; usually empty." }),
+});
+export type PollState = z.infer<typeof pollState>;
 
 export interface PollKeeper {
   ofProject(projectId: number): Promise<Poll | null>;

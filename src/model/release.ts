@@ -23,6 +23,10 @@ export interface Release {
   env: Record<string, string>;
   /** The ids of the images of its services in containers, by service: names of images may change hands. */
   images: Record<string, string>;
+  /** The task of another environment that built it; null: its own task did. */
+  promotedFrom: number | null;
+  /** Of its files, when it was sealed; null: it was not, or by a version that recorded none. */
+  digest: string | null;
   /** Size of its workspace; null: not measured. */
   bytes: number | null;
   /** Its position in the order in which releases were first deployed. A rollback changes no position; 0: it never served. */
@@ -57,7 +61,7 @@ export interface ReleaseKeeper {
   keepOnly(
     projectId: number,
     runnerId: number,
-    kept: { taskId: number; bytes: number | null }[],
+    kept: { taskId: number; bytes: number | null; digest?: string | undefined }[],
   ): Promise<void>;
   delete(taskId: number): Promise<void>;
   output(taskId: number): Promise<ServiceOutput | null>;

@@ -2,8 +2,7 @@ import type { Reason } from "../reason/reason.ts";
 import { revisionOf } from "../revision.ts";
 import { type IsolationLevel, isolationLevels } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
-
-export type ProxyName = "caddy" | "nginx";
+import type { ProxyName } from "./service/route.ts";
 
 /** A registered runner: a process that executes tasks. */
 export interface Runner {
@@ -72,6 +71,35 @@ export function runnerRevision({
   return revisionOf({ name, labels, groupIds, alsoUnlabelled, trustedIsolation, disabled });
 }
 
+/** The rules that can keep a runner from the tasks of a project, in the order in which they are checked. */
+export const claimRules = [
+  "wait_group_labels",
+  "wait_no_labels",
+  "wait_disabled",
+  "wait_unlabelled",
+  "wait_bound",
+  "wait_isolation",
+  "wait_isolation_unconfirmed",
+  "wait_container",
+  "wait_home",
+] as const;
+export type ClaimRule = (typeof claimRules)[number];
+
+/** The runners that one rule, the first that applies, keeps from a project; with `rule` null those that may take its tasks. */
+export interface RunnersUnderRule {
+  rule: ClaimRule | null;
+  /** Joined with commas; empty: there are no runners, which this rule says. */
+  names: string;
+  /** The last call of any of them. */
+  lastSeenAt: Date | null;
+  /** The name of the runner that holds the project's releases, if it is one of them. */
+  home: string | null;
+  /** Of the project, as its isolation and its group. */
+  labels: string[];
+  isolation: IsolationLevel;
+  group: { name: string; labels: string[] | null } | null;
+}
+
 /** Properties that an administrator sets. */
 type Registered = "name" | "labels" | "groupIds" | "alsoUnlabelled" | "trustedIsolation" | "disabled";
 export type Registration = Pick<Runner, Registered>;
@@ -101,6 +129,8 @@ export interface RunnerKeeper {
   list(page: PageRequest): Promise<Page<Runner>>;
   /** Those that may take tasks of the project, by name. */
   ofProject(projectId: number): Promise<Runner[]>;
+  /** How the rules of a claim divide the runners, by project; with `runnerId` as if there were no other runner. */
+  underRules(projectIds: readonly number[], runnerId?: number): Promise<Record<number, RunnersUnderRule[]>>;
   update(
     id: number,
     change: Partial<Pick<Runner, Registered | "concurrency" | "tokenHash" | Reported>>,

@@ -5,9 +5,11 @@ import { newReason, type Sentence } from "../reason/reason.ts";
  */
 export const sealedPurpose = {
   projectSecret: (projectId: number, name: string) => `project ${projectId} secret ${name}`,
+  groupSecret: (groupId: number, name: string) => `group ${groupId} secret ${name}`,
   webhookSecret: (projectId: number) => `project ${projectId} webhook secret`,
   webhookSecondSecret: (projectId: number) => `project ${projectId} webhook second secret`,
   defaultNotify: () => "default notification target",
+  providerGrant: (tokenHash: string) => `session ${tokenHash} provider grant`,
   hostToken: (userId: number, origin: string) => `user ${userId} host token ${origin}`,
 } as const;
 

@@ -1,9 +1,11 @@
-import type { AttemptKeeper } from "./attempt.ts";
+import type { IdentityKeeper } from "./account/identity.ts";
 import type { AuditKeeper, NewAuditEntry } from "./audit.ts";
+import type { ActivityKeeper } from "./console/activity.ts";
 import type { GatewayMinuteKeeper } from "./console/gateway-minute.ts";
 import type { OverviewKeeper } from "./console/overview.ts";
 import type { SearchKeeper } from "./console/search.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
+import type { FailedAttemptKeeper } from "./failed-attempt.ts";
 import type { GroupKeeper } from "./group.ts";
 import type { HostHookKeeper } from "./host/host-hook.ts";
 import type { HostTokenKeeper } from "./host/host-token.ts";
@@ -18,6 +20,7 @@ import type { RunnerKeeper } from "./runner.ts";
 import type { OutputReadKeeper } from "./service/output-read.ts";
 import type { RoutePlaceKeeper } from "./service/route-place.ts";
 import type { ServiceKeeper } from "./service/running-service.ts";
+import type { TransferKeeper } from "./service/transfer.ts";
 import type { TaskKeeper } from "./task.ts";
 import type { TaskRetentionKeeper } from "./task-retention.ts";
 import type { ApiTokenKeeper, SessionKeeper, UserKeeper } from "./user.ts";
@@ -26,9 +29,10 @@ import type { WebhookConfigKeeper } from "./webhook-config.ts";
 /** The keepers of all that is stored. */
 export interface Keepers {
   users: UserKeeper;
+  identities: IdentityKeeper;
   sessions: SessionKeeper;
   apiTokens: ApiTokenKeeper;
-  attempts: AttemptKeeper;
+  attempts: FailedAttemptKeeper;
   groups: GroupKeeper;
   projects: ProjectKeeper;
   permissions: PermissionKeeper;
@@ -41,6 +45,7 @@ export interface Keepers {
   services: ServiceKeeper;
   routePlaces: RoutePlaceKeeper;
   outputReads: OutputReadKeeper;
+  transfers: TransferKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;
   outgoingCalls: OutgoingCallKeeper;
@@ -49,6 +54,7 @@ export interface Keepers {
   polls: PollKeeper;
   hostTokens: HostTokenKeeper;
   hostHooks: HostHookKeeper;
+  activity: ActivityKeeper;
   overview: OverviewKeeper;
   gatewayMinutes: GatewayMinuteKeeper;
   search: SearchKeeper;
@@ -68,23 +74,20 @@ export interface OperationKeepers extends Keepers {
 }
 
 /**
- * Work that the store does in one transaction next to the data: all of it, or none. It may run on another thread, and
- * once more when a neighbour in its transaction fails. So it is a function of the keepers and its input alone: no
- * network, no log, no other clock. Input and result are plain data; what is to be done afterwards is part of the result.
+ * Work that the store does in one transaction next to the data: all of it, or none. It may run on another
+ * thread, so it is a function of the keepers and its input alone: no network, no log, no other clock. Input and result are
+ * plain data; what is to be done afterwards is part of the result.
  */
 export interface Operation<Input, Result> {
   readonly name: string;
-  /** A few statements: with a lock, it may share a transaction of PostgreSQL with operations of other locks. */
-  readonly isShort: boolean;
   run(keepers: OperationKeepers, input: Input): Promise<Result>;
 }
 
 export function operation<Input, Result>(
   name: string,
   run: (keepers: OperationKeepers, input: Input) => Promise<Result>,
-  { isShort = false } = {},
 ): Operation<Input, Result> {
-  return { name, isShort, run };
+  return { name, run };
 }
 
 /** An operation of a table of many, whose types only the caller of it knows. */

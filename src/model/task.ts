@@ -1,8 +1,14 @@
-import type { Reason, Sentence } from "../reason/reason.ts";
+import { z } from "zod";
+import { eventNames } from "../git-host/delivery/event.ts";
+import type { Sentence } from "../reason/reason.ts";
+import { reasonSchema } from "../reason/schema-forms.ts";
 import type { TaskApproval } from "./approval/task-approval.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { LogStage, StageName } from "./stage/stage-name.ts";
-import type { Actions, EventName } from "./webhook-config.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { actionsSchema } from "./stage/actions.ts";
+import { logStages, stageNames } from "./stage/stage-name.ts";
+
+const id = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 export const taskStates = [
   "queued",
@@ -42,30 +48,43 @@ export const stageStates = [
 ] as const;
 export type StageState = (typeof stageStates)[number];
 
-export interface TaskStep {
-  name: string;
-  state: StageState;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  exitCode: number | null;
-}
+export const taskStep = z.object({
+  name: z.string().meta({ example: "test" }),
+  state: z.enum(stageStates),
+  startedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+  exitCode: z.number().int().nullable(),
+});
+export type TaskStep = z.infer<typeof taskStep>;
 
 /** The exit code of a stage is that of the last step that has ended. */
-export interface TaskStage extends TaskStep {
-  name: StageName;
+export const taskStage = taskStep.extend({
+  name: z.enum(stageNames),
   /** Those with a script; empty in tasks of version 1.0. */
-  steps: TaskStep[];
-}
-
-export type TriggerType = "webhook" | "manual";
+  steps: z.array(taskStep),
+});
+export type TaskStage = z.infer<typeof taskStage>;
 
 /**
  * What a person does with services that run, or one command in the release that serves. Such a task is in a lane of its own:
  * it is in no queue, and no deploy waits for it.
  */
-export type TaskAction =
-  | { type: "start" | "stop" | "restart"; services: string[] }
-  | { type: "exec"; command: string[] };
+const taskAction = z.union([
+  z.object({ type: z.enum(["start", "stop", "restart"]), services: z.array(z.string()) }),
+  z.object({ type: z.literal("exec"), command: z.array(z.string()) }),
+  /** Ends all that runs of the project on a runner that it has left. */
+  z.object({ type: z.literal("leave"), services: z.array(z.string()) }),
+]);
+export type TaskAction = z.infer<typeof taskAction>;
+
+/** The release of its own project that a task brings to service again; null: it makes one. */
+export function releaseIdOf({
+  projectId,
+  rollbackTo,
+  deploys,
+}: Pick<Task, "projectId" | "rollbackTo" | "deploys">): number | null {
+  return rollbackTo ?? (deploys?.projectId === projectId ? deploys.taskId : null);
+}
 
 export type TaskLane = "deploy" | "service";
 
@@ -73,80 +92,122 @@ export function laneOf({ serviceAction }: Pick<Task, "serviceAction">): TaskLane
   return serviceAction === null ? "deploy" : "service";
 }
 
-/** The delivery that asked for a task, as far as the task has to know it. */
-export interface TaskSource {
-  event: EventName;
-  /** Hosts announce one change in several ways: a new branch by `create` and `push`, a merge by both of its events. */
-  announcedBy: "push" | "create" | "merge" | "request";
-  /** The account that pushed, as the host names it; empty: unknown. */
-  pusher: string;
-  /** Users who sent the delivery by hand, as a test or a replay; absent: nobody did. */
-  sentBy?: string[];
-  /** Number of the merge request; empty: unknown, or none. */
-  mergeRequest: string;
-  targetBranch: string;
-  /** Whether the built code is that of a fork. */
-  fromFork: boolean;
-  /** The object of an annotated tag; absent elsewhere. Hosts name it instead of the commit in some events. */
-  tagObject?: string;
-}
+/** The release that a task deploys instead of building one, of its own project or of another one. */
+const deployedRelease = z.object({
+  projectId: id,
+  /** The task that built it. */
+  taskId: id,
+  digest: z
+    .string()
+    .nullable()
+    .meta({ description: "SHA-256 of its files; null: it was not sealed, or by an earlier version." }),
+});
 
-export interface Task {
-  id: number;
-  projectId: number;
-  state: TaskState;
-  triggerType: TriggerType;
-  triggeredBy: string;
+const taskMove = z.object({
+  fromRunnerId: id,
+  toRunnerId: id,
+  withData: z.boolean(),
+  /** The task that has stopped the services on the earlier runner; null: they were not stopped. */
+  stopTaskId: id.nullable(),
+});
+export type TaskMove = z.infer<typeof taskMove>;
+
+/** The delivery that asked for a task, as far as the task has to know it. */
+const taskSource = z.object({
+  event: z.enum(eventNames),
+  /** Hosts announce one change in several ways: a new branch by `create` and `push`, a merge by both of its events. */
+  announcedBy: z.enum(["push", "create", "merge", "request"]),
+  pusher: z.string().meta({ description: "The account that pushed; empty: not known." }),
+  sentBy: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "Users who sent the delivery by hand, as a test or a replay." }),
+  mergeRequest: z.string().meta({ description: "Its number; empty: none, or not known." }),
+  targetBranch: z.string(),
+  /** Whether the built code is that of a fork. */
+  fromFork: z.boolean(),
+  /** Hosts name it instead of the commit in some events. */
+  tagObject: z.string().optional().meta({ description: "The object of an annotated tag." }),
+});
+export type TaskSource = z.infer<typeof taskSource>;
+
+/** `unneeded`: the previous release never stopped serving. */
+export const taskRollback = z.object({
+  /** The task that is live again. */
+  taskId: id,
+  commit: z.string(),
+  state: z.enum(["running", "success", "failed", "unneeded"]),
+  reason: reasonSchema,
+  isProven: z.boolean().optional().meta({
+    description: "False: no health check and no process of the release shows that it serves.",
+  }),
+});
+
+export const taskSchema = z.object({
+  id,
+  projectId: id,
+  state: z.enum(taskStates),
+  triggerType: z.enum(["webhook", "manual"]),
+  triggeredBy: z.string(),
   /** Full ref that is built: refs/heads/main or refs/tags/v1. */
-  ref: string;
-  /** Pinned commit; null: the tip of ref. After checkout: the commit that ran. */
-  commit: string | null;
-  message: string;
-  author: string;
-  actions: Actions | null;
-  stages: TaskStage[];
+  ref: z.string().meta({ example: "refs/heads/main" }),
+  /** Pinned commit; null: the tip of ref. */
+  commit: z.string().nullable().meta({ description: "After checkout: the commit that ran." }),
+  message: z.string(),
+  author: z.string(),
+  actions: actionsSchema.nullable(),
+  stages: z.array(taskStage),
   /** The pushed ref, if refSource=project builds another one. */
-  causeRef: string | null;
-  causeCommit: string | null;
-  /** Kept by repeats of the task; null: no delivery asked for it. */
-  source: TaskSource | null;
-  deliveryId: number | null;
+  causeRef: z.string().nullable(),
+  causeCommit: z.string().nullable(),
+  /** Kept by repeats of the task. */
+  source: taskSource.nullable().meta({ description: "The delivery that asked for it; null: none did." }),
+  deliveryId: id.nullable(),
   /** The task that this one repeats. */
-  rerunOf: number | null;
-  supersededBy: number | null;
+  rerunOf: id.nullable(),
+  supersededBy: id.nullable(),
   /** Null: it needs none, or was not handed out yet. */
-  approval: TaskApproval | null;
-  /** The task whose release this one brings back. */
-  rollbackTo: number | null;
+  approval: z.custom<TaskApproval>().nullable(),
+  rollbackTo: id.nullable().meta({ description: "The task whose release this one brings back." }),
   /** How the previous release was brought back because this task failed. */
-  rollback: TaskRollback | null;
-  /** The reason of its final state. */
-  reason: Reason;
+  rollback: taskRollback.nullable(),
+  reason: reasonSchema.meta({ description: "Why it ended as it did, for people." }),
   /** Manual runs go before webhook ones. */
-  priority: number;
+  priority: z.number().int(),
   /** The span that asked for the task, as W3C Trace Context writes it; null: the task is not traced. */
-  traceparent: string | null;
+  traceparent: z.string().nullable(),
   /** It must not be claimed before this time (debounce). */
-  notBefore: Date | null;
-  attempt: number;
+  notBefore: z.date().nullable(),
+  attempt: z.number().int(),
   /** Fencing token of the current attempt, hashed. */
-  leaseHash: string | null;
-  leaseUntil: Date | null;
+  leaseHash: z.string().nullable(),
+  leaseUntil: z.date().nullable(),
   /**
    * The runner that has it. Of a task that waits for an approval or was approved: the one with its built workspace. Of an action:
    * the one with the services.
    */
-  runnerId: number | null;
-  createdAt: Date;
-  startedAt: Date | null;
+  runnerId: id.nullable(),
+  createdAt: z.date(),
+  startedAt: z.date().nullable(),
   /** Since when its runner fetches the commit; null: it does not. */
-  fetchingSince: Date | null;
+  fetchingSince: z.date().nullable(),
   /** Since when its runner runs deploy or start; null: it has not begun. */
-  deployingSince: Date | null;
-  finishedAt: Date | null;
-  /** Null: the task builds or deploys. */
-  serviceAction: TaskAction | null;
-}
+  deployingSince: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+  serviceAction: taskAction
+    .nullable()
+    .meta({ description: "What it does with the release that serves; null: it builds or deploys." }),
+  deploys: deployedRelease.nullable().meta({
+    description:
+      "The release that it deploys as it is, without a build: of another environment, or from another runner. Null: none.",
+  }),
+  move: taskMove.nullable().meta({ description: "It moves its project to another runner." }),
+  /** The only runner that may take it, whatever the project's is; null: that of the project. */
+  targetRunnerId: id.nullable(),
+  /** What the file of its commit says; null: it was not read, or its project has none. */
+  pipeline: z.custom<Pipeline>().nullable(),
+});
+export type Task = z.infer<typeof taskSchema>;
 
 /** A fetch that takes longer waits for its Git host, and holds no place that another task needs. */
 export const slowFetchMs = 3000;
@@ -174,26 +235,15 @@ export function waitedMs({ startedAt, finishedAt, approval }: TaskTimes): number
   return earlierWaitMs + Math.max(0, until - Math.max(startedAt.getTime(), Date.parse(requestedAt)));
 }
 
-export interface LogLine {
+export const logLine = z.object({
   /** From 0, without gaps, over all stages and attempts of a task. */
-  index: number;
-  stage: LogStage;
-  /** The step of the stage that it belongs to; null: none. */
-  step: string | null;
-  at: Date;
-  text: string;
-}
-
-/** `unneeded`: the previous release never stopped serving. */
-export interface TaskRollback {
-  /** The task that is live again. */
-  taskId: number;
-  commit: string;
-  state: "running" | "success" | "failed" | "unneeded";
-  reason: Reason;
-  /** False: a success without any check or process that would show that it serves. */
-  isProven?: boolean;
-}
+  index: z.number().int(),
+  stage: z.enum(logStages),
+  step: z.string().nullable().meta({ description: "The step that it belongs to; null: none." }),
+  at: z.date(),
+  text: z.string(),
+});
+export type LogLine = z.infer<typeof logLine>;
 
 export type NewTask = Pick<
   Task,
@@ -217,8 +267,10 @@ export type NewTask = Pick<
   | "notBefore"
   | "createdAt"
 > &
-  /** Of an action with services only. */
-  Partial<Pick<Task, "serviceAction" | "runnerId">>;
+  /** Of an action with services, and of a promotion. */
+  Partial<Pick<Task, "serviceAction" | "runnerId" | "pipeline">> &
+  /** Of a task that deploys a release that exists. */
+  Partial<Pick<Task, "deploys" | "move" | "targetRunnerId">>;
 
 /** The fields that decide the queue position of a task. */
 export type InQueue = Pick<Task, "id" | "projectId" | "priority" | "notBefore">;
@@ -229,7 +281,7 @@ export interface TaskFilter {
   state?: TaskState;
   ref?: string;
   author?: string;
-  trigger?: TriggerType;
+  trigger?: Task["triggerType"];
   /** Created at this time or later. */
   from?: Date;
   /** Created before this time. */
@@ -273,6 +325,8 @@ export interface TaskWait {
 export interface TaskKeeper {
   create(task: NewTask): Promise<Task>;
   byId(id: number): Promise<Task | null>;
+  /** Reads a task and locks it until the transaction ends: no runner can take it meanwhile. */
+  hold(id: number): Promise<Task | null>;
   list(filter: TaskFilter, page: PageRequest): Promise<Page<Task>>;
   /** Last task of each project, without actions with services, as everywhere but in lists of tasks. */
   lastOfProjects(projectIds: number[]): Promise<Task[]>;
@@ -282,16 +336,13 @@ export interface TaskKeeper {
   /** The changed task, or null when the guard did not hold. */
   change(id: number, change: GuardedChange): Promise<Task | null>;
   /**
-   * Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to
-   * dispatched. Actions with services of this runner go first: they wait only for a running deploy or start of their project,
-   * and for each other.
+   * The task that this runner may take next (priority, then id; notBefore passed; no other unfinished non-queued task of its
+   * project). Actions with services of this runner go first: they wait only for a running deploy or start of their project, and
+   * for each other.
    */
-  claim(claim: TaskClaim): Promise<Task | null>;
-  /**
-   * Why queued tasks of these projects wait, by project: the rule of the claim that leaves no runner. With `runnerId`, as
-   * if there were no other runner.
-   */
-  waits(projectIds: readonly number[], now: Date, runnerId?: number): Promise<Record<number, TaskWait>>;
+  next(claim: TaskClaim): Promise<Task | null>;
+  /** The same, and locks it with its project until the transaction ends. What another claim has locked is left out. */
+  holdNext(claim: TaskClaim): Promise<Task | null>;
   /** The names of the connected runners that may take tasks of a project, by project, if none of them has room. */
   fullRunners(projectIds: readonly number[], now: Date): Promise<Record<number, string>>;
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */

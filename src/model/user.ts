@@ -1,18 +1,19 @@
+import { z } from "zod";
 import { revisionOf } from "../revision.ts";
-import type { Language } from "./language.ts";
+import { type Language, languages } from "./language.ts";
 import type { Page, PageRequest } from "./page.ts";
 
-export type Role = "admin" | "user";
-
-export interface User {
-  id: number;
-  username: string;
-  role: Role;
-  disabled: boolean;
+export const userSchema = z.object({
+  id: z.number().int(),
+  username: z.string().meta({ example: "ann" }),
+  role: z.enum(["admin", "user"]),
+  disabled: z.boolean(),
   /** Of the console; null: the language of the browser. */
-  language: Language | null;
-  createdAt: Date;
-}
+  language: z.enum(languages).nullable(),
+  createdAt: z.date(),
+});
+export type User = z.infer<typeof userSchema>;
+export type Role = User["role"];
 
 export function userRevision({ username, role, disabled }: User): string {
   return revisionOf({ username, role, disabled });
@@ -33,6 +34,24 @@ export interface Session {
   createdAt: Date;
   lastSeenAt: Date;
   expiresAt: Date;
+  /** The account at a provider that the sign-in used; null: a password, and the fields below are null too. */
+  identityId: number | null;
+  /** When the provider is asked again whether the person may stay; null: never. */
+  refreshAt: Date | null;
+  /** The provider's id of its own session, which it names when it ends. */
+  providerSession: string | null;
+  /** Encrypted tokens of the provider, with which it is asked again. */
+  providerGrant: string | null;
+}
+
+type ProviderFields = "identityId" | "refreshAt" | "providerSession" | "providerGrant";
+export type NewSession = Omit<Session, "id" | ProviderFields> & Partial<Pick<Session, ProviderFields>>;
+
+/** The sessions that a provider has ended: all of one account there, or one of its own sessions. */
+export interface EndedAtProvider {
+  issuer: string;
+  subject: string | null;
+  providerSession: string | null;
 }
 
 export type TokenScope = "read" | "write" | "publish" | "admin";
@@ -68,13 +87,20 @@ export interface UserKeeper {
 }
 
 export interface SessionKeeper {
-  create(session: Omit<Session, "id">): Promise<Session>;
+  create(session: NewSession): Promise<Session>;
   byTokenHash(tokenHash: string): Promise<Session | null>;
   listOfUser(userId: number): Promise<Session[]>;
   touch(id: number, at: Date): Promise<void>;
   delete(id: number): Promise<boolean>;
   deleteOfUser(userId: number, exceptId?: number): Promise<number>;
   deleteExpired(now: Date): Promise<number>;
+  /** Sessions whose provider must be asked now, at most `limit`. They are not due again before `until`. */
+  takeDue(now: Date, until: Date, limit: number): Promise<Session[]>;
+  /** False: the session has ended meanwhile. */
+  setGrant(id: number, grant: { providerGrant: string; refreshAt?: Date }): Promise<boolean>;
+  withGrant(): Promise<Session[]>;
+  /** The users whose sessions were ended. */
+  deleteAtProvider(ended: EndedAtProvider): Promise<number[]>;
 }
 
 export interface ApiTokenKeeper {

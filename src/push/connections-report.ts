@@ -1,6 +1,8 @@
+import type { ConnectionsReport } from "../model/gateway/connections-report.ts";
 import type { ClusterAnswers } from "./cluster-questions.ts";
-import { endOf } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
+import { connectionsOfUser } from "./connection/reported-connection.ts";
+import { type PushCounters, publishedOf } from "./message/counters.ts";
 
 /** The parts of a gateway that a report is about. */
 export interface ReportedGateway {
@@ -9,7 +11,7 @@ export interface ReportedGateway {
   admission: { maxConnections: number; pending: number };
   drain: { isDraining: boolean };
   node: string;
-  published: number;
+  counters: PushCounters;
   isCluster: boolean;
   wallTimeOf(steadyMs: number): number;
 }
@@ -19,10 +21,8 @@ const maxChannelsListed = 1000;
 const maxChannelsAnswered = 100;
 const maxConnectionsAnsweredBytes = 200_000;
 
-export type ConnectionsReport = ReturnType<typeof connectionsReport>;
-
 /** `GET /feign/connections`: counts by kind, channels and buffers; with `?userId=` also the connections of that user. */
-export function connectionsReport(gateway: ReportedGateway, userId: string | null) {
+export function connectionsReport(gateway: ReportedGateway, userId: string | null): ConnectionsReport {
   const { connections, sendBuffers, admission, drain, node } = gateway;
   return {
     node,
@@ -31,7 +31,7 @@ export function connectionsReport(gateway: ReportedGateway, userId: string | nul
     temporary: connections.temporary,
     console: connections.console,
     users: connections.users,
-    published: gateway.published,
+    published: publishedOf(gateway.counters),
     isCluster: gateway.isCluster,
     maxConnections: admission.maxConnections,
     verifying: admission.pending,
@@ -39,7 +39,7 @@ export function connectionsReport(gateway: ReportedGateway, userId: string | nul
     buffers: { bufferedBytes: sendBuffers.bufferedBytes, lagging: sendBuffers.lagging },
     channelCount: connections.channels.size,
     channels: largestChannels(connections.channels, maxChannelsListed),
-    ...(userId === null ? {} : { connections: connectionsOf(gateway, userId) }),
+    ...(userId === null ? {} : { connections: connectionsOfUser(gateway, userId) }),
   };
 }
 
@@ -138,26 +138,8 @@ export function largestChannels(membersOf: ReadonlyMap<string, number>, limit: n
     }
     roomForLeast -= channels;
   }
-  const listed: { name: string; members: number }[] = [];
+  const listed: ConnectionsReport["channels"] = [];
   for (const [name, members] of membersOf)
     if (members > least || (members === least && roomForLeast-- > 0)) listed.push({ name, members });
   return listed.sort((left, right) => right.members - left.members || (left.name < right.name ? -1 : 1));
-}
-
-function connectionsOf(gateway: ReportedGateway, userId: string) {
-  const timeOf = (steadyMs: number) => new Date(gateway.wallTimeOf(steadyMs)).toISOString();
-  return gateway.connections.ofUser(userId).map((socket) => {
-    const { id, kind, isV1, channels, openedAtMs } = socket.data;
-    return {
-      connectionId: id,
-      userId,
-      kind,
-      protocol: isV1 ? "slipway.v1" : "raw",
-      channels: [...(channels ?? [])],
-      address: socket.remoteAddress,
-      openedAt: timeOf(openedAtMs),
-      endsAt: endOf(socket.data) > 0 ? timeOf(endOf(socket.data)) : null,
-      bufferedBytes: socket.getBufferedAmount(),
-    };
-  });
 }

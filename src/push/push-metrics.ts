@@ -1,26 +1,26 @@
 import { Gauge, Histogram } from "prom-client";
 import { type Metrics, metricGroup } from "../metrics.ts";
+import type { Admission } from "./admission/admission.ts";
 import type { Connections } from "./connection/connections.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import type { Presence } from "./presence/presence.ts";
 
 export interface PushMetricsParts {
+  admission: Pick<Admission, "placesTaken" | "pending">;
   counters: PushCounters;
   connections: Connections;
-  sendBuffers: SendBuffers;
+  presence: Pick<Presence, "instanceCount" | "userCount">;
   ring: ResumeRing;
-  presence: () => Pick<Presence, "instanceCount" | "userCount">;
-  /** Includes pending verifications. */
-  placesTaken: () => number;
-  verificationsPending: () => number;
-  eventStreams: () => number;
+  sendBuffers: SendBuffers;
+  streams: Pick<OpenStreams, "size">;
 }
 
-/** Returns the histogram of verification times, which the caller fills; all other metrics are read for each scrape. */
-export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts): Histogram {
-  const { counters, connections, sendBuffers, ring } = parts;
+/** Read for each scrape. */
+export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts): void {
+  const { admission, counters, connections, presence, ring, sendBuffers, streams } = parts;
   const registers = [registry];
   const { gauge, counter, labelledCounter } = metricGroup(registry, "slipway_push_");
 
@@ -34,19 +34,19 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
       this.set({ kind: "temporary" }, connections.temporary);
     },
   });
-  gauge("event_streams", "Open connections that are event streams.", parts.eventStreams);
+  gauge("event_streams", "Open connections that are event streams.", () => streams.size);
   gauge("users", "Users with an open connection.", () => connections.users);
   gauge("channels", "Channels with a member.", () => connections.channels.size);
-  gauge("places_taken", "Places under max-connections in use or reserved.", parts.placesTaken);
-  gauge("verifications_pending", "Verifications that wait for an answer.", parts.verificationsPending);
+  gauge("places_taken", "Places under max-connections in use or reserved.", () => admission.placesTaken);
+  gauge("verifications_pending", "Verifications that wait for an answer.", () => admission.pending);
   gauge(
     "buffered_bytes",
     "Unsent bytes of all connections at the last sweep.",
     () => sendBuffers.bufferedBytes,
   );
   gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
-  gauge("cluster_instances", "Known instances, including this one.", () => parts.presence().instanceCount);
-  gauge("cluster_users", "Users online on all instances.", () => parts.presence().userCount());
+  gauge("cluster_instances", "Known instances, including this one.", () => presence.instanceCount);
+  gauge("cluster_users", "Users online on all instances.", () => presence.userCount());
   gauge("resume_messages", "Messages kept for clients that resume.", () => ring.size);
   gauge("resume_bytes", "Bytes of messages kept for clients that resume.", () => ring.bytes);
   gauge("loop_lag_seconds", "Largest delay of the event loop since the last reading.", () => {
@@ -76,10 +76,14 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => counters.losses,
   );
   counter("repeated_total", "Messages skipped as repeats.", () => counters.repeated);
+}
+
+/** The times of verifications, which the caller notes. */
+export function verifySecondsIn(registry: Metrics): Histogram {
   const verifySeconds = new Histogram({
     name: "slipway_push_verify_seconds",
     help: "Time that verification of a code took.",
-    registers,
+    registers: [registry],
     labelNames: ["result"],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
   });

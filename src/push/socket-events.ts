@@ -7,7 +7,7 @@ import { type Connection, closeCodes, endOf, type Socket } from "./connection/co
 import type { Connections } from "./connection/connections.ts";
 import type { Heartbeat } from "./connection/heartbeat.ts";
 import type { Drain } from "./drain.ts";
-import type { Hub } from "./fanout/hub.ts";
+import type { CatchUp } from "./fanout/catch-up.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { countAdmission, countClose, type PushCounters } from "./message/counters.ts";
@@ -23,7 +23,7 @@ export interface SocketEventParts {
   clientMessages: ClientMessages;
   drain: Drain;
   heartbeat: Heartbeat;
-  hub: Hub;
+  catchUp: CatchUp;
   presence: Pick<Presence, "changed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
@@ -89,20 +89,23 @@ export class SocketEvents {
     const { data } = socket;
     // An event stream has no pongs: its client is alive as long as it reads.
     if (data.stream !== null) data.lastSeenAtMs = this.#parts.clock.now();
-    if (!data.rejection) this.#parts.hub.drained(socket);
+    if (data.rejection) return;
+    this.#parts.sendBuffers.noteProgress(socket);
+    this.#parts.catchUp.advance(socket);
   }
 
   closed(socket: Socket, code: number): void {
     const { data } = socket;
-    const { admission, channels, connections, counters, hub, presence, trace } = this.#parts;
+    const { admission, catchUp, channels, connections, counters, presence, sendBuffers, trace } = this.#parts;
     if (data.rejection || !connections.remove(socket)) return;
     admission.release(data.userId);
     this.#early.delete(socket);
-    hub.remove(socket);
+    catchUp.remove(socket);
+    sendBuffers.forget(socket);
     trace.closed(socket, code);
     countClose(counters, code);
     if (this.#isDebug) this.#logClosed(data, code);
-    channels.closed(socket);
+    channels.closed(socket, code);
     if (data.kind === "normal" && !connections.isOnline(data.userId))
       presence.changed(presentName("", data.userId), false);
   }
@@ -141,12 +144,12 @@ export class SocketEvents {
 
   /** The connection gets the messages after its position, then all later ones. */
   #resume(socket: Socket, early: Early): void {
-    const { ring, hub, trace, clock, isReading } = this.#parts;
+    const { ring, catchUp, trace, clock, isReading } = this.#parts;
     const { data } = socket;
     if (!data.isV1 || data.resumeId === null) {
-      trace.opened(socket, false);
+      trace.opened(socket, "opened");
       this.#welcome(socket, early.refused, false);
-      hub.add(socket, ring.end);
+      catchUp.start(socket, ring.end);
       return;
     }
     const point = ring.find(data.resumeId, clock.now());
@@ -158,9 +161,9 @@ export class SocketEvents {
     this.#early.delete(socket);
     data.resumeId = null;
     const isRecovered = (point?.isComplete ?? false) && isReading();
-    trace.opened(socket, !isRecovered);
+    trace.opened(socket, isRecovered ? "resumed" : "gap");
     this.#welcome(socket, early.refused, isRecovered);
-    hub.add(socket, point?.from ?? ring.end);
+    catchUp.start(socket, point?.from ?? ring.end);
   }
 
   /** Sends `welcome` to a `slipway.v1` client. */

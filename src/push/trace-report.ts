@@ -1,14 +1,12 @@
+import type { MessageReport, ReportedMessage, UserReport } from "../model/gateway/message-report.ts";
 import type { Sentence } from "../reason/reason.ts";
 import type { ClusterAnswers } from "./cluster-questions.ts";
 import type { MessageTrace } from "./trace/message-trace.ts";
 import type { TraceAnswer } from "./trace/trace-answer.ts";
 import { causeOf, type InstancePart } from "./trace/trace-cause.ts";
 
-export type TraceReport = ReturnType<typeof traceReport>;
-export type ReportedMessage = ReturnType<typeof messageOf>;
-
 /** What all processes of the cluster know about messages, as one report. */
-export function traceReport({ answers, missing }: ClusterAnswers) {
+export function traceReport({ answers, missing }: ClusterAnswers): MessageReport {
   const told = answers.map(({ instance, answer }) => ({ instance, ...(answer as TraceAnswer) }));
   const connectedLike = distinct(told.flatMap((one) => one.connectedLike));
   const parts = told.flatMap(({ instance, messages }) => messages.map((part) => ({ ...part, instance })));
@@ -23,9 +21,23 @@ export function traceReport({ answers, missing }: ClusterAnswers) {
       .flatMap(({ instance, refusedTokens = [] }) => refusedTokens.map((token) => ({ ...token, instance })))
       .sort((a, b) => b.at - a.at)
       .map(({ instance, at, cause, isSigned }) => ({ instance, at: timeText(at), cause, isSigned })),
-    /** All instances that answered know the messages since then. */
+    user: userOf(told),
     since: sinces.length === 0 ? null : timeText(Math.max(...sinces)),
     missing,
+  };
+}
+
+/** Null: the question names no user. */
+function userOf(told: readonly (TraceAnswer & { instance: string })[]): UserReport | null {
+  const parts = told.flatMap(({ instance, user }) => (user ? [{ ...user, instance }] : []));
+  if (parts.length === 0) return null;
+  const [lastClosed] = parts.flatMap((part) => part.lastClosed ?? []).toSorted((a, b) => b.at - a.at);
+  return {
+    connections: parts.flatMap(({ instance, connections }) =>
+      connections.map((connection) => ({ ...connection, instance })),
+    ),
+    lastClosed: lastClosed ? { closeCode: lastClosed.closeCode, at: timeText(lastClosed.at) } : null,
+    since: timeText(Math.max(...parts.map(({ since }) => since))),
   };
 }
 
@@ -35,7 +47,7 @@ export function withContents(messages: readonly ReportedMessage[], trace: Messag
   return messages.map((message) => ({ ...message, data: contents.get(message.id) ?? null }));
 }
 
-function messageOf(parts: readonly InstancePart[], cause: Sentence) {
+function messageOf(parts: readonly InstancePart[], cause: Sentence): ReportedMessage {
   const head = parts.find(({ position }) => position !== null) ?? (parts[0] as InstancePart);
   const { id, position, ts, targetType, target, users, ack } = head;
   return {
@@ -63,7 +75,7 @@ function instanceOf(instance: string, parts: readonly InstancePart[]) {
       .flatMap(({ connections }) => connections)
       .map((connection) => ({ ...connection, at: timeText(connection.at) })),
     closedBefore: closedBefore ? { ...closedBefore, at: timeText(closedBefore.at) } : null,
-    openedAfter: openedAfter ? { ...openedAfter, at: timeText(openedAfter.at) } : null,
+    openedAfter: openedAfter ? { recovered: openedAfter.recovered, at: timeText(openedAfter.at) } : null,
   };
 }
 

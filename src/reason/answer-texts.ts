@@ -20,11 +20,29 @@ export const answerTexts = {
   no_default_target: "There is no default notification target.",
   no_target: "There is no notification target {id} of project {project}.",
   no_project_secret: "There is no {name} of project {project}.",
+  no_group_secret: "There is no secret {name} of group {group}.",
   services_run:
-    "Stop the services of {project} first ({services}): after its deletion nobody would see that they run.",
+    "Stop the services of {project} first ({services}): afterwards nobody would see that they run.",
+  environment_of:
+    "{environment} is an environment of {project}: change the project (PATCH /api/projects/{id}).",
+  environment_wrong: "There is no environment {name}.",
+  environment_needed: "The project has several environments; say where to deploy ({known}).",
+  promotion_from: "{to} does not get releases from {from}.",
+  promotion_unsealed:
+    "The release that serves in {from} is not sealed, so its services can change it; seal the releases of the project and deploy again.",
+  promotion_nothing: "Nothing serves in {from} that could be promoted.",
   no_service: "There is no service {name} in the release that serves.",
   nothing_deployed: "No release of {project} serves; deploy it first.",
   runner_away: "The runner {runner} is away; try again when it is connected.",
+  move_has_data:
+    "{project} has data folders: {folders}. Say whether they are moved too (--with-data, which stops its services first) or stay behind (--without-data).",
+  moves_data: "Task {task} moves {project} with its data: wait until it has ended.",
+  move_again: "A move is not repeated as a task: move {project} again.",
+  move_busy: "Task {task} of {project} has not ended: move the project afterwards.",
+  move_not_allowed: "The runner {runner} may not take tasks of {project}: {why}",
+  move_holder_disabled:
+    "The runner {runner} is disabled, so its services cannot be stopped: enable it, and move again.",
+  move_nothing_runs: "The release that serves runs nothing again: deploy on the other runner instead.",
   output_readers: "Too many people read output of the runner {runner} at the same time.",
   exec_needs_admin:
     "Deploys of this project need an approval, so only an administrator may run a command in it.",
@@ -47,6 +65,35 @@ export const answerTexts = {
   sign_in_or_token: "Sign in first: POST /api/auth/login, or send an API token.",
   sign_in_wrong: "Username or password is wrong.",
   sign_in_often: "Too many failed sign-ins; try again in {seconds} s.",
+  identity_linked: "The account {login} is already linked to another user.",
+  no_own_identity: "You have no linked account {id}.",
+  local_admins_only:
+    "Passwords are for administrators here; sign in with one of the providers of the sign-in page.",
+  provider_unknown: "There is no sign-in provider {name}.",
+  provider_expired:
+    "This sign-in began more than ten minutes ago, in another browser, or was used already. Begin again on the sign-in page.",
+  provider_other_address:
+    "Open the console at {address} to sign in this way: the provider sends the browser there.",
+  provider_away:
+    "{title} does not answer, so nobody can sign in with it now. Try again later; administrators can sign in with their password.",
+  provider_denied: "{title} says that access was denied. Begin again, and allow Slipway to read the account.",
+  provider_redirect:
+    "{title} does not know the redirect address {address}. Enter exactly this address for the application there.",
+  provider_client:
+    "{title} refuses the clientId or the clientSecret of auth.providers. Copy them from the application there.",
+  provider_code:
+    "{title} says that the sign-in is used, expired or revoked. Begin again on the sign-in page.",
+  provider_refused: "{title} refused the sign-in: {answer}",
+  provider_clock:
+    "The clocks of this server and of {title} differ by {seconds} s, so its answer seems expired or not yet valid. Correct the clock that is wrong.",
+  provider_status: "{title} answered with the status {status}. Check the address in auth.providers.",
+  provider_answer: "The answer of {title} is not right: {why}",
+  provider_no_groups:
+    "{title} did not say which groups you are in, and the settings need it. Let it send the claim {claim}, for example with a scope in auth.providers.",
+  provider_outsider:
+    "{title} knows you, but people with your groups or e-mail address may not come in here. Ask an administrator.",
+  provider_disabled: "The user of {login} is disabled. Ask an administrator.",
+  logout_token_missing: "Send the token as logout_token in a form.",
   sign_in_busy: "Too many sign-ins at once; try again in a moment.",
   old_password_wrong: "The old password is wrong.",
   credential_unknown: "The credential is unknown, expired or revoked; sign in again.",
@@ -83,9 +130,9 @@ export const answerTexts = {
   failed: "Something went wrong on our side. The log has the details under request id {request}.",
   last_admin: "This is the last administrator; make another user admin first.",
   tokens_full: "You have {count} tokens; revoke one before you make another.",
-  secrets_full: "The project has {count} secrets; delete one before you add another.",
+  secrets_full: "The {owner} has {count} secrets; delete one before you add another.",
   secrets_large:
-    "The secrets of the project would have {kib} KiB; they may have {limit} KiB together. Delete one first, or let a script fetch large files.",
+    "The secrets of the {owner} would have {kib} KB; they may have {limit} KB together. Delete one first, or let a script fetch large files.",
   secret_scope_wider:
     "To give {name} to all stages, store its value again: only deploy and start get it now.",
   samples_full: "There are {count} sample projects; delete one first.",
@@ -239,15 +286,17 @@ export const answerTexts = {
   trace_off: "Messages are not traced: push.trace-messages is 0.",
   trace_refused: "The publish was refused with {code}: {text}",
   trace_repeated: "It repeats message {id}: its Idempotency-Key was used before, so it was not delivered.",
-  trace_acknowledged: "Acknowledged by {count} of {total} connections, on {instances}.",
+  trace_acknowledged: "Acknowledged on {instances} (connections: {count} of {total}).",
   trace_resumed: "The client was away, and got it when it resumed on {instances}.",
   trace_written:
-    "Written to {count} connections, on {instances}; nobody was asked to acknowledge it, so it may not have arrived.",
-  trace_raw: "Written to {count} connections, on {instances}; raw connections cannot acknowledge it.",
-  trace_unacknowledged: "Written to {count} connections, on {instances}; no client has acknowledged it yet.",
+    "Written on {instances} (connections: {count}); nobody was asked to acknowledge it, so it may not have arrived.",
+  trace_raw: "Written on {instances} (connections: {count}); raw connections cannot acknowledge it.",
+  trace_unacknowledged: "Written on {instances} (connections: {count}); no client has acknowledged it yet.",
   trace_waiting: "It waits on {instances}: the client has not read the messages before it.",
   trace_slow_consumer:
     "The connection on {instances} was closed with {code}: the client had stopped reading, and shows no sign that the message arrived.",
+  close_without_code: "no code (the page was left)",
+  close_broken: "no word (the connection broke off)",
   trace_closed:
     "The connection on {instances} was closed with {code} before the message was sent or acknowledged.",
   trace_only_normal:
@@ -285,5 +334,14 @@ export const answerTexts = {
   jwt_issued:
     "It was issued at {at} (iat), and with a jti it is accepted only in the five minutes after that; the clock of this server shows {now}.",
   jwt_used: "Its jti was used before.",
-  trace_counted: "Written to {count} connections, on {instances}; {waiting} waited for it.",
+  trace_counted: "Written on {instances} (connections: {count}; waiting for it: {waiting}).",
+  trace_counted_user:
+    "Written on {instances} to {user} (connections: {own}); messages to all are not acknowledged, so it may not have arrived.",
+  trace_member:
+    "Written on {instances} to {user} in channel {channel} (connections: {own}); messages to channels are not acknowledged, so it may not have arrived.",
+  trace_left_channel: "{user} was not in channel {channel}: it had left at {at} UTC.",
+  trace_left_by_close:
+    "{user} was not in channel {channel}: its connection there was closed with {code} at {at} UTC.",
+  trace_joined_later: "{user} was not in channel {channel}: it joined at {at} UTC.",
+  trace_resumed_later: "{user} was away, and resumed at {at} UTC: the messages it had missed were sent then.",
 } as const;

@@ -23,6 +23,10 @@ export const reasonTexts = {
     "The tag filter is too complex to evaluate, so {ref} is not built. Use fewer or simpler patterns.",
   branch_not_matched: "The branch {ref} matches none of {patterns}.",
   tag_not_matched: "The tag {ref} matches none of {patterns}.",
+  environment_takes: "The environment {environment} takes this ref.",
+  environment_none: "No environment takes {ref} ({patterns}).",
+  environment_too_complex:
+    "The refs of the environments are too complex to evaluate, so {ref} is not built. Use fewer or simpler patterns.",
   no_path_filter: "No path filter is set.",
   paths_unknown: "The changed paths are unknown ({why}), so the delivery passes.",
   path_matches: "{path} matches {pattern}.",
@@ -119,13 +123,15 @@ export const reasonTexts = {
   paths_bitbucket: "Bitbucket sends no changed files",
   paths_unproven: "the sender is not verified, so its long list of paths was not kept",
   signature_failed: "The signature failed: {why}.",
+  proof_changed: "its secret, or how it is checked, was changed while the delivery arrived",
   signature_flood: "part of a flood, not examined further",
   signature_differs: "the secret on the host differs from the one here",
+  signature_differs_or_changed: "the secret differs, or the body was changed on the way",
   signature_empty_header:
     "header {header} is empty, so the host has no secret: set the secret on the host too",
   signature_missing: "header {header} is missing: set the secret on the host too",
   signature_missing_standard:
-    "{why}, but there is a {header}: check “Proof of the sender” on the webhook page",
+    "{why}, but there is a {header}: check “Proof of the sender” under Source and webhook",
   signature_missing_sha256: "{why}; there is only a SHA-1 signature, which is not accepted",
   signature_missing_provider: "{why}, but there is one of {host}: check the provider",
   signature_missing_plain: "header {header} is missing",
@@ -136,9 +142,9 @@ export const reasonTexts = {
     "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
   signature_secret_sent: "the secret itself was sent where a signature is expected",
   signature_hmac_sent:
-    "an HMAC signature was sent where the plain secret is expected: check “Proof of the sender” on the webhook page",
+    "an HMAC signature was sent where the plain secret is expected: check “Proof of the sender” under Source and webhook",
   signature_encoding:
-    "it matches with another prefix or encoding: check “Prefix” and “Encoding” on the webhook page",
+    "it matches with another prefix or encoding: check “Prefix” and “Encoding” under Source and webhook",
   signature_form:
     "it matches the JSON inside the form body: choose the content type application/json on the host",
   signature_newline: "it matches the body without its last newline: something on the way changes the body",
@@ -159,7 +165,7 @@ export const reasonTexts = {
   rejected_by_with: "rejected by {user}: {comment}",
   approval_expired: "nobody approved it in time",
   approval_waiting: "Waiting for approval until {time} UTC.",
-  approval_runner_gone: "Runner {runner}, which has the approved build, is gone or not used any more.",
+  approval_runner_gone: "The runner that has the approved build is gone or not used any more.",
   approval_build_gone: "The approved build is gone from its runner.",
   approval_secrets_added:
     "These secrets were stored after the approval was requested, so that the deploy needs a new approval: {names}.",
@@ -185,7 +191,7 @@ export const reasonTexts = {
   container_runtime_missing:
     "the container runtime {runtime} is not installed on the runner; install it, or name another one in runner.engineArguments, such as --runtime=runc",
   command_not_found: "a command was not found; the image may lack it, or a shell",
-  memory_limit: "a process was killed, probably by the memory limit of {limit} MiB",
+  memory_limit: "a process was killed, probably by the memory limit of {limit} MB",
   stage_timeout: "{stage} ran longer than {seconds} s",
   stage_too_long: "{stage} ran longer than allowed",
   folder_missing: "The folder {folder} of {stage} does not exist in the repository.",
@@ -285,6 +291,7 @@ export const reasonTexts = {
     "{host} rejects the project's SSH key for the user {user}; add its public key there as a deploy key, or store the right private key",
   ssh_key_missing:
     "{host} asks for an SSH key and the project has none; store one with PUT /api/projects/<id>/credential",
+  no_repository_there: "there is no Git repository at {url}",
   ssh_unresolved: "the host name {host} cannot be resolved",
   ssh_refused: "{host} refused the SSH connection",
   ssh_unreachable: "{host} could not be reached",
@@ -318,6 +325,34 @@ export const reasonTexts = {
   no_sandbox_other: "bwrap does not work ({output})",
   disk_full:
     "The new release takes {release}. With the {releases} of the other releases that are kept and the {data} of the project's data this is {total}, more than the {limit} that the project may have. Keep fewer releases (runner.releases), clean its data folder, or raise the limit: {setting}.",
+  promoted_gone:
+    "The release that is promoted is gone from this runner: deploy it again where it was tested.",
+  promotion_no_sandbox:
+    "A release with data or scratch folders is promoted only where scripts run in a sandbox or in containers: its links lead to the folders of the environment that built it.",
+  transfer_failed: "The release or its data could not be brought here from the runner {runner}: {why}",
+  transfer_unsafe: "The archive is refused: {why}.",
+  transfer_unreadable: "The files could not be read: {said}",
+  transfer_not_unpacked: "The archive could not be unpacked: {said}",
+  transfer_damaged: "The archive arrived damaged: {why}",
+  transfer_disk_full: "The disk of this runner is full: {folder} could not be written.",
+  transfer_digest:
+    "Its files are not those that were sealed with the SHA-256 {digest}: something has changed them on the runner {runner} since then, or on the way. Deploy again; what the services write to belongs to data or scratch.",
+  transfer_other_folder:
+    "The runner's folder is {from} there and {to} here. Programs store absolute paths in what they build: set runner.dir to the same folder on both machines, or build there.",
+  transfer_not_kept: "The runner does not keep the release of task {task} any more.",
+  transfer_data_in_use: "The service {service} still runs and may write to the data.",
+  transfer_not_needed: "No task of this runner needs it, or it was fetched too often.",
+  transfer_repeated: "It was asked for again.",
+  transfer_not_stopped: "The services on the earlier runner could not be stopped; its task says why.",
+  transfer_part_missing:
+    "A part of the archive is not on this server: several servers must share the folder transfers, or use transfers.s3.",
+  transfer_stalled: "The runner {runner} has sent nothing for a minute.",
+  transfer_quota:
+    "The server may keep only {quota} for transfers: raise transfers.quota, or wait for others to end.",
+  transfer_server_full: "The disk of the server is full.",
+  transfer_not_stored: "The server could not store it; its log says why.",
+  runner_without_transfer: "The runner {runner}, version {version}, cannot send or get releases; update it.",
+  release_gone: "No runner keeps the release any more: build it.",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",
   wait_group_labels: "the group {group} may not use {labels}; an administrator can allow it under Groups",
@@ -340,7 +375,7 @@ export const reasonTexts = {
   wait_not_connected: "no runner is connected",
   wait_labels_not_connected: "no runner with the labels {labels} is connected",
   wait_home_deleted:
-    "it was deployed on runner {runner}, which was deleted; move the project to another runner, which builds it again",
+    "it was deployed on a runner that was deleted; move the project to another runner, which builds it again",
   wait_home_disabled:
     "it was deployed on the runner {runner}, which is disabled; enable it, or move the project to another runner, which builds it again",
   wait_home_unfit:

@@ -5,7 +5,7 @@ import { sentenceShape } from "./sentence-shape.ts";
 const maxLength = 2000;
 
 /** Text from a runner, sanitised for the database, JSON and display. */
-export const saidText = (max: number) => z.string().max(max).overwrite(storable);
+export const saidText = (max: number) => z.string().max(max).overwrite(sanitised);
 
 const sentence: z.ZodType<Sentence> = sentenceShape(() => sentence);
 
@@ -27,9 +27,9 @@ export function reasonOf({
   reasonParts?: Sentence[] | undefined;
 }): Reason {
   if (reasonParts.length === 0) return reason;
-  return mapTexts(reasonParts, (text) => storable(text.slice(0, maxLength)));
+  return mapTexts(reasonParts, (text) => sanitised(text.slice(0, maxLength)));
 }
 
-function storable(text: string): string {
+function sanitised(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -36,6 +36,8 @@ export const warningTexts = {
     "{other} reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
   warn_status_hidden:
     "another project reports commit statuses of the same repository under the same context {context}: each replaces the other's, so that a success hides a failure. Give each project its own “Context of commit statuses”.",
+  warn_group_secrets_all:
+    "Builds need no approval, and they get these secrets of the group {group}: {names}. Choose for each, on the page of the group, whether all stages get it, or only deploy and start.",
   warn_secrets_all:
     "Builds need no approval, and they get these secrets: {names}. Choose for each whether all stages get it, or only deploy and start.",
 } as const;

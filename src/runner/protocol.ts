@@ -1,11 +1,13 @@
 import { z } from "zod";
+import { isolationLevels } from "../model/execution.ts";
 import { isCommit } from "../model/git/git-ref.ts";
 import { pipelineSchema, stepName, stepSchema } from "../model/pipeline.ts";
 import { diskUse } from "../model/service/disk-use.ts";
+import { proxyNames } from "../model/service/route.ts";
 import { serviceNameSchema, serviceReport, serviceSchema } from "../model/service/service.ts";
 import { logStages, stageNames } from "../model/stage/stage-name.ts";
-import { ruleText } from "../reason/rule-text.ts";
 import { saidReason, saidText } from "../reason/said-reason.ts";
+import { label } from "../reason/schema-forms.ts";
 
 /**
  * The runner protocol: everything that server and runner know of each other. A runner requests work by long-poll (POST
@@ -13,10 +15,6 @@ import { saidReason, saidText } from "../reason/said-reason.ts";
  * lease, are idempotent, and are answered with `continue`: these responses carry cancel, timeout and loss of the lease,
  * so the runner needs no second instruction.
  */
-/** Labels appear in settings of both sides and in messages. */
-export const labelPattern = /^[\w.:/-]{1,64}$/;
-export const labelRule = ruleText("label_invalid");
-
 /** What every runner can do. A server refuses a runner that lacks one of them: it would run tasks wrongly. */
 export const runnerFeatures = [
   "releases",
@@ -26,7 +24,11 @@ export const runnerFeatures = [
   "pipeline",
   "services",
   "routes",
+  "pipeline-file",
+  "environments",
 ];
+/** Of runners that send releases to others, and get them. Servers ask other runners for nothing of that kind. */
+export const transferFeature = "release-transfer";
 /** Features of which each keeps scripts of one project from the workspaces of others; the second one of runners before 2.0. */
 export const separatingFeatures = ["sandbox", "project-users"];
 
@@ -39,6 +41,9 @@ export type WireStage = z.infer<typeof wireStage>;
 /** A service with the image that the server has decided; empty: none. */
 const wireService = serviceSchema.extend({ name: serviceNameSchema });
 export type WireService = z.infer<typeof wireService>;
+
+/** SHA-256 of the paths, modes, links and contents of a release. */
+const treeDigestText = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** A release whose workspace a runner has kept. */
 const keptRelease = z.object({
@@ -68,6 +73,8 @@ export type RestorableRelease = z.infer<typeof restorable>;
 export const serviceAction = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["start", "stop", "restart"]), services: z.array(serviceNameSchema).min(1) }),
   z.object({ type: z.literal("exec"), command: z.array(z.string()).min(1), timeoutMs: z.number().int() }),
+  /** Ends all services of the project here, and its routes. */
+  z.object({ type: z.literal("leave"), services: z.array(serviceNameSchema) }),
 ]);
 export type ServiceAction = z.infer<typeof serviceAction>;
 
@@ -97,6 +104,14 @@ export const runTask = z.object({
   }),
   ref: z.string(),
   commit: z.string().nullable(),
+  /** Absent: `stages` and what follows are complete. Otherwise the runner reads the pipeline from this file, and asks for them. */
+  pipelineFile: z
+    .object({
+      path: z.string(),
+      /** Whose file counts, for the code of a fork; null: that of the commit. */
+      branch: z.string().nullable(),
+    })
+    .optional(),
   stages: z.array(wireStage),
   /** What serves after the stages; the services of the project that are not among them end. Null: those that run stay. */
   services: z.array(wireService).nullable(),
@@ -158,6 +173,24 @@ export const runTask = z.object({
     isKept: z.boolean(),
     /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
     from: keptRelease.nullable(),
+    /** Deploys this kept release of another environment, without checkout and build. Absent: it builds its own. */
+    promotes: keptRelease.extend({ projectId: z.number().int() }).optional(),
+    /** If this runner does not have `from`: it is made of this release, which another runner or another project has. */
+    fetch: z
+      .object({
+        source: z.object({
+          projectId: z.number().int(),
+          taskId: z.number().int(),
+          attempt: z.number().int(),
+        }),
+        /** The name of the runner that has it. */
+        holder: z.string(),
+        /** What its files must have; null: it was not sealed, or by a version that recorded none. */
+        digest: treeDigestText.nullable(),
+        /** Whether the data of the project is fetched too. */
+        withData: z.boolean(),
+      })
+      .optional(),
     settings: releaseSettings,
     /** Runs again if deploy, start or the health check fails. */
     previous: restorable.nullable(),
@@ -165,23 +198,18 @@ export const runTask = z.object({
 });
 export type RunTask = z.infer<typeof runTask>;
 
-/** What separates scripts from the runner's files: nothing, a sandbox for each step, or containers for all scripts. */
-export const isolations = ["none", "sandbox", "container"] as const;
-export type IsolationLevel = (typeof isolations)[number];
-
-export const proxies = ["caddy", "nginx"] as const;
-export type ProxyName = (typeof proxies)[number];
-
 export const claimRequest = z.object({
-  labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
+  labels: z.array(label).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
   /** Runners before 2.0 say `user`. */
-  isolation: z.preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolations)).default("none"),
+  isolation: z
+    .preprocess((said) => (said === "user" ? "sandbox" : said), z.enum(isolationLevels))
+    .default("none"),
   /** Why its scripts are not isolated, and how they can be. */
   isolationNote: z.object(saidReason).optional(),
   /** The proxy that serves routes; null: it cannot serve any. */
-  proxy: z.enum(proxies).nullable().default(null),
+  proxy: z.enum(proxyNames).nullable().default(null),
   /** Why it has no proxy, and how it gets one. */
   proxyNote: z.object(saidReason).optional(),
   /** Whether it can run stages in containers. */
@@ -264,10 +292,15 @@ export const rollbackRequest = z.object({
   isProven: z.boolean().optional(),
 });
 
+/** What the file of the checkout says. */
+export const pipelineRequest = z.object({ ...held, pipeline: pipelineSchema });
+
 const keptWorkspace = z.object({
   taskId: z.number().int().positive(),
   /** Null: not measured. */
   bytes: z.number().int().min(0).nullable(),
+  /** Of its files, if it was sealed. */
+  digest: treeDigestText.optional(),
 });
 
 export const finishRequest = z.object({
@@ -309,8 +342,67 @@ export const wantedOutput = z.object({
 });
 export type WantedOutput = z.infer<typeof wantedOutput>;
 
-/** A call that waits like a claim; its answer is all that a server can ask besides run_task, and it moves text only. */
-export const wantedAnswer = z.object({ wanted: z.array(wantedOutput).max(100) });
+/** A release that this runner keeps, or the data of a project whose services it has stopped, for another runner. */
+export const wantedTransfer = z.object({
+  id: z.string().regex(/^[\w-]{1,64}$/),
+  kind: z.enum(["release", "data"]),
+  projectId: z.number().int(),
+  taskId: z.number().int(),
+  attempt: z.number().int(),
+  /** The folder of the runner that gets it. A release is sent only if it is the same here. */
+  root: z.string(),
+});
+export type WantedTransfer = z.infer<typeof wantedTransfer>;
+
+/** A call that waits like a claim; its answer is all that a server can ask besides run_task. */
+export const wantedAnswer = z.object({
+  wanted: z.array(wantedOutput).max(100),
+  transfers: z.array(wantedTransfer).max(100).default([]),
+});
+export type WantedAnswer = z.infer<typeof wantedAnswer>;
+
+/**
+ * A transfer is one stream: tar, compressed with zstd. It goes through the server in parts of at most this size, each one call, so
+ * that an interrupted call is repeated and no proxy or server has to accept a body of any size.
+ */
+export const transferPartBytes = 8 * 1024 * 1024;
+/** A holder sends a part at the latest after this time, an empty one if there is nothing yet. */
+export const transferBeatMs = 20_000;
+
+/** A task asks for what its instruction names. */
+export const transferRequest = z.object({
+  ...held,
+  kind: z.enum(["release", "data"]),
+  /** The folder of this runner. */
+  root: z.string().max(4096),
+});
+export const partRequest = z.object({
+  ...held,
+  id: z.string().max(64),
+  part: z.number().int().min(0),
+});
+
+/** What becomes of a call about a transfer. A part itself is answered as bytes. */
+export const transferAnswer = z.discriminatedUnion("state", [
+  z.object({ state: z.literal("begun"), id: z.string() }),
+  z.object({ state: z.literal("waiting") }),
+  z.object({
+    state: z.literal("complete"),
+  }),
+  /** `isFinal`: asking again would not help. */
+  z.object({ state: z.literal("failed"), ...saidReason, isFinal: z.boolean() }),
+]);
+export type TransferAnswer = z.infer<typeof transferAnswer>;
+
+/** The holder has sent all parts, or cannot send them. */
+export const transferEndRequest = z.union([
+  z.object({
+    id: z.string().max(64),
+    parts: z.number().int().min(0),
+  }),
+  z.object({ id: z.string().max(64), isFinal: z.boolean(), ...saidReason }),
+]);
+export type TransferEndRequest = z.infer<typeof transferEndRequest>;
 
 /** In the order of the output. `next`: where the next call in the same direction begins. */
 export const outputTextRequest = z.object({
@@ -341,13 +433,18 @@ export type BeatRequest = z.infer<typeof beatRequest>;
 export type LogRequest = z.infer<typeof logRequest>;
 export type StageRequest = z.infer<typeof stageRequest>;
 export type FinishRequest = z.infer<typeof finishRequest>;
+export type PipelineRequest = z.infer<typeof pipelineRequest>;
 export type RollbackRequest = z.infer<typeof rollbackRequest>;
 
-/** Response to beat, log, stage and finish. `ack` is the next log index that the server expects. */
+/** Response to beat, log, stage, pipeline and finish. `ack` is the next log index that the server expects. */
 export const heldAnswer = z.object({
   continue: z.boolean(),
   why: z.enum(["canceled", "timeout", "superseded", "lease_lost"]).optional(),
   ack: z.number().int().optional(),
+  /** What the instruction lacked, because a file says it. */
+  run: runTask.pick({ stages: true, services: true, folders: true, release: true }).optional(),
+  /** Why the pipeline of the file is refused, by its fields. */
+  faults: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), ...saidReason })).optional(),
 });
 export type HeldAnswer = z.infer<typeof heldAnswer>;
 
@@ -371,11 +468,16 @@ export const runnerPaths = {
   beat: "/api/runner/beat",
   log: "/api/runner/log",
   stage: "/api/runner/stage",
+  pipeline: "/api/runner/pipeline",
   finish: "/api/runner/finish",
   rollback: "/api/runner/rollback",
   services: "/api/runner/services",
   outputWanted: "/api/runner/output-wanted",
   outputText: "/api/runner/output-text",
+  transfer: "/api/runner/transfer",
+  transferPart: "/api/runner/transfer-part",
+  transferSent: "/api/runner/transfer-sent/:id/:part",
+  transferEnd: "/api/runner/transfer-end",
 } as const;
 
 /**

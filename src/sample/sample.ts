@@ -100,15 +100,9 @@ export function buildSamples(options: SamplesOptions) {
       const { commit, message } = await repository.commit();
       const project = await store.projects.create({
         name,
-        groupId: null,
         git: { url: repository.path, ref: "main", submodules: false },
         pipeline,
-        env: {},
-        notify: [],
         commitStatus: { context: `slipway/${name}`, skipped: false },
-        labels: [],
-        supersede: "none",
-        rollback: "automatic",
         sample: true,
         createdAt: new Date(clock.now()),
       });

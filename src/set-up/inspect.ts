@@ -8,7 +8,8 @@ import type { GitCredential } from "../model/project.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { detectHost } from "./detect-host.ts";
 import type { HostClientOptions } from "./host-client.ts";
-import { type Preset, presetsFor, readFiles } from "./presets.ts";
+import type { Preset } from "./presets.ts";
+import { filesToRead, presetsIn } from "./programs.ts";
 
 export interface InspectedRepository {
   /** Null: neither the URL nor the host tells. */
@@ -58,8 +59,8 @@ export function buildInspections(options: InspectOptions): Inspections {
     try {
       const branches = await remote.branches();
       if (branches.default === null) return { ...branches, presets: [] };
-      const { names, texts } = await remote.rootFiles(`refs/heads/${branches.default}`, readFiles);
-      return { ...branches, presets: presetsFor(names, texts, serviceNameOf(url)) };
+      const { paths, texts } = await remote.files(`refs/heads/${branches.default}`, filesToRead);
+      return { ...branches, presets: presetsIn(paths, texts, serviceNameOf(url)) };
     } finally {
       remote.close();
     }

@@ -1,6 +1,7 @@
 import { parseJson } from "../json.ts";
 import { completeCheck, completeService, type Service, type ServiceCheck } from "../model/service/service.ts";
 import type { StageName } from "../model/stage/stage-name.ts";
+import { outputFolder, toolConfigs } from "./output-folder.ts";
 import { readProcfile } from "./procfile.ts";
 
 export const presetNames = [
@@ -21,10 +22,13 @@ export interface Preset extends Record<StageName, string> {
   name: PresetName;
   /** The file that suggests it. */
   because: string;
+  /** Where its program is in the repository; empty: the root. */
+  folder: string;
   /** What stays up, instead of a script of start. */
   services: Record<string, Service>;
   /** Of the script of start. */
   check: ServiceCheck | null;
+  /** Variables that the scripts use. An empty one cannot be known from the repository. */
   env: Record<string, string>;
   cache: string[];
   /** Stages that change the machine itself, which no sandbox lets them. */
@@ -32,9 +36,9 @@ export interface Preset extends Record<StageName, string> {
 }
 
 /** The files whose text a preset depends on. */
-export const readFiles = ["package.json", "Procfile"] as const;
+export const readFiles = ["package.json", "Procfile", ...toolConfigs];
 
-/** The presets that fit the files in the root of a repository, best first. `service` is a name for containers. */
+/** The presets that fit the files in one folder of a repository, best first. `service` is a name for containers. */
 export function presetsFor(
   names: readonly string[],
   texts: ReadonlyMap<string, string>,
@@ -47,23 +51,23 @@ export function presetsFor(
   const compose = first("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml");
   if (compose !== undefined) found.push(composePreset(compose));
   if (names.includes("Dockerfile")) found.push(dockerfilePreset(service));
-  if (names.includes("package.json")) found.push(nodePreset(names, texts.get("package.json") ?? ""));
+  if (names.includes("package.json")) found.push(nodePreset(names, texts));
   if (names.includes("pom.xml")) found.push(mavenPreset(names));
   const gradle = first("build.gradle", "build.gradle.kts");
   if (gradle !== undefined) found.push(gradlePreset(gradle, names));
-  if (names.includes("go.mod")) found.push(goPreset);
+  if (names.includes("go.mod")) found.push(goPreset(names));
   if (names.includes("index.html") && !names.includes("package.json"))
-    found.push(staticPreset("static", "index.html", "mkdir -p dist\ncp -R *.html dist/", service));
+    found.push(staticPreset({ name: "static", because: "index.html" }, "."));
   return found;
 }
 
 const none = {
-  ...{ build: "", deploy: "", start: "", services: {}, check: null },
+  ...{ folder: "", build: "", deploy: "", start: "", services: {}, check: null },
   ...{ env: {}, cache: [], hostStages: [] },
 };
 
-/** A service with a port that people can remember. */
-function web(command: string, port: number, within: number): Record<string, Service> {
+/** A service at the port that its program listens at, or at a free one if the program reads PORT. */
+function web(command: string, port: Service["port"], within: number): Record<string, Service> {
   return { web: completeService({ command, port, check: { tcp: "$PORT", within } }) };
 }
 /** A sandbox does not show the socket of the engine, so that the build of an image is a part of the deploy. */
@@ -157,18 +161,22 @@ function nodeTools(names: readonly string[]): { install: string; run: string; ca
   return { install: `${install} --cache .npm --no-audit --no-fund`, run: "npm run", cache: [".npm"] };
 }
 
-function nodePreset(names: readonly string[], packageJson: string): Preset {
+function nodePreset(names: readonly string[], texts: ReadonlyMap<string, string>): Preset {
   const { install, run, cache } = nodeTools(names);
-  const scripts = scriptsIn(packageJson);
+  const scripts = scriptsIn(texts.get("package.json") ?? "");
   const build = [install, ...(scripts.includes("build") ? [`${run} build`] : [])].join("\n");
   if (!scripts.includes("start"))
-    return { ...staticPreset("node-static", "package.json", build, "site"), cache };
+    return {
+      ...staticPreset({ name: "node-static", because: "package.json" }, outputFolder(texts)),
+      build,
+      cache,
+    };
   return {
     ...none,
     name: "node",
     because: "package.json",
     build,
-    services: web(`${run} start`, 3000, 60),
+    services: web(`${run} start`, "$PORT", 60),
     env: { NODE_ENV: "production" },
     cache,
   };
@@ -180,13 +188,17 @@ function scriptsIn(packageJson: string): string[] {
   return typeof scripts === "object" && scripts !== null ? Object.keys(scripts) : [];
 }
 
+/** Jars that are no program: sources, and what a tool repackaged. */
+const programJar = (folder: string) =>
+  `java -jar "$(ls ${folder}/*.jar | grep -vE -e '-(plain|sources|javadoc)[.]jar$|/original-' | head -n 1)"`;
+
 function mavenPreset(names: readonly string[]): Preset {
   return {
     ...none,
     name: "maven",
     because: "pom.xml",
     build: `${names.includes("mvnw") ? "sh ./mvnw" : "mvn"} --batch-mode package`,
-    services: web('java -jar "$(ls target/*.jar | head -n 1)"', 8080, 120),
+    services: web(programJar("target"), 8080, 120),
   };
 }
 
@@ -196,35 +208,40 @@ function gradlePreset(because: string, names: readonly string[]): Preset {
     name: "gradle",
     because,
     build: `${names.includes("gradlew") ? "sh ./gradlew" : "gradle"} build`,
-    services: web('java -jar "$(ls build/libs/*.jar | head -n 1)"', 8080, 120),
+    services: web(programJar("build/libs"), 8080, 120),
   };
 }
 
-const goPreset: Preset = {
-  ...none,
-  name: "go",
-  because: "go.mod",
-  build: "go build -o service .",
-  services: web("./service", 8080, 60),
-};
-
-/** Each release is a folder; a link to the current one is replaced in one step. */
-function staticPreset(name: PresetName, because: string, build: string, service: string): Preset {
+/** Without source text in its folder, the package of the program is below it. */
+function goPreset(names: readonly string[]): Preset {
+  const isHere = names.some((name) => name.endsWith(".go") && !name.endsWith("_test.go"));
   return {
     ...none,
-    name,
-    because,
-    build,
+    name: "go",
+    because: "go.mod",
+    build: `go build -o service ${isHere ? "." : '"$MAIN_PACKAGE"'}`,
+    services: web("./service", 8080, 60),
+    env: isHere ? {} : { MAIN_PACKAGE: "" },
+  };
+}
+
+/**
+ * Each release is a folder; a link to the current one is replaced in one step. Where a web server looks for the site is known
+ * only to those who set it up.
+ */
+function staticPreset(found: { name: PresetName; because: string }, output: string): Preset {
+  return {
+    ...none,
+    ...found,
     deploy: [
-      `site="$SITE_DIR"`,
-      'release="$site/releases/$CI_TASK_ID"',
-      'mkdir -p "$site/releases"',
-      'cp -R dist "$release"',
-      'ln -sfn "$release" "$site/current.new"',
-      'mv -T "$site/current.new" "$site/current"',
-      `ls -1dt "$site"/releases/* | tail -n +6 | xargs -r rm -rf --`,
+      `release="$SITE_DIR/releases/$CI_TASK_ID"`,
+      'mkdir -p "$release"',
+      'tar -C "$OUTPUT_DIR" --exclude=./.git -cf - . | tar -C "$release" -xf -',
+      'ln -sfn "$release" "$SITE_DIR/current.new"',
+      'mv -T "$SITE_DIR/current.new" "$SITE_DIR/current"',
+      `ls -1dt "$SITE_DIR"/releases/* | tail -n +6 | xargs -r rm -rf --`,
     ].join("\n"),
     hostStages: ["deploy"],
-    env: { SITE_DIR: `/srv/www/${service}` },
+    env: { OUTPUT_DIR: output, SITE_DIR: "" },
   };
 }

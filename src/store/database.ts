@@ -2,9 +2,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
 import { auditedCall } from "./keepers/audited-call.ts";
-import { keepersOver } from "./keepers/keeper-calls.ts";
 import { readDatabaseUrl } from "./query/database-url.ts";
 import type { Engine } from "./query/engine.ts";
+import { keepersOver } from "./query/keeper-call.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import { ownSqlite } from "./sqlite/sqlite-owner.ts";
 
@@ -52,11 +52,11 @@ export async function openOwnStore(use: Use, options: StoreOptions): Promise<Sto
   }
 }
 
-async function own(use: Use, { url, log }: StoreOptions): Promise<() => Promise<void>> {
+async function own(use: Use, { url }: StoreOptions): Promise<() => Promise<void>> {
   const read = readDatabaseUrl(url);
   if (read.kind === "sqlite") return ownSqlite(read.path);
   const { beAlone, joinServers } = await import("./postgres/postgres-servers.ts");
-  return use === "server" ? joinServers(read.url, log) : beAlone(read.url);
+  return use === "server" ? joinServers(read.url) : beAlone(read.url);
 }
 
 async function openEngine(options: StoreOptions): Promise<Engine> {
@@ -71,10 +71,11 @@ async function openEngine(options: StoreOptions): Promise<Engine> {
 function storeOver(engine: Engine): Store {
   let closing: Promise<void> | null = null;
   return {
-    ...keepersOver((call) => engine.call(call)),
+    ...keepersOver(engine.kinds, (call) => engine.call(call)),
     run: (operation: AnyOperation, input: unknown, lock?: OperationLock) =>
       engine.run(operation, input, lock) as Promise<never>,
-    audited: (entry) => keepersOver((call) => engine.run(auditedCall, { call, entry }, undefined)),
+    audited: (entry) =>
+      keepersOver(engine.kinds, (call) => engine.run(auditedCall, { call, entry }, undefined)),
     isShared: engine.isShared,
     now: () => engine.now(),
     check: () => engine.check(),

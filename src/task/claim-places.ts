@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import { ownPipeline } from "../model/environment/environment.ts";
 import type { Project } from "../model/project.ts";
 import { placeText } from "../model/service/route.ts";
 import { placesIn } from "../model/service/route-place.ts";
@@ -11,21 +12,26 @@ import { newReason } from "../reason/reason.ts";
  */
 export async function claimPlaces(
   { routePlaces, projects }: Pick<Keepers, "routePlaces" | "projects">,
-  { id, pipeline }: Project,
+  project: Project,
   visible: number[] | undefined,
+  /** What is to be changed, if it is not the route. */
+  fieldOfAll?: string,
 ): Promise<void> {
-  const places = placesIn(pipeline);
-  const taken = await routePlaces.claim(id, places);
+  // With environments, they serve.
+  const places = project.environments.length > 0 ? [] : placesIn(ownPipeline(project));
+  const taken = await routePlaces.claim(project.id, places);
   const fields = [];
   for (const { domain, path, projectId } of taken) {
-    const isVisible = visible === undefined || visible.includes(projectId);
-    const owner = isVisible ? await projects.byId(projectId) : null;
+    const found = await projects.byId(projectId);
     const place = placeText({ domain, path });
-    const message = owner
-      ? newReason("route_taken_by", { place, project: owner.name })
-      : newReason("route_taken", { place });
+    const message =
+      found?.environment && found.parentId === project.parentId
+        ? newReason("environment_domain", { place, name: found.environment.name })
+        : found !== null && (visible === undefined || visible.includes(projectId))
+          ? newReason("route_taken_by", { place, project: found.name })
+          : newReason("route_taken", { place });
     const { field = "pipeline" } = places.find((each) => each.domain === domain && each.path === path) ?? {};
-    fields.push({ field, message });
+    fields.push({ field: fieldOfAll ?? field, message });
   }
   if (fields.length > 0) throw new Fault("invalid", newReason("routes_refused"), { fields });
 }

@@ -9,7 +9,7 @@ import { separatingFeatures } from "../runner/protocol.ts";
 export interface Isolation {
   /** Whether a user who is not an admin may write scripts that can read the runner's files. */
   isExposed: boolean;
-  /** Names of enabled runners whose scripts can read what the runner's user, or `runner.user`, can read. */
+  /** Names of enabled runners that have connected and whose scripts can read what the runner's user, or `runner.user`, can read. */
   notIsolated: string[];
 }
 
@@ -21,9 +21,14 @@ export async function isolationOf({
 }: Pick<Keepers, "runners" | "permissions">): Promise<Isolation> {
   const { items } = await runners.list({ page: 1, pageSize: maxRunners });
   const notIsolated = items
-    .filter((runner) => !runner.disabled && !isIsolated(runner))
+    .filter((runner) => !runner.disabled && hasReported(runner) && !isIsolated(runner))
     .map(({ name }) => name);
   return { notIsolated, isExposed: notIsolated.length > 0 && (await permissions.hasOtherManagers()) };
+}
+
+/** Nothing can be said about the isolation of a runner that has never connected. */
+function hasReported({ lastSeenAt }: Runner): boolean {
+  return lastSeenAt !== null;
 }
 
 /** Whether scripts cannot read what the runner can read. */
@@ -51,7 +56,9 @@ export async function releaseWarnings(
 /** On a runner that does not separate projects, any script can change a workspace between its build and its deploy. */
 async function approvalWarnings(project: Project, { runners }: Pick<Keepers, "runners">): Promise<Reason[]> {
   if (project.deploy.approval === "none") return [];
-  const weak = (await runners.ofProject(project.id)).filter((runner) => !separatesProjects(runner));
+  const weak = (await runners.ofProject(project.id)).filter(
+    (runner) => hasReported(runner) && !separatesProjects(runner),
+  );
   if (weak.length === 0) return [];
   return [newReason("warn_approval_isolation", { runners: weak.map(({ name }) => name).join(", ") })];
 }

@@ -1,24 +1,22 @@
-import { Fault } from "../errors.ts";
-import { entryOfTask, type NewAuditEntry } from "../model/audit.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
 import { toFullRef } from "../model/git/git-ref.ts";
-import type { AddedCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
-import { operation, type Store } from "../model/store.ts";
-import { isFinished, type Task } from "../model/task.ts";
-import type { Actions } from "../model/webhook-config.ts";
-import { newReason, type Reason } from "../reason/reason.ts";
-import { existing } from "../revision.ts";
+import type { Actions } from "../model/stage/actions.ts";
+import { resetStages } from "../model/stage/task-stages.ts";
+import type { Store } from "../model/store.ts";
+import type { Task } from "../model/task.ts";
+import { newReason } from "../reason/reason.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { beginMove } from "./begin-move.ts";
 import type { TaskEvents } from "./events/task-events.ts";
-import { enqueueReported } from "./notify/enqueue-reported.ts";
-import { reportEnd } from "./notify/report-task.ts";
-import { endStages } from "./queue/stages.ts";
-import { recordManualStart } from "./queue/task-trace.ts";
+import { cancelTask, startTask } from "./queue.ts";
+import { promotionOrder } from "./release/promotion-order.ts";
 import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
+import { manualOrder } from "./release/task-order.ts";
+import { recordManualStart } from "./view/task-trace.ts";
 
 /**
- * Tasks that users start, repeat and cancel. Webhook deliveries create tasks in the same way, with `enqueueTask`.
- * The audit entry names the user and the action, and is stored with the change.
+ * Tasks that users start, repeat and cancel. The audit entry names the user and the action, and is stored with the change.
  */
 export interface ManualTasks {
   /** Runs the project's ref, or another one; with `commit` an earlier commit is deployed again. */
@@ -30,6 +28,14 @@ export interface ManualTasks {
   rerun(task: Task, project: Project, audited: NewAuditEntry): Promise<Task>;
   /** Rolls back to an earlier release; null: the release that served before. A kept release runs without a build. */
   rollback(project: Project, toTaskId: number | null, audited: NewAuditEntry): Promise<Task>;
+  /** Deploys in one environment what serves in another one of the same project. */
+  promote(from: Project, to: Project, audited: NewAuditEntry): Promise<Task>;
+  /** Moves it to another runner. Null: no task was needed. */
+  move(
+    project: Project,
+    asked: { runnerId: number | null; data: "with" | "without" | null },
+    audited: NewAuditEntry,
+  ): Promise<Task | null>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, audited: NewAuditEntry): Promise<Task>;
 }
@@ -42,27 +48,15 @@ export interface ManualTasksParts {
 
 export function buildManualTasks({ store, events, telemetry }: ManualTasksParts): ManualTasks {
   async function enqueue(project: Project, order: RollbackOrder, audited: NewAuditEntry): Promise<Task> {
-    const { username } = audited;
     const traceparent = telemetry.newTrace();
     const startMs = Date.now();
-    const { enqueued, calls } = await store.run(startTask, {
-      order: {
-        ...order,
-        project,
-        triggerType: "manual",
-        triggeredBy: username,
-        author: username,
-        causeRef: null,
-        causeCommit: null,
-        deliveryId: null,
-        traceparent,
-        notBefore: null,
-      },
+    const { calls, ...enqueued } = await store.run(startTask, {
+      order: manualOrder(project, audited.username, traceparent, order),
       consoleUrl: events.consoleUrl(),
       audited,
     });
     recordManualStart(telemetry, enqueued.task, startMs);
-    events.enqueued(enqueued);
+    events.enqueued({ ...enqueued, project });
     events.send(calls);
     return enqueued.task;
   }
@@ -77,16 +71,46 @@ export function buildManualTasks({ store, events, telemetry }: ManualTasksParts)
         { ...audited, detail: { ref, commit } },
       );
     },
-    rerun: ({ id, ref, commit, message, actions, source }, project, audited) =>
+    rerun: (
+      { id, ref, commit, message, actions, source, deploys, pipeline, stages, projectId },
+      project,
+      audited,
+    ) =>
       enqueue(
         project,
-        { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source },
+        {
+          ...{ ref, commit, message, actions, rerunOf: id, rollbackTo: null, source },
+          ...(deploys === null || deploys.projectId === projectId
+            ? {}
+            : { deploys, pipeline, stages: resetStages(stages) }),
+        },
         { ...audited, detail: { rerunOf: id } },
       ),
     async rollback(project, toTaskId, audited) {
       const order = await rollbackOrder(store, project, toTaskId);
       const detail = { rollbackTo: order.rollbackTo ?? order.rerunOf, commit: order.commit };
       return enqueue(project, order, { ...audited, detail });
+    },
+    async promote(from, to, audited) {
+      const order = await promotionOrder(store, from, to);
+      const { deploys, commit } = order;
+      return enqueue(to, order, {
+        ...audited,
+        detail: { promotes: deploys?.taskId, commit, from: from.name, to: to.name },
+      });
+    },
+    async move(project, asked, audited) {
+      const traceparent = telemetry.newTrace();
+      const startMs = Date.now();
+      const begun = await store.run(beginMove, {
+        ...{ projectId: project.id, ...asked, traceparent, audited, consoleUrl: events.consoleUrl() },
+      });
+      if (begun === null) return null;
+      const { calls, ...enqueued } = begun;
+      recordManualStart(telemetry, enqueued.task, startMs);
+      events.enqueued({ ...enqueued, project });
+      events.send(calls);
+      return enqueued.task;
     },
     async cancel(task, audited) {
       const {
@@ -105,49 +129,3 @@ export function buildManualTasks({ store, events, telemetry }: ManualTasksParts)
     },
   };
 }
-
-export const startTask = operation("startTask", enqueueReported);
-
-interface Canceled {
-  task: Task;
-  /** The event for subscribers; null: the task was already being canceled. */
-  event: "finished" | "changed" | null;
-  calls: AddedCall[];
-}
-
-interface Cancel {
-  id: number;
-  reason: Reason;
-  consoleUrl: string;
-  audited: NewAuditEntry;
-}
-
-/** A queued task ends at once; a task on a runner ends when the runner has ended it. */
-export const cancelTask = operation(
-  "cancelTask",
-  async (keepers, { id, reason, consoleUrl, audited }: Cancel): Promise<Canceled> => {
-    const before = existing(await keepers.tasks.byId(id), "task", id);
-    await keepers.audit.add(entryOfTask(audited, before));
-    const now = keepers.now();
-    const stages = endStages(before.stages, "canceled", now);
-    const canceled = await keepers.tasks.change(id, {
-      whileIn: ["queued", "waiting"],
-      set: { state: "canceled", reason, finishedAt: now, stages },
-    });
-    if (canceled)
-      return {
-        task: canceled,
-        event: "finished",
-        calls: await reportEnd(keepers, canceled, consoleUrl),
-      };
-    const canceling = await keepers.tasks.change(id, {
-      whileIn: ["dispatched", "running"],
-      set: { state: "canceling", reason },
-    });
-    if (canceling) return { task: canceling, event: "changed", calls: [] };
-    const seen = (await keepers.tasks.byId(id)) ?? before;
-    if (isFinished(seen.state))
-      throw new Fault("conflict", newReason("task_over", { id, state: seen.state }));
-    return { task: seen, event: null, calls: [] };
-  },
-);

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.ts";
 import type {
   Delivery,
+  DeliveryAnswer,
   DeliveryFilter,
   DeliveryKeeper,
   DeliveryPlace,
@@ -8,7 +9,7 @@ import type {
 } from "../model/delivery.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
-import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
+import { isRefused } from "./decide/outcome.ts";
 
 /**
  * The deliveries that a bulk replay takes from a filtered list, and the outcome of the others. The counts add up to

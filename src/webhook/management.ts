@@ -124,12 +124,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
 
 export function defaultConfig(projectId: number, now: Date): WebhookConfig {
   return {
-    ...webhookDefaults,
-    events: [...webhookDefaults.events],
-    branchFilter: [],
-    tagFilter: [],
-    pathFilter: [],
-    moreSkipKeywords: [],
+    ...structuredClone(webhookDefaults),
     projectId,
     key: null,
     secret: null,

@@ -7,12 +7,12 @@ import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.
 import type { Store } from "../model/store.ts";
 import { inOrder, newReason } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
-import { type Decider, notEnabled } from "./decide/decider.ts";
-import { newDelivery, traceOn } from "./decide/delivery.ts";
+import type { Decider } from "./decide/decider.ts";
+import { newDelivery, projectOf, traceOn } from "./decide/delivery.ts";
 import { type DeliveryKind, deliveryKinds } from "./decide/delivery-kind.ts";
-import { projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
-import type { Hook, HookDirectory } from "./hook/hook-directory.ts";
+import { notEnabled } from "./decide/verify.ts";
+import type { Hook, Hooks } from "./hook/hooks.ts";
 
 export interface Replays {
   /**
@@ -27,7 +27,7 @@ export interface Replays {
 export interface ReplaysOptions {
   store: Store;
   decider: Decider;
-  hooks: HookDirectory;
+  hooks: Hooks;
   clock: Clock;
 }
 
@@ -82,7 +82,7 @@ export function buildReplays({ store, decider, hooks, clock }: ReplaysOptions): 
       replayOf: delivery.id,
       pushedAt: delivery.created_at,
     });
-    return decider.decide(hook, replayed);
+    return decider.decide(replayed);
   }
 
   return {

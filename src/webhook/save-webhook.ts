@@ -57,7 +57,7 @@ export function changedConfig(
   return after;
 }
 
-/** Every version has its own time, so that other instances detect that theirs is outdated. */
+/** Every version has its own time, so that a save notices that it was made from an earlier one. */
 export function laterThan(before: Date, now: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1));
 }

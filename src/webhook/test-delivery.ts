@@ -7,12 +7,11 @@ import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { Reason } from "../reason/reason.ts";
 import type { Decider } from "./decide/decider.ts";
-import { newDelivery } from "./decide/delivery.ts";
+import { newDelivery, projectOf } from "./decide/delivery.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
-import { projectOf } from "./decide/locate.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
-import type { HookDirectory } from "./hook/hook-directory.ts";
+import type { Hooks } from "./hook/hooks.ts";
 
 /** A sample delivery: a host's payload with its headers, or the fields of our own format. */
 export interface TestInput {
@@ -34,7 +33,7 @@ export interface DryRun {
   trace: TraceStep[];
 }
 
-export function buildTestDeliveries(decider: Decider, hooks: HookDirectory) {
+export function buildTestDeliveries(decider: Decider, hooks: Hooks) {
   return {
     /** Only the decision: nothing is recorded or created. */
     async dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun> {
@@ -56,7 +55,7 @@ export function buildTestDeliveries(decider: Decider, hooks: HookDirectory) {
       const event = { ...sample, sentBy: [author] };
       const hook = hooks.hookOf(config, project);
       const body = storedBodyOf(text, payload, hook.secrets().accepted(now.getTime()));
-      return decider.decide(hook, newDelivery(deliveryKinds.test, now, { ...projectOf(hook), event, body }));
+      return decider.decide(newDelivery(deliveryKinds.test, now, { ...projectOf(hook), event, body }));
     },
   };
 }

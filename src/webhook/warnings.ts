@@ -3,10 +3,10 @@ import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import { gitAddressOf } from "../model/git/git-url.ts";
 import { runOf } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
-import { isSideEffect, stageNames } from "../model/stage/stage-name.ts";
-import type { Actions, WebhookConfig } from "../model/webhook-config.ts";
+import type { Actions } from "../model/stage/actions.ts";
+import { isSideEffect, isStageAsked, stageNames } from "../model/stage/stage-name.ts";
+import type { WebhookConfig } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
-import { isStageAsked } from "../task/queue/enqueue.ts";
 import { otherRepository } from "./decide/repository.ts";
 
 /** Number of recent deliveries that are examined. */

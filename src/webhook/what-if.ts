@@ -7,6 +7,7 @@ import type {
   DeliveryStatus,
   DeliverySummary,
 } from "../model/delivery.ts";
+import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import { newReason, type Reason } from "../reason/reason.ts";
 import { deliveryKinds } from "./decide/delivery-kind.ts";
@@ -40,13 +41,14 @@ const maxSteps = 5 * maxFilterSteps;
  * filters are evaluated: debounce and queue depended on the moment.
  */
 export async function whatIf(
+  project: Project,
   deliveries: Pick<DeliveryKeeper, "latest">,
   savedConfig: WebhookConfig,
   proposedConfig: WebhookConfig,
   last: number,
 ): Promise<WhatIfItem[]> {
-  const savedRules = rulesOf(savedConfig);
-  const proposedRules = rulesOf(proposedConfig);
+  const savedRules = rulesOf(savedConfig, project);
+  const proposedRules = rulesOf(proposedConfig, project);
   const items: WhatIfItem[] = [];
   let place: DeliveryPlace | null = null;
   let steps = 0;

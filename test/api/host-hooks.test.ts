@@ -1,6 +1,4 @@
-import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { hostKinds } from "../../src/git-host/hosts.ts";
 import { signInAt, startApiServer } from "../support/api-server.ts";
 import { availableDatabases } from "../support/databases.ts";
@@ -8,6 +6,7 @@ import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { startHostService } from "../support/host-services.ts";
 import { baseUrl, type ShownHook, setUpHostedProjects } from "../support/hosted-projects-setup.ts";
+import { openServerFile } from "../support/server-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const databases = await availableDatabases();
@@ -244,7 +243,7 @@ test("a created webhook is checked once a day, also after a restart, while the u
   const early = await startDeployServer(settings, dataDir);
   expect(await state(early)).toBe("ok");
   await early.stop();
-  const database = new Database(join(dataDir, "slipway.db"));
+  const database = openServerFile(dataDir);
   database.run("update host_hooks set next_check_at = 1");
   database.close();
   const late = await startDeployServer(settings, dataDir);

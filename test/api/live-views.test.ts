@@ -128,8 +128,7 @@ describe("a live connection of the console", () => {
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
     await eventually("the channel is granted", async () => {
       join();
-      // Paced, because the limit of client messages would end the connection.
-      await Bun.sleep(50);
+      await Bun.sleep(50); // Paced: the limit of client messages would end the connection.
       return socket.ofType("joined").length > 0;
     });
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: null });

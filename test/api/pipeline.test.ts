@@ -86,7 +86,11 @@ describe("the pipeline of a project", () => {
       { "pipeline.start.0.check.http": "must be a whole URL: a path needs a port" },
     ],
     ["field of 1.0", { start: [{ log: "a" }] }, { "pipeline.start.0.log": "is no field here" }],
-    ["start", { start: "node server.js" }, { "pipeline.start": "matches none of the allowed forms" }],
+    [
+      "start",
+      { start: "node server.js" },
+      { "pipeline.start": "must be services by name, or a list of steps" },
+    ],
     ["no command", { start: { web: {} } }, { "pipeline.start.web.command": "must not be blank" }],
     [
       "name of a service",

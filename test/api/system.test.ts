@@ -97,13 +97,17 @@ test("a limit that the system lowers is shown as it is used", async () => {
   const configured = 100_000_000;
   const lowered = await startApiServer({ "push.max-connections": configured }, undefined, "start");
   try {
-    const { settings, warnings } = await lowered.admin.expect<{
+    const { settings, warnings, warningParts } = await lowered.admin.expect<{
       settings: { key: string; value: string; used: string | null }[];
       warnings: string[];
+      warningParts: object[];
     }>(200, "GET", "/api/system");
     const changed = settings.filter(({ used }) => used !== null);
     expect(changed).toMatchObject([{ key: "push.max-connections", value: String(configured) }]);
     expect(warnings.join()).toContain(`push.max-connections is lowered to ${changed[0]?.used}`);
+    expect(warningParts).toContainEqual([
+      { code: "system_connections", values: { limit: changed[0]?.used } },
+    ]);
   } finally {
     await lowered.stop();
   }

@@ -214,12 +214,16 @@ test("push trace says why a user did not get a message", async () => {
     await slipway(["publish", "user", "absent", "--data", "hello", "--ack", "--json"])
   ).json() as { id: string };
   const { stdout } = await slipway(["push", "trace", "absent"]);
-  expect(stdout).toContain(` user ${id}\n  absent had no connection on any instance.\n`);
+  expect(stdout).toContain(` user absent ${id}\n  absent had no connection on any instance.\n`);
   expect(stdout).toContain(": distributed, 0 written, 0 waiting, 0 acknowledged, 0 closed\n");
   const { messages } = (await slipway(["push", "trace", "absent", "--json"])).json() as {
     messages: object[];
   };
   expect(messages).toMatchObject([{ id, ack: true, cause: { code: "trace_no_connection" } }]);
-  expect((await slipway(["push", "trace", "nobody"])).stdout).toStartWith("No message to nobody is known.\n");
+  const nobody = (await slipway(["push", "trace", "nobody"])).stdout;
+  expect(nobody).toMatch(
+    /^nobody is offline, and had no connection since .+; earlier ones are not remembered\.\n/,
+  );
+  expect(nobody).toContain("No message to the user “nobody” is known.\n");
   expect((await slipway(["push", "trace", "absent", "--url", "http://127.0.0.1:1"])).exitCode).toBe(3);
 });

@@ -121,6 +121,7 @@ describe("the choice of a transport", () => {
     const used = connect();
     second.attempts.at(-1)?.frame("welcome");
     used.close();
+    // That nothing is tried has no event.
     await Bun.sleep(20);
     expect(first.attempts).toHaveLength(2);
   });
@@ -177,6 +178,7 @@ describe.skipIf(!nginx)("behind an nginx that refuses upgrades", () => {
           target: published % 2 ? "numbers" : "later",
           data: `${published}`,
         });
+        // The rate of the publisher.
         await Bun.sleep(1);
       }
     })();

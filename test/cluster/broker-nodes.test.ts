@@ -235,7 +235,7 @@ describe.each(brokers.slice(0, 1).map(() => "three Kafka brokers"))("%s with Kaf
     const { lines } = await openBus(prefix);
     const logged = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
     expect(logged).toEqual([
-      expect.stringContaining(`The Kafka topic ${log} has one replica, and the 3 brokers allow 3`),
+      expect.stringContaining(`The Kafka topic ${log} has 1 of the 3 replicas that 3 brokers allow`),
     ]);
     const warnings = async () =>
       (await server.admin.expect<{ warnings: string[] }>(200, "GET", "/api/system")).warnings.filter((text) =>

@@ -74,6 +74,7 @@ function over(broker: BrokerUnderTest): void {
 
     const [first, ...others] = anna;
     first?.close();
+    // She is still there by other connections: a wrong change would be known to all by then.
     await Bun.sleep(500);
     await agree(channel, "anna,bert");
     for (const client of others) client.close();

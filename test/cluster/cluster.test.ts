@@ -192,6 +192,7 @@ function cluster(broker: BrokerUnderTest) {
       const client = await PushClient.open(`${single.wsUrl}?code=kai`);
       await eventually("a message is in the queue", async () => {
         client.send("hello");
+        // The rate of client messages is limited.
         await Bun.sleep(50);
         return written.messages.length > 0;
       });

@@ -62,6 +62,7 @@ describe.skipIf(broker === undefined).each(transports)(
           } catch {
             return;
           }
+          // The load of the drain: some messages in each of its slices.
           await Bun.sleep(10);
         }
       };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { TraceReport } from "../../src/push/trace-report.ts";
+import type { MessageReport } from "../../src/model/gateway/message-report.ts";
 import { freshPrefix } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -8,7 +8,7 @@ import { RawSocket } from "../support/raw-socket.ts";
 import { serviceUrl } from "../support/services.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 
-type Traced = TraceReport["messages"][number] & { why: string };
+type Traced = MessageReport["messages"][number] & { why: string };
 
 const brokers = [
   { name: "RabbitMQ", url: await serviceUrl("amqp") },
@@ -75,7 +75,7 @@ describe.each(brokers)("the trace over $name", ({ url = "" }) => {
   const traceOf = async (id: string, asked = one) =>
     (await asked.get<{ data?: Traced }>(`/feign/messages/${id}`)).data;
   const traceOfUser = async (userId: string, asked = one) =>
-    (await asked.get<{ data: TraceReport }>(`/feign/messages?user=${userId}`)).data;
+    (await asked.get<{ data: MessageReport }>(`/feign/messages?user=${userId}`)).data;
 
   /** Waits until all instances have read the message and the trace has this cause. */
   async function expectCause(id: string, code: string, values: object = {}): Promise<Traced> {
@@ -258,6 +258,30 @@ describe.each(brokers)("the trace over $name", ({ url = "" }) => {
       await expectCause(empty, "trace_no_members", { channel: "empty" });
       const busy = await send("busy", { targetType: "channel" });
       await expectCause(busy, "trace_counted", { count: "1", instances: "two" });
+    },
+
+    "a user is in a channel on one instance, and was in it on the other": async () => {
+      const causesOf = async (userId: string, asked: PushProcess) =>
+        (await traceOfUser(userId, asked)).messages
+          .filter(({ targetType }) => targetType === "channel")
+          .map(({ cause: { code, values } }) => [code, values.instances ?? values.code]);
+      const before = await connect(one, "code=wanderer&channel=road");
+      await leave(before, 3001);
+      await isGone(one, "wanderer");
+      await readByBoth(await send("road", { targetType: "channel" }));
+      for (const asked of [one, two])
+        expect(await causesOf("wanderer", asked)).toEqual([["trace_left_by_close", "3001"]]);
+      expect((await traceOfUser("wanderer")).user).toMatchObject({
+        connections: [],
+        lastClosed: { closeCode: 3001 },
+      });
+      await connect(two, "code=wanderer&channel=road");
+      await readByBoth(await send("road", { targetType: "channel" }));
+      for (const asked of [one, two])
+        expect((await causesOf("wanderer", asked))[0]).toEqual(["trace_member", "two"]);
+      expect((await traceOfUser("wanderer")).user?.connections).toMatchObject([
+        { instance: "two", channels: ["road"] },
+      ]);
     },
   };
 

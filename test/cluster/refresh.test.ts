@@ -38,6 +38,7 @@ test("a token that admitted a connection elsewhere does not refresh one here; a 
   expect((await client.receivedType("error"))[0]).toMatchObject({ code: "refresh_rejected" });
   await eventually("another code is accepted", async () => {
     client.send(JSON.stringify({ type: "refresh", code: await fresh() }));
+    // A code is refused until a second after the last one: frames of the same second are limited.
     await Bun.sleep(200);
     return client.ofType("refreshed").length > 0;
   });

@@ -111,6 +111,7 @@ describe(`${connectionCount} connections over ${workers} workers`, () => {
       let isOver = false;
       const killing = (async () => {
         while (!isOver) {
+          // A worker dies each second.
           await Bun.sleep(1_000);
           // On a slow machine the newest may not serve yet, and an instance gives up after five such ends.
           if (!(await push.isReady())) continue;
@@ -126,6 +127,7 @@ describe(`${connectionCount} connections over ${workers} workers`, () => {
           for (let index = 0; index < targets.length || kills < minimum; index++) {
             const target = targets[index % targets.length];
             if (target) await publisher.publishUntilConfirmed(push.url, target);
+            // The rate of a lane.
             await Bun.sleep(5);
           }
         };

@@ -31,7 +31,12 @@ test("an address with an invalid id shows that there is no such page, for every 
       await go(`${path}/${id}`);
       await page.getByText("This page does not exist").waitFor();
     }
-  for (const path of ["/projects/abc/webhook", "/projects/1/nonsense", "/projects/1/settings/more"]) {
+  for (const path of [
+    "/projects/abc/webhook",
+    "/projects/1/nonsense",
+    "/projects/1/settings/more",
+    "/projects/abc/tasks",
+  ]) {
     await go(path);
     await page.getByText("This page does not exist").waitFor();
     await page.waitForFunction(() => document.title === "Not found · Slipway");
@@ -43,10 +48,10 @@ test("an address with an invalid id shows that there is no such page, for every 
 
 test("an unknown id shows a heading, the id and a link back", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
-  for (const [noun, path] of [
-    ["task", "/tasks"],
-    ["project", "/projects"],
-    ["delivery", "/deliveries"],
+  for (const [noun, path, list] of [
+    ["task", "/tasks", "/activity"],
+    ["project", "/projects", "/"],
+    ["delivery", "/deliveries", "/activity"],
   ] as const) {
     await go(`${path}/4711`);
     await page
@@ -54,19 +59,36 @@ test("an unknown id shows a heading, the id and a link back", async () => {
       .filter({ hasText: `no ${noun} 4711` })
       .waitFor();
     expect(await page.title()).not.toContain("undefined");
-    await page.locator("main").getByRole("link", { name: /all /i }).click();
-    await page.waitForURL(`**${path}`);
+    await page
+      .locator("main")
+      .getByRole("link", { name: /^all |^home$/i })
+      .click();
+    await page.waitForURL(server.url + list);
   }
   expect(faults).toEqual([]);
   await close();
 });
 
-test("an invalid delivery id in the query leaves the list as it is", async () => {
+test("earlier addresses of a project lead to where its parts are now, with their parameters and anchors", async () => {
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: "moved",
+    git: { url: "https://git.example.com/moved.git" },
+  });
   const { page, faults, go, close } = await openConsole(browser, server.url);
-  for (const id of ["abc", "1.5", "1e400", "-3"]) {
-    await go(`/deliveries?delivery=${id}`);
-    await page.getByText("Nothing was delivered yet").waitFor();
-    expect(await page.getByRole("dialog").count()).toBe(0);
+  for (const [before, now] of [
+    ["tasks?state=failed", "activity?outcome=failed"],
+    ["deliveries", "activity"],
+    ["webhook", "settings/rules"],
+    ["webhook#secret", "settings/rules#secret"],
+    ["settings/general", "settings/source"],
+    ["settings/stages#build", "settings/pipeline#build"],
+    ["settings/execution", "settings/pipeline#execution"],
+    ["settings/members", "settings/access"],
+    ["settings/commit-status", "settings/notifications#commit-status"],
+    ["settings/delete", "settings/source#delete"],
+  ] as const) {
+    await go(`/projects/${id}/${before}`);
+    await page.waitForURL(`${server.url}/projects/${id}/${now}`);
   }
   expect(faults).toEqual([]);
   await close();

@@ -32,6 +32,10 @@ test("a request appears on an open page by itself; it is approved, and another o
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   expect(deployed()).toEqual([`${commit} red 1`]);
   expect((await server.task(first.id)).approval).toMatchObject({ by: "admin", comment: "looks right" });
+  const answer = page.locator(".approval-record");
+  await answer.getByText(/^Approved by admin .+\. It had waited .+ sec\./).waitFor();
+  await answer.getByText("looks right").waitFor();
+  await answer.locator("time").waitFor();
   await server.admin.expect(200, "PATCH", `/api/projects/${id}`, { env: { COLOR: "blue" } });
   const next = await repository.push({ "readme.md": "bye" }, { message: "Say goodbye" });
   const second = await server.reach((await server.run(id)).id, "waiting");
@@ -46,7 +50,8 @@ test("a request appears on an open page by itself; it is approved, and another o
   const said = page.locator("p, .mantine-Alert-root").filter({ hasText: "Waiting for approval until" });
   expect(await said.count()).toBe(1);
   expect(await page.getByRole("button", { name: "Approve", exact: true }).count()).toBe(1);
-  expect(await page.getByRole("note", { name: "Deploys that wait for an approval" }).count()).toBe(0);
+  const home = page.locator(".side").getByRole("link", { name: /^Home/ });
+  await home.getByText("1 approval", { exact: true }).waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await violations(page)).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
@@ -70,6 +75,7 @@ test("the page says who may approve and why others may not; an administrator who
   await go(`/tasks/${task.id}`);
   const request = page.getByRole("region", { name: "This deploy waits for an approval" });
   await request.getByText("May approve it: eyes-ann").waitFor();
+  await request.getByText("This is the first deploy:").waitFor();
   await request.getByText("1 manager has a part in it and may not approve it").click();
   await request.getByText("admin changed what it deploys: env, git, name, pipeline.").waitFor();
   expect(await page.getByRole("button", { name: "Approve", exact: true }).count()).toBe(0);
@@ -84,7 +90,9 @@ test("the page says who may approve and why others may not; an administrator who
   expect((await server.task(alone.id)).state).toBe("waiting");
   await page.getByLabel("Reason (kept in the audit log").fill("I work alone");
   await page.getByRole("button", { name: "Approve the deploy" }).click();
-  await page.getByText("Approved by admin, because nobody else was left who may: I work alone").waitFor();
+  await page
+    .getByText(/^Approved by admin .+, because nobody else was left who may: I work alone\./)
+    .waitFor();
   await server.reach(alone.id, "success");
   expect([deployed().length, other.deployed().length]).toEqual([0, 1]);
   expect(faults).toEqual([]);

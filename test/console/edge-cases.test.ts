@@ -22,23 +22,31 @@ async function openPlainly(path: string): Promise<{ page: Page; faults: string[]
   return { page, faults };
 }
 
-test("invalid times in the address are ignored, and the list is shown", async () => {
+test("what an address asks for and a list cannot do is named, and the list is shown", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const query of ["from=abc", "from=20265-01-01T01:01", "to=99999"]) {
-    await go(`/deliveries?${query}`);
-    await page.getByText("No delivery matches the filters").waitFor();
-    await page.getByRole("button", { name: "Replay these…" }).waitFor();
+    await go(`/activity?${query}`);
+    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByRole("alert").getByText(`is not a date such as`).waitFor();
   }
+  const named = page.getByRole("alert").filter({ hasText: "Known:" });
+  await go("/activity?status=ignored&page=1");
+  await named.getByText("that this list does not know, and ignores: status. Known: show, outcome,").waitFor();
+  await go("/tasks?odd=1&state=broken&projectId=x");
+  await named.getByText("ignores: odd. Known: show,").waitFor();
+  await named.getByText("status can't be broken. Values: queued,").waitFor();
+  await named.getByText("No project has the name x.").waitFor();
+  await go("/activity?from=abc");
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await page.waitForURL("**/deliveries");
+  await page.waitForURL("**/activity");
   expect(faults).toEqual([]);
   await close();
 });
 
 test("a new project opens its stages, with a notice that a run does nothing until a stage has a script", async () => {
   const { page, go, faults, close } = await openConsole(browser, server.url);
-  await go("/projects");
-  await page.getByRole("button", { name: "Add a project" }).first().click();
+  await go("/");
+  await page.getByRole("link", { name: "Add your own project" }).click();
   const form = page.locator("main form");
   await form.getByLabel("Clone URL").fill("https://git.example.com/fresh.git");
   await form.getByRole("button", { name: "Continue without reading the repository" }).click();
@@ -46,18 +54,18 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   await form.getByRole("button", { name: "Add the project" }).click();
   await page.getByRole("link", { name: "Go to the project" }).click();
   await page.getByRole("tab", { name: "Settings" }).click();
-  await page.getByRole("link", { name: "Stages", exact: true }).click();
+  await page.getByRole("link", { name: "Pipeline", exact: true }).click();
   const build = page.getByRole("textbox", { name: "build", exact: true });
   await build.waitFor();
   const top = await build.evaluate((field) => field.getBoundingClientRect().top);
   expect(top).toBeLessThan(wide.viewport.height);
-  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByRole("tab", { name: "Overview" }).click();
   const note = page.getByText("No stage has a script yet");
   await note.waitFor();
   await page.getByRole("link", { name: "Write the scripts of its stages" }).click();
   await build.fill("make");
   await saveForms(page);
-  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   expect(await note.count()).toBe(0);
   expect(faults).toEqual([]);
@@ -73,13 +81,13 @@ test("a page that fails to render shows the error, keeps the navigation, and rec
   );
   await go("/audit");
   await page.getByRole("heading", { name: "This page failed" }).waitFor();
-  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
-  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "Account" }).click();
+  await page.getByRole("heading", { name: "Your account" }).waitFor();
   await page.locator(".side").getByRole("link", { name: "Audit" }).click();
   await page.getByRole("heading", { name: "This page failed" }).waitFor();
   await page.unroute(broken);
   await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByRole("cell", { name: "group.create" }).waitFor();
+  await page.getByRole("cell", { name: "group: created" }).waitFor();
   await close();
 });
 
@@ -92,14 +100,14 @@ test("a part of the console that cannot be loaded can be tried again, and a new 
     await page.route(asked, (route) => (isAway ? route.abort() : route.continue()));
   await go("/");
   isAway = true;
-  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+  await page.locator(".side").getByRole("link", { name: "Account" }).click();
   await page.getByRole("heading", { name: "This page is not loaded yet" }).waitFor();
   // Without the server a reload would leave the console.
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("The server can't be reached").waitFor();
   isAway = false;
   await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  await page.getByRole("heading", { name: "Your account" }).waitFor();
   await page.unrouteAll();
 
   // The page of the next version names another script, and the files of this one are gone.
@@ -138,19 +146,19 @@ test("a part of the console whose request was lost is loaded by itself, and a br
   );
   await go("/");
   isOpen = true;
-  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
-  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "Account" }).click();
+  await page.getByRole("heading", { name: "Your account" }).waitFor();
   expect(lost).toBeGreaterThan(0);
   await page.unrouteAll();
   await page.evaluate(() => dispatchEvent(new Event("offline")));
-  await page.locator(".side").getByRole("link", { name: "Users" }).click();
+  await page.locator(".side").getByRole("link", { name: "People" }).click();
   await page.locator("tr", { hasText: "admin" }).waitFor();
   expect(faults).toEqual([]);
   await close();
 });
 
 test("over plain http the test connection opens and lists messages", async () => {
-  const { page, faults } = await openPlainly("/push/publish");
+  const { page, faults } = await openPlainly("/push/playground");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   await page.getByLabel("Received messages").getByText("connected as").waitFor();
   await page.getByRole("button", { name: "Publish the message" }).click();
@@ -187,4 +195,21 @@ test("over plain http a token is copied, or selected with a hint which keys to p
   await shown.getByRole("status").getByText("press Ctrl+C").waitFor();
   expect(await page.evaluate(() => String(getSelection()))).toBe(token);
   await page.context().close();
+});
+
+test("on a slow line the frame is in the first response, until the console takes its place", async () => {
+  const { page, faults, close } = await openConsole(browser, server.url);
+  const arrives = Promise.withResolvers<void>();
+  await page.route("**/assets/**", async (route) => {
+    await arrives.promise;
+    await route.continue();
+  });
+  await page.goto(server.url, { waitUntil: "commit" });
+  await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+  expect(await page.locator("#first").textContent()).toBe("Slipway");
+  arrives.resolve();
+  await page.locator("main#main h1").waitFor();
+  expect(await page.locator("#first").count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
 });

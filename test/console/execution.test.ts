@@ -21,7 +21,7 @@ test("image, network, isolation, cache and limits of a project are set in its se
     git: { url: "https://git.example.com/boxed.git" },
     stages: { build: { script: "make" } },
   });
-  await go(`/projects/${id}/settings/execution`);
+  await go(`/projects/${id}/settings/pipeline`);
   const panel = page.locator("#execution");
   await panel.getByLabel("Container image").fill("node:22 --privileged");
   await panel.getByRole("combobox", { name: "Run on" }).click();
@@ -34,7 +34,7 @@ test("image, network, isolation, cache and limits of a project are set in its se
   await panel.getByText("must be an image such as node:22").first().waitFor();
   await panel.getByLabel("Container image").fill("node:22");
   await saveForms(page);
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   await page.getByLabel("Image of build").fill("alpine:3");
   await page.getByLabel("build without network").check();
   await saveForms(page);

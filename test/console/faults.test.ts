@@ -22,7 +22,7 @@ afterAll(async () => {
 
 test("a dialog does not move the page", async () => {
   const scrolling = await openConsole(withScrollBars, server.url);
-  await scrolling.go(`/projects/${shopId}/settings/stages`);
+  await scrolling.go(`/projects/${shopId}/settings/pipeline`);
   const head = scrolling.page.locator("h1");
   expect(await scrolling.page.evaluate(() => innerWidth - document.body.offsetWidth)).toBe(15);
   const before = await head.boundingBox();
@@ -32,13 +32,11 @@ test("a dialog does not move the page", async () => {
   await scrolling.close();
 });
 
-test("on a phone the reason of a delivery has the width of the page", async () => {
+test("on a phone the reason of a delivery has the width of its page", async () => {
   const phone = await openConsole(browser, server.url, { viewport: { width: 390, height: 844 } });
-  await phone.go("/deliveries");
-  const reason = phone.page.locator("td .reason").first();
-  expect(await widthOf(reason)).toBeGreaterThan(300);
-  await phone.page.locator("td .task-link").first().click();
-  const outcome = phone.page.getByRole("dialog").locator(".outcome .foreign");
+  await phone.go("/activity?show=all");
+  await phone.page.locator(".activity-title").first().click();
+  const outcome = phone.page.locator(".outcome .foreign");
   await outcome.waitFor();
   expect(await widthOf(outcome)).toBeGreaterThan(300);
   await phone.close();
@@ -151,17 +149,6 @@ test("a part of a page whose request got no answer is asked for again", async ()
     await late.page.locator("h1", { hasText: "shop" }).waitFor();
     await late.close();
   }
-});
-
-test("the advice below an empty list of deliveries fits the webhook", async () => {
-  const projectId = await server.project(repository.url, { build: "true" });
-  await go(`/projects/${projectId}/deliveries`);
-  await page.getByText("Enable the webhook").waitFor();
-  const webhook = { enabled: true, provider: "generic" };
-  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, webhook);
-  await go(`/projects/${projectId}/deliveries`);
-  await page.getByText("The webhook is enabled, but nothing has arrived.").waitFor();
-  expect(await page.getByText("Enable the webhook").count()).toBe(0);
 });
 
 test("the scroll bar of the log is dark in both schemes", async () => {

@@ -17,48 +17,48 @@ const ledger = await server.project(repository.url, { deploy: "true" }, { name: 
 const { id: done } = await server.run(ledger);
 await server.reach(done, "success");
 
-test("tasks are filtered by a text with suggestions, which the address and the fields follow", async () => {
+test("activity is filtered by a text with suggestions, which the address and the fields follow", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url, wide);
-  await go("/tasks");
+  await go("/activity");
   const field = page.getByRole("combobox", { name: "Filter", exact: true });
-  expect(await page.getByLabel("Branch or tag").count()).toBe(0);
+  expect(await page.getByRole("textbox", { name: "Search", exact: true }).count()).toBe(0);
   await field.fill("st");
-  await page.getByRole("option", { name: "state:" }).waitFor();
+  await page.getByRole("option", { name: "status:" }).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.getByRole("option", { name: "state:failed" }).waitFor();
+  await page.getByRole("option", { name: "status:failed" }).waitFor();
   expect(await violations(page)).toEqual([]);
   await page.keyboard.type("fai");
-  await page.getByRole("option", { name: "state:queued" }).waitFor({ state: "detached" });
+  await page.getByRole("option", { name: "status:queued" }).waitFor({ state: "detached" });
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/tasks?state=failed");
-  await page.getByRole("row").filter({ hasText: "ledger" }).waitFor({ state: "detached" });
-  expect(await field.inputValue()).toBe("state:failed");
+  await page.waitForURL("**/activity?outcome=failed");
+  await page.getByRole("listitem").filter({ hasText: "ledger" }).waitFor({ state: "detached" });
+  expect(await field.inputValue()).toBe("status:failed");
 
-  await field.fill('state:failed project:"web shop" main');
+  await field.fill('status:failed project:"web shop" main');
   await field.press("Enter");
-  await page.waitForURL(`**/tasks?state=failed&projectId=${shop}&ref=main`);
-  await page.getByRole("row").filter({ hasText: "web shop" }).waitFor();
+  await page.waitForURL(`**/activity?outcome=failed&projectId=${shop}&search=main`);
+  await page.getByRole("listitem").filter({ hasText: "web shop" }).waitFor();
   await page.getByRole("button", { name: "Filters (3 active)" }).click();
-  expect(await page.getByLabel("Branch or tag").inputValue()).toBe("main");
+  expect(await page.getByRole("textbox", { name: "Search", exact: true }).inputValue()).toBe("main");
   expect(await violations(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(391);
 
   for (const [text, message] of [
-    ["colour:red", "colour is not a filter. Filters: state:, project:,"],
-    ["state:odd", "state can't be odd. Values: queued,"],
+    ["colour:red", "colour is not a filter. Filters: show:, status:,"],
+    ["status:odd", "status can't be odd. Values: queued,"],
     ["project:nobody", "No project has the name nobody."],
-    ["main next", "next is a second branch."],
+    ["main next", "next is a second search."],
   ] as const) {
     await field.fill(text);
     await field.press("Enter");
     await page.getByText(message, { exact: false }).waitFor();
-    expect(page.url()).toEndWith(`?state=failed&projectId=${shop}&ref=main`);
+    expect(page.url()).toEndWith(`?outcome=failed&projectId=${shop}&search=main`);
   }
   await page.goBack();
-  await eventually("the text follows", async () => (await field.inputValue()) === "state:failed");
+  await eventually("the text follows", async () => (await field.inputValue()) === "status:failed");
   expect(faults).toEqual([]);
   await close();
 });
@@ -75,7 +75,7 @@ test("two users of one browser have filters of their own", async () => {
       data: { username, password, cookie: true },
       headers: { "x-slipway-csrf": "1" },
     });
-    await go("/deliveries");
+    await go("/activity");
     await page.locator(".me", { hasText: username }).waitFor();
   };
   const field = page.getByRole("combobox", { name: "Filter", exact: true });
@@ -84,41 +84,39 @@ test("two users of one browser have filters of their own", async () => {
     await field.press("Enter");
   };
   await as("admin", adminPassword);
-  await filter("outcome:rejected");
-  await page.waitForURL("**/deliveries?status=rejected");
+  await filter("status:rejected");
+  await page.waitForURL("**/activity?outcome=rejected");
   await as("ann", userPassword);
   expect(await field.inputValue()).toBe("");
-  await filter("outcome:ignored");
-  await page.waitForURL("**/deliveries?status=ignored");
+  await filter("status:ignored");
+  await page.waitForURL("**/activity?outcome=ignored");
   await as("admin", adminPassword);
-  await page.waitForURL("**/deliveries?status=rejected");
+  await page.waitForURL("**/activity?outcome=rejected");
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await page.waitForURL("**/deliveries");
+  await page.waitForURL("**/activity");
   await as("ann", userPassword);
-  await page.waitForURL("**/deliveries?status=ignored");
+  await page.waitForURL("**/activity?outcome=ignored");
   expect(faults).toEqual([]);
   await close();
 });
 
 test("the last filter of a list comes back for its user, until it is cleared", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url, wide);
-  await go("/deliveries");
+  await go("/activity");
   const field = page.getByRole("combobox", { name: "Filter", exact: true });
-  await field.fill("outcome:rejected next");
+  await field.fill("status:rejected next");
   await field.press("Enter");
-  await page.waitForURL("**/deliveries?status=rejected&search=next");
-  await go("/tasks");
-  await page.getByRole("row").filter({ hasText: "ledger" }).waitFor();
-  await go("/deliveries?status=ignored");
-  await eventually("a link is followed", async () => (await field.inputValue()) === "outcome:ignored");
-  await go("/deliveries");
-  await page.waitForURL("**/deliveries?status=rejected&search=next");
+  await page.waitForURL("**/activity?outcome=rejected&search=next");
+  await go("/activity?outcome=ignored");
+  await eventually("a link is followed", async () => (await field.inputValue()) === "status:ignored");
+  await go("/activity");
+  await page.waitForURL("**/activity?outcome=rejected&search=next");
   const keys = await page.evaluate(() => Object.keys(localStorage).filter((key) => key.includes("filters")));
-  expect(keys).toEqual(["slipway-filters-deliveries-admin"]);
+  expect(keys).toEqual(["slipway-filters-activity-admin"]);
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await page.waitForURL("**/deliveries");
+  await page.waitForURL("**/activity");
   await page.reload();
-  await page.getByText("Nothing was delivered yet").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "ledger" }).waitFor();
   expect(await field.inputValue()).toBe("");
   expect(faults).toEqual([]);
   await close();

@@ -19,7 +19,7 @@ test.skipIf(!executable)(
     await page.type('input[autocomplete="username"]', "admin");
     await page.type('input[autocomplete="current-password"]', adminPassword);
     await page.click('button[type="submit"]');
-    await page.shown("h1", "Overview");
+    await page.shown("h1", "Home");
     await page.shown('.side .live-state[data-state="open"]');
 
     await page.go(`${server.url}/projects/${id}`);
@@ -29,7 +29,7 @@ test.skipIf(!executable)(
     await page.shown('.task-facts .state[data-state="success"]');
 
     await page.resize(390, 844);
-    for (const path of ["/", "/projects", `/projects/${id}`, "/tasks", "/deliveries", "/push", "/system"]) {
+    for (const path of ["/", `/projects/${id}`, "/activity?show=all", "/push", "/system"]) {
       await page.go(server.url + path);
       await page.shown("h1");
       expect([path, await page.evaluate<number>(overflow)]).toEqual([path, 0]);

@@ -41,18 +41,15 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });
   await page.locator(".log-line").nth(3).waitFor();
   await page.getByRole("heading").getByRole("link").press("Enter");
-  await page.getByRole("tab", { name: "Tasks" }).focus();
-  for (let step = 0; step < 4; step++) await keyboard.press("ArrowRight");
+  await page.getByRole("tab", { name: "Overview" }).focus();
+  for (let step = 0; step < 3; step++) await keyboard.press("ArrowRight");
   await page.waitForURL("**/settings");
-  await page
-    .getByRole("navigation", { name: "Settings" })
-    .getByRole("link", { name: "Delete" })
-    .press("Enter");
   await page.getByRole("button", { name: "Delete the project" }).press("Enter");
   await focusedDialogField(page);
-  await keyboard.type((await page.getByRole("heading", { level: 1 }).textContent()) ?? "");
+  const heading = page.getByRole("heading", { level: 1 });
+  await keyboard.type((await heading.getByRole("link").textContent()) ?? "");
   await keyboard.press("Enter");
-  await page.waitForURL("**/projects");
+  await page.waitForURL(`${server.url}/`);
   await page.getByRole("button", { name: "Try the sample" }).waitFor();
 
   expect(readdirSync(join(server.dataDir, "samples"))).toEqual([]);

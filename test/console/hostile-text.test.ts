@@ -70,11 +70,9 @@ function reorderedTexts(page: Page): Promise<string[]> {
 const paths = (): string[] => [
   "/",
   "/projects",
-  ...["tasks", "webhook", "deliveries", "settings"].map((tab) => `/projects/${scene.shopId}/${tab}`),
-  "/tasks",
+  ...["activity?show=all", "webhook", "settings"].map((tab) => `/projects/${scene.shopId}/${tab}`),
+  "/activity?show=all",
   `/tasks/${scene.failedTaskId}`,
-  "/deliveries",
-  "/deliveries?delivery=1",
   "/deliveries/1",
   ...["/push", "/users", "/groups", "/runners", "/tokens", "/audit", "/account"],
 ];

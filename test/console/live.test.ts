@@ -11,28 +11,22 @@ const { browser, server } = await setUpConsole({ "push.deploy-key": deployKey })
 
 const gitUrl = "https://git.example.com/shop.git";
 
-test("the first project that is shared with a user appears without a reload, on the overview and in the list", async () => {
+test("the first project that is shared with a user appears without a reload, on Home", async () => {
   const account = { username: "nora", password: userPassword };
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", account);
-  const [overview, list] = await Promise.all(
-    ["/", "/projects"].map(async (path) => {
-      const view = await openConsole(browser, server.url, wide, account);
-      await view.go(path);
-      await view.page.getByText("No project is shared with you yet").waitFor();
-      await becomesLive(view.page);
-      return view;
-    }),
-  );
+  const { page, go, close } = await openConsole(browser, server.url, wide, account);
+  await go("/");
+  await page.getByText("No project is shared with you yet").waitFor();
+  await becomesLive(page);
   const shopId = await server.project(gitUrl, {}, { name: "shop" });
   await server.admin.expect(200, "PUT", `/api/projects/${shopId}/members/${id}`, { permission: "view" });
-  await overview?.page.getByRole("table", { name: "Projects" }).waitFor();
-  await list?.page.getByRole("link", { name: "shop" }).waitFor();
-  await Promise.all([overview?.close(), list?.close()]);
+  await page.getByRole("table", { name: "Projects" }).getByRole("link", { name: "shop" }).waitFor();
+  await close();
 });
 
 test("when the session of its connection has ended, the page opens another connection with the current session", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
-  await go("/tasks");
+  await go("/activity");
   await becomesLive(page);
   const admin = "slipway:1";
   const openIds = async () => {
@@ -58,17 +52,17 @@ test("when the session of its connection has ended, the page opens another conne
 
 test("a delivery to an unknown key appears for admins, although it belongs to no project", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
-  await go("/deliveries");
+  await go("/activity?show=all");
   await becomesLive(page);
-  await page.getByText("Nothing was delivered yet").waitFor();
+  await page.getByText("Nothing has run yet").waitFor();
   const hook = await server.admin.expect<{ url: string }>(200, "PUT", "/api/projects/1/webhook", {
     enabled: true,
   });
   const send = async (url: string) => (await fetch(url, { method: "POST", body: "{}" })).status;
   await send(hook.url);
-  await page.getByRole("row").filter({ hasText: "shop" }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "shop" }).waitFor();
   expect(await send(`${server.url}/api/hooks/git/${"x".repeat(43)}`)).toBe(404);
-  await page.getByRole("row").filter({ hasText: "no project" }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "no project" }).waitFor();
   await close();
 });
 
@@ -78,13 +72,13 @@ test("with more projects than one connection can follow, changes of the last one
   for (const name of names) ids.push(await server.project(gitUrl, {}, { name }));
   const run = async (index: number) => server.run(ids.at(index) ?? 0);
   const { page, go, close } = await openConsole(browser, server.url);
-  await go("/tasks");
+  await go("/activity");
   await becomesLive(page);
   await page.getByText("Nothing has run yet").waitFor();
   // Events of the first task arrive; after its end the connection is idle.
   await run(0);
-  await page.getByRole("row").filter({ hasText: "project 000" }).filter({ hasText: "failed" }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "project 000" }).filter({ hasText: "failed" }).waitFor();
   await run(-1);
-  await page.getByRole("row").filter({ hasText: "project 103" }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "project 103" }).waitFor();
   await close();
 });

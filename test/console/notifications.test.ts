@@ -39,7 +39,13 @@ test("a chat target is added, tested, shown without its address, and kept when o
 
   await go(`/projects/${id}/settings/notifications`);
   const address = panel.getByRole("textbox", { name: "Address" });
-  await address.waitFor();
+  const change = panel.getByRole("button", { name: /^Change http/ });
+  await change.waitFor();
+  expect(await address.count()).toBe(0);
+  await panel.locator(".target-line").getByText("Task failed").waitFor();
+  // A key is for signed webhooks.
+  expect(await page.getByLabel("Signing key").count()).toBe(0);
+  await change.click();
   expect(await address.inputValue()).toBe(`${new URL(services.addressOf("dingtalk")).origin}/…cdef`);
   expect(await page.content()).not.toContain("0123456789abcdef");
   await panel.getByLabel("Log lines").fill("7");
@@ -61,6 +67,7 @@ test("in Chinese, Chinese services have the names that their users know", async 
   );
   const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "zh-CN" });
   await go(`/projects/${id}/settings/notifications`);
+  await page.getByRole("button", { name: /^更改 http/ }).click();
   expect(await page.getByRole("radio", { name: "飞书" }).isChecked()).toBe(true);
   expect(await page.getByRole("radio", { name: "钉钉" }).count()).toBe(1);
   expect(await page.getByRole("radio", { name: "企业微信" }).count()).toBe(1);
@@ -80,7 +87,7 @@ test("a refused test message and a shared context are shown", async () => {
   await go(`/projects/${one}/settings/notifications`);
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test message was not delivered: errcode 40058").waitFor();
-  await go(`/projects/${one}/settings/commit-status`);
+  await go(`/projects/${one}/settings/notifications`);
   await page.getByRole("note", { name: "Commit status" }).getByText("mono two").waitFor();
   await page.getByLabel("Context of commit statuses").fill("slipway/mono one");
   await saveForms(page);
@@ -89,4 +96,16 @@ test("a refused test message and a shared context are shown", async () => {
     .getByText("mono two")
     .waitFor({ state: "detached" });
   services.problems.splice(0);
+});
+
+test("a bad address is named in words, at its field", async () => {
+  const { page, go } = view;
+  const id = await server.project("https://git.example.com/bad.git", { build: "true" }, { name: "bad" });
+  await go(`/projects/${id}/settings/notifications`);
+  await page.getByRole("button", { name: "Add an address" }).click();
+  await page.getByRole("textbox", { name: "Address" }).fill("nowhere");
+  await page.getByRole("region", { name: "Unsaved changes" }).getByRole("button", { name: "Save" }).click();
+  await page.locator(".mantine-InputWrapper-error").getByText("must be").waitFor();
+  expect(await page.locator("main").textContent()).not.toContain("notify.0");
+  await page.getByRole("button", { name: "Discard" }).click();
 });

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { violations } from "../support/axe.ts";
 import { becomesLive, inScheme, openConsole, wide } from "../support/console-page.ts";
-import { type ConsoleScene, hostile } from "../support/console-scene.ts";
+import { consolePages } from "../support/console-pages.ts";
+import { hostile } from "../support/console-scene.ts";
 import { setUpScene } from "../support/console-setup.ts";
 import { pick } from "../support/length.ts";
 
@@ -42,44 +43,7 @@ function crowded(page: Page): Promise<string[]> {
   });
 }
 
-const pages: [string, (s: ConsoleScene) => string, string][] = [
-  ["overview", () => "/", "Recent deploys"],
-  ["projects", () => "/projects", "Last task"],
-  ["tasks", () => "/tasks", "No."],
-  ["a project's tasks", (s) => `/projects/${s.shopId}`, "Start a deploy"],
-  ["its webhook", (s) => `/projects/${s.shopId}/webhook`, "What starts a deploy"],
-  ["its deliveries", (s) => `/projects/${s.shopId}/deliveries`, "Outcome"],
-  ["its releases", (s) => `/projects/${s.shopId}/releases`, "Last deployed"],
-  ["its settings", (s) => `/projects/${s.shopId}/settings`, "Clone URL"],
-  ["its stages", (s) => `/projects/${s.shopId}/settings/stages`, "services that stay up"],
-  ["its variables", (s) => `/projects/${s.shopId}/settings/variables`, "Secrets"],
-  ["its execution settings", (s) => `/projects/${s.shopId}/settings/execution`, "Container image"],
-  ["its members", (s) => `/projects/${s.shopId}/settings/members`, "Members"],
-  ["its notifications", (s) => `/projects/${s.shopId}/settings/notifications`, "Signing key"],
-  ["its commit statuses", (s) => `/projects/${s.shopId}/settings/commit-status`, "Commit status token"],
-  ["its deletion", (s) => `/projects/${s.shopId}/settings/delete`, "Delete"],
-  ["a new project", () => "/projects/new", "Clone URL"],
-  ["its connection", (s) => `/projects/${s.shopId}/set-up`, "Go to the project"],
-  ["a failed task", (s) => `/tasks/${s.failedTaskId}`, "exit code 1"],
-  ["a running task", (s) => `/tasks/${s.runningTaskId}`, "Follow"],
-  ["deliveries", () => "/deliveries", "Outcome"],
-  ["a delivery", () => "/deliveries/2", "stopped here"],
-  ["push", () => "/push", "Online users"],
-  ["push: connect", () => "/push/connect", "1. Make a code"],
-  ["push: publish", () => "/push/publish", "Test connection"],
-  ["push: channels", () => "/push/channels", "Filter by name"],
-  ["push: trace", () => "/push/trace", "Find messages"],
-  ["users", () => "/users", "Username"],
-  ["groups", () => "/groups", "Storefront"],
-  ["runners", () => "/runners", "build-2"],
-  ["tokens", () => "/tokens", "nightly build"],
-  ["audit", () => "/audit", "webhook.save"],
-  ["system", () => "/system", "server.listen"],
-  ["account", () => "/account", "Sessions"],
-  ["an address that leads nowhere", () => "/nowhere", "This page does not exist"],
-];
-
-for (const [name, pathOf, text] of pages) {
+for (const [name, pathOf, text] of consolePages) {
   test(`${name}: shows its content, has no accessibility violation in light or dark, and fits phone, tablet and laptop`, async () => {
     const { page, faults, go } = console_;
     await page.setViewportSize(wide.viewport);
@@ -92,7 +56,7 @@ for (const [name, pathOf, text] of pages) {
     // The markup of the dark scheme is the same; only colours differ.
     await inScheme(page, "dark");
     expect(await violations(page, pick(["color-contrast"], []))).toEqual([]);
-    for (const width of [390, 850, 1024]) {
+    for (const width of [390, 720, 820, 1024]) {
       await page.setViewportSize({ width, height: 844 });
       expect(await crowded(page)).toEqual([]);
     }
@@ -100,11 +64,48 @@ for (const [name, pathOf, text] of pages) {
   });
 }
 
+test("at 200 % zoom no control is lost", async () => {
+  const options = { viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 };
+  const zoomed = await openConsole(browser, scene.server.url, options);
+  const { page } = console_;
+  await page.setViewportSize({ width: 1440, height: 900 });
+  for (const [name, pathOf, text] of consolePages) {
+    for (const each of [console_, zoomed]) {
+      await each.go(pathOf(scene));
+      await each.page.getByText(text, { exact: false }).filter({ visible: true }).first().waitFor();
+      await each.page.locator(".rows").first().waitFor({ state: "detached" });
+    }
+    const kept = new Set(await controls(zoomed.page));
+    const lost = (await controls(page)).filter((control) => !kept.has(control));
+    expect([name, lost, await crowded(zoomed.page)]).toEqual([name, [], []]);
+  }
+  expect(zoomed.faults).toEqual([]);
+  await zoomed.close();
+}, 300_000);
+
+/** The buttons, links and fields of the page's content that can be used. */
+function controls(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const all = document.querySelectorAll("main :is(button, a[href], input, textarea, option, [role=tab])");
+    return (
+      [...all]
+        .filter((control) => (control.closest("select") ?? control).checkVisibility())
+        .map(
+          (control) =>
+            control.getAttribute("aria-label") ?? control.getAttribute("name") ?? control.textContent,
+        )
+        // Ages go on between the two looks, and names that are made up differ.
+        .map((name) => name.trim())
+        .filter((name) => name !== "" && !/\d|^mantine-/.test(name))
+    );
+  });
+}
+
 test("hostile branch names, messages, project names and log lines are text, never markup", async () => {
   const { page, go } = console_;
   for (const path of [
-    "/projects",
-    "/deliveries",
+    "/",
+    "/activity?show=all",
     "/deliveries/5",
     `/tasks/${scene.runningTaskId}`,
     "/audit",
@@ -120,9 +121,9 @@ test("hostile branch names, messages, project names and log lines are text, neve
 test("an error of the server appears at its field, once", async () => {
   const { page, go } = console_;
   await page.setViewportSize(wide.viewport);
-  await go("/projects");
+  await go("/");
   await inScheme(page, "light");
-  await page.getByRole("button", { name: "Add a project" }).click();
+  await page.getByRole("link", { name: "Add a project" }).click();
   const form = page.locator("main form");
   await form.getByLabel("Clone URL").fill("nowhere");
   await form.getByLabel("Clone URL").press("Enter");
@@ -138,8 +139,8 @@ test("on a phone the navigation opens from its button", async () => {
   const phone = await openConsole(browser, scene.server.url, { viewport: { width: 390, height: 844 } });
   await phone.go("/users");
   await phone.page.getByRole("button", { name: "Open the navigation" }).click();
-  await phone.page.getByRole("dialog").getByRole("link", { name: "Deliveries" }).click();
-  await phone.page.waitForURL("**/deliveries");
+  await phone.page.getByRole("dialog").getByRole("link", { name: "Activity" }).click();
+  await phone.page.waitForURL("**/activity");
   await phone.close();
 });
 
@@ -157,7 +158,7 @@ test("the page shows whether it is live, and polls if WebSockets are blocked", a
     };
     Object.assign(globalThis, { WebSocket: refuse });
   });
-  await blocked.go(`/projects/${scene.shopId}/deliveries`);
+  await blocked.go(`/projects/${scene.shopId}/activity?show=all`);
   await blocked.page.locator('.side .live-state[data-state="waiting"]').waitFor();
   await scene.push({ branch: "elsewhere", message: "Seen without a live connection" });
   await blocked.page.getByText("Seen without a live connection").waitFor();

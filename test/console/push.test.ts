@@ -12,15 +12,21 @@ test("the first start leads those who only want push to examples with this serve
   await page.getByRole("heading", { name: "I only want push" }).waitFor();
   expect(await violations(page)).toEqual([]);
   await page.getByRole("link", { name: "Open the push pages" }).click();
-  await page.waitForURL("**/push/connect");
+  await page.waitForURL("**/push/playground");
   const socketUrl = `${server.url.replace(/^http/, "ws")}/ws`;
   for (const [language, address] of [
-    ["curl", `${server.url}/sse?code=`],
     ["TypeScript", socketUrl],
     ["Java", socketUrl],
+    ["curl", `${server.url}/sse?code=`],
   ] as const) {
-    await page.getByRole("button", { name: `Copy the ${language} example` }).waitFor();
-    await page.locator("pre").filter({ hasText: address }).first().waitFor();
+    await page.getByRole("tab", { name: language }).click();
+    for (const what of ["making a code", "connecting", "publishing"])
+      await page.getByRole("button", { name: `Copy the ${language} example of ${what}` }).waitFor();
+    await page.locator("pre").filter({ hasText: address }).waitFor();
+    await page
+      .locator("pre")
+      .filter({ hasText: `${server.url}/feign/publish` })
+      .waitFor();
   }
   // The code of the first example is one that opens a connection.
   const making = await page.locator("pre").filter({ hasText: "/api/push/codes" }).textContent();
@@ -33,11 +39,25 @@ test("the first start leads those who only want push to examples with this serve
   expect(await server.admin.expect<object>(200, "GET", "/api/push/online")).toMatchObject({ users: ["42"] });
   connection.close();
   expect(await violations(page)).toEqual([]);
-  await page.getByRole("tab", { name: "Publish" }).click();
-  await page.waitForURL("**/push/publish");
-  const publishing = page.locator("pre").filter({ hasText: `${server.url}/feign/publish` });
-  await publishing.last().waitFor();
-  expect(await publishing.count()).toBe(3);
+});
+
+test("earlier addresses lead to the tabs of now, with what was asked for", async () => {
+  for (const [earlier, now] of [
+    ["/push/connect", "/push/playground"],
+    ["/push/publish", "/push/playground"],
+    ["/push/trace?user=42", "/push/find?user=42"],
+  ] as const) {
+    await go(earlier);
+    await page.waitForURL(`${server.url}${now}`);
+  }
+  expect(await page.getByRole("tab").allTextContents()).toEqual([
+    "Monitor",
+    "Find a user",
+    "Channels",
+    "Playground",
+  ]);
+  await go("/push/unknown");
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
 });
 
 test("the console's own connection and channels are separate, and channels are filtered", async () => {
@@ -46,19 +66,22 @@ test("the console's own connection and channels are separate, and channels are f
   const other = await openConsole(browser, server.url, wide);
   await other.go(`/projects/${projectId}`);
   await becomesLive(other.page);
-  await go("/push/publish");
+  await go("/push/playground");
   await page.getByLabel("Channel", { exact: true }).fill("news");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   const stream = page.getByLabel("Received messages");
   await stream.getByText("connected as").waitFor();
   expect(await stream.locator("time").first().textContent()).toMatch(/\d+:\d\d:\d\d/);
   // It stays open while another tab is shown, and does not count the console.
-  await page.getByRole("tab", { name: "Connect" }).click();
-  await page.getByRole("heading", { name: "1. Make a code" }).waitFor();
-  await page.getByRole("tab", { name: "Publish" }).click();
+  await page.getByRole("tab", { name: "Channels" }).click();
+  await page.getByRole("heading", { name: "Channels" }).waitFor();
+  await page.getByRole("tab", { name: "Playground" }).click();
   await page.getByRole("button", { name: "Publish the message" }).click();
   await page.getByText("1 connection received it.").waitFor();
   await stream.getByText("Hello from the console").waitFor();
+  // What a submit of an empty message is refused for does not stand beside the earlier success.
+  await page.getByRole("textbox", { name: "Message", exact: true }).fill("");
+  await page.getByText("1 connection received it.").waitFor({ state: "detached" });
   await stream.getByText("connected as").waitFor();
 
   await other.go("/push");
@@ -68,6 +91,12 @@ test("the console's own connection and channels are separate, and channels are f
   await figure("channels").getByText("1", { exact: true }).waitFor();
   await other.page.getByText(/Not counted: \d+ connections? and \d+ channels? of this console/).waitFor();
   await other.page.getByText("What the words mean").waitFor();
+
+  // The history is kept by the server: it is there again after a reload.
+  await other.page.reload();
+  const history = other.page.locator(".panel", { has: other.page.getByRole("heading", { name: "History" }) });
+  await history.getByText(/^\d+ now, at most \d+$/).waitFor();
+  expect(await history.locator("polyline").count()).toBe(2);
 
   const watching = await openConsole(browser, server.url, wide);
   await watching.go(`/projects/${projectId}`);

@@ -30,7 +30,7 @@ test("a wrong password is refused in Chinese", async () => {
 
 test("a refused field of the settings has its Chinese error beside it", async () => {
   const { page, go } = view;
-  await go(`/projects/${shop}/settings/general`);
+  await go(`/projects/${shop}/settings/source`);
   await page.getByLabel("克隆地址").fill("ftp://nowhere");
   await page.getByLabel("名称").fill(" shop");
   const bar = page.getByRole("region", { name: "未保存的更改" });
@@ -41,7 +41,7 @@ test("a refused field of the settings has its Chinese error beside it", async ()
   await bar.getByRole("button", { name: "放弃更改" }).click();
 });
 
-test("a conflict with a name that is taken is reported in Chinese", async () => {
+test("a name that is taken is reported at its field, in Chinese", async () => {
   const { page, go } = view;
   await server.admin.expect(201, "POST", "/api/groups", { name: "web" });
   await go("/groups");
@@ -49,7 +49,8 @@ test("a conflict with a name that is taken is reported in Chinese", async () => 
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox").fill("web");
   await dialog.getByRole("button", { name: "添加群组" }).click();
-  await dialog.getByText("名为 web 的群组已存在。").waitFor();
+  await dialog.getByText("已被使用：请换一个").waitFor();
+  expect(await dialog.getByRole("textbox").getAttribute("aria-invalid")).toBe("true");
 });
 
 test("a token that the Git host refuses is reported in Chinese, with the host's address", async () => {
@@ -57,7 +58,7 @@ test("a token that the Git host refuses is reported in Chinese, with the host's 
   const gitea = startHostService("gitea");
   const id = await server.project(gitea.cloneUrl, { build: "true" }, { name: "hosted" });
   await server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { provider: "gitea" });
-  await go(`/projects/${id}/webhook`);
+  await go(`/projects/${id}/settings/rules`);
   await page.getByRole("button", { name: "用令牌创建 Webhook" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("令牌", { exact: false }).last().fill("wrong");

@@ -23,15 +23,15 @@ describe.skipIf(!nginx)("behind a proxy that refuses upgrades", async () => {
   test("pages are live by an event stream, and show what happened before a late first connection", async () => {
     await deliver();
     const { page, go, close, faults } = await openConsole(browser, address);
-    const rows = page.locator("tbody tr");
+    const rows = page.locator(".activity-row");
     // After this fetch nothing is polled before the connection opens, and then nothing at all. It may be faster than the connection.
-    const listed = page.waitForResponse((response) => response.url().includes("/api/webhooks/deliveries"));
+    const listed = page.waitForResponse((response) => response.url().includes("/api/activity"));
     await page.route("**/sse?code=*", async (route) => {
       await listed;
       await deliver();
       await route.continue();
     });
-    await go(`/projects/${shopId}/deliveries`);
+    await go(`/projects/${shopId}/activity?show=all`);
     await becomesLive(page);
     await rows.nth(1).waitFor();
     await deliver();

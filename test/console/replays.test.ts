@@ -18,34 +18,25 @@ for (const branch of ["main", "next", "docs"]) {
 }
 await hook.save({ branchFilter: ["main", "next"] });
 
-test("a bulk replay starts with those that would deploy; the selection decides, by the keyboard too", async () => {
+test("of selected deliveries the newest of each ref is replayed, by the keyboard too", async () => {
+  // A later one of the same branch, so that two are selected.
+  const payload = { event: "push", ref: "refs/heads/main", commit: sha("main"), author: "ann" };
+  const later = Number((await hook.deliver({ payload })).body.deliveryId);
+  deliveries.set("main", later);
   const { page, go, close } = await openConsole(browser, server.url, wide);
-  await go("/deliveries?status=ignored");
-  await page.getByRole("button", { name: "Replay these…" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByText("3 deliveries found. 2 would start a deploy.").waitFor();
-  const items = dialog.getByRole("list", { name: "Expected outcomes" }).getByRole("listitem");
-  await items.getByRole("checkbox").first().waitFor();
-  expect(
-    await items
-      .getByRole("checkbox")
-      .evaluateAll((boxes) => boxes.map((box) => box instanceof HTMLInputElement && box.checked)),
-  ).toEqual([true, true, false]);
-  expect(await items.nth(2).textContent()).toContain("docs");
-  expect(await violations(page)).toEqual([]);
-  const next = dialog.getByRole("checkbox", { name: `Replay delivery ${deliveries.get("next")} of next` });
-  await next.focus();
+  await go(`/activity?show=all&projectId=${hook.projectId}&search=main`);
+  const rows = page.getByRole("list", { name: "Activity" }).getByRole("listitem");
+  await rows.nth(1).waitFor();
+  expect(await page.getByRole("toolbar").count()).toBe(0);
+  await page.getByRole("checkbox", { name: "Select all that are shown" }).focus();
   await page.keyboard.press("Space");
-  await dialog.getByRole("button", { name: "Replay 1 delivery", exact: true }).waitFor();
-  await dialog.getByRole("checkbox", { name: "Select all" }).click();
-  await dialog.getByRole("button", { name: "Replay 3 deliveries" }).waitFor();
-  for (const branch of ["next", "docs"])
-    await dialog
-      .getByRole("checkbox", { name: `Replay delivery ${deliveries.get(branch)} of ${branch}` })
-      .click();
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-  await dialog.getByRole("button", { name: "Replay 1 delivery", exact: true }).click();
+  await page.getByRole("toolbar").getByRole("button", { name: "Replay" }).press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Replay 1 delivery?" });
+  await dialog.getByText("1 is older than another selected one of its branch.").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Replay" }).press("Enter");
   await page.getByText("1 delivery was replayed.").waitFor();
   await close();
 });
@@ -61,10 +52,10 @@ test("a delivery links to its replays, and a replay to its original", async () =
   await page.getByRole("link", { name: `Delivery ${original}`, exact: true }).click();
   await page.waitForURL(`**/deliveries/${original}`);
   // Lists mark it, and its task names the person who sent it.
-  await go("/deliveries?status=accepted");
-  await page.getByRole("row").getByText(`replay of ${original}`, { exact: true }).waitFor();
-  await go(`/projects/${hook.projectId}`);
-  await page.getByRole("row").getByText("sent by admin").waitFor();
+  await go("/activity?trigger=webhook");
+  await page.getByRole("listitem").getByText(`replay of ${original}`, { exact: true }).waitFor();
+  await go(`/projects/${hook.projectId}/activity`);
+  await page.getByRole("listitem").getByText("sent by admin").first().waitFor();
   await close();
 });
 

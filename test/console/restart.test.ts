@@ -59,7 +59,7 @@ test("pages that stay open recover when the server is killed and started again",
   writeFileSync(gate(0), "");
 
   const views = await Promise.all(
-    ["/", `/tasks/${id}`, "/deliveries"].map(async (path) => {
+    ["/", `/tasks/${id}`, "/activity?show=all", "/push"].map(async (path) => {
       const view = await openConsole(browser, server.url, wide);
       await view.go(path);
       await becomesLive(view.page);
@@ -67,15 +67,15 @@ test("pages that stay open recover when the server is killed and started again",
       return view;
     }),
   );
-  const [overview, task, deliveries] = views.map(({ page }) => page);
-  if (overview === undefined || task === undefined || deliveries === undefined) throw new Error("no page");
+  const [home, task, activity, push] = views.map(({ page }) => page);
+  if (!home || !task || !activity || !push) throw new Error("no page");
   const line = (step: number) => task.locator(".log-text", { hasText: new RegExp(`^line ${step}$`) });
-  const connections = overview.locator('.series[data-kind="connections"]');
-  const row = overview.getByRole("table", { name: "Projects" }).locator("tbody tr");
+  const connections = push.locator('.series[data-kind="connections"]');
+  const row = home.getByRole("table", { name: "Projects" }).locator("tbody tr");
   await line(0).waitFor();
   await row.locator('.state[data-state="running"]').waitFor();
   await connections.getByText("at most 7").waitFor();
-  await deliveries.getByRole("row").filter({ hasText: "before" }).waitFor();
+  await activity.getByRole("listitem").filter({ hasText: "before" }).waitFor();
 
   await server.end("SIGKILL");
   for (const { page } of views) await page.locator('.side .live-state[data-state="offline"]').waitFor();
@@ -84,18 +84,18 @@ test("pages that stay open recover when the server is killed and started again",
   for (const { page } of views) await becomesLive(page);
 
   await deliver("after");
-  await deliveries.getByRole("row").filter({ hasText: "after" }).waitFor();
+  await activity.getByRole("listitem").filter({ hasText: "after" }).waitFor();
   for (const step of [3, 4]) writeFileSync(gate(step), "");
   await line(4).waitFor();
   await task.locator('.task-facts .state[data-state="success"]').waitFor();
   const shown = (await task.locator(".log-text").allInnerTexts()).filter((text) => text.startsWith("line "));
   expect(shown).toEqual(Array.from({ length: lines }, (_, step) => `line ${step}`));
-  await row.getByRole("img", { name: "Last 1 runs: 1 succeeded, 0 failed" }).waitFor();
+  await row.locator('.state[data-state="success"], .state[data-tone="success"]').waitFor();
 
   // Two times with an earlier server and the present one, with gaps between them. A slow restart is a gap, too.
   await connections.getByText(/^\d+ now, at most 7$/).waitFor();
   expect(await connections.locator("polyline").count()).toBeGreaterThanOrEqual(3);
-  await overview.getByText("Gaps: no server ran").waitFor();
+  await push.getByText("Gaps: no server ran").waitFor();
   for (const { page, faults } of views) {
     expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
     expect(faults).toEqual([]);

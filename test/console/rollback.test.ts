@@ -23,7 +23,23 @@ test("the question before a rollback, and its page, show the settings that retur
     env: { COLOR: "blue" },
     stages: { deploy: { script: "echo in $COLOR" } },
   });
-  await deploy(projectId, "success");
+  const second = await deploy(projectId, "success");
+  // Of a repository at a host, the dialog leads to what the rollback takes back.
+  const host = "https://github.com/ann/shop";
+  const url = (to: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { git: { url: to } });
+  await url(`${host}.git`);
+  const hosted = await openConsole(browser, server.url);
+  await hosted.go(`/projects/${projectId}/releases`);
+  await hosted.page.getByRole("button", { name: `Roll back to ${first.short}` }).click();
+  const compare = hosted.page
+    .getByRole("dialog")
+    .getByRole("link", { name: "Changes since then, which go away" });
+  expect(await compare.getAttribute("href")).toMatch(
+    new RegExp(`^${host}/compare/${first.short}\\w*[.]{3}${second.short}\\w*$`),
+  );
+  await hosted.close();
+  await url(repository.url);
   for (const [locale, button, confirm, value] of [
     ["zh-CN", /^回滚到/, null, "项目当前"],
     ["en-US", /^Roll back to/, "Start the rollback", "In the project now"],
@@ -33,16 +49,34 @@ test("the question before a rollback, and its page, show the settings that retur
     await page.getByRole("button", { name: button }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("columnheader", { name: value }).waitFor();
+    const release = dialog.locator(".returning");
+    expect(await release.locator(".commit-line").allInnerTexts()).toEqual([
+      expect.stringMatching(new RegExp(`^main\\s+${first.short}\\s+a change$`)),
+    ]);
+    await release.locator("time").waitFor();
     const rows = await dialog.locator("tbody tr").allInnerTexts();
     expect(rows.map((row) => row.split("\t").map((cell) => cell.trim()))).toEqual([
       ["COLOR", "red", "blue"],
       [expect.stringContaining("deploy"), "echo $COLOR", "echo in $COLOR"],
     ]);
     if (confirm !== null) {
+      const left = dialog.getByRole("region", { name: "These commits go away:" }).getByRole("listitem");
+      expect(await left.allInnerTexts()).toEqual([
+        expect.stringMatching(new RegExp(`main\\s+${second.short}\\s+a change`)),
+      ]);
       await dialog.getByRole("button", { name: confirm }).click();
       await page.waitForURL("**/tasks/*");
       await page.locator('.task-facts .state[data-state="success"]').waitFor();
       await page.getByText(`uses the variables, scripts and checks of task ${first.task.id}`).waitFor();
+      await go("/activity");
+      await page.getByText(`rollback to task ${first.task.id}`).waitFor();
+      for (const width of [820, 1024]) {
+        await page.setViewportSize({ width, height: 844 });
+        const overlapping = await page
+          .locator("td")
+          .evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length);
+        expect([width, overlapping]).toEqual([width, 0]);
+      }
     }
     expect(faults).toEqual([]);
     await close();
@@ -131,14 +165,15 @@ test("the wait for an approval is no part of the duration of a task", async () =
   const { projectId, waiting, page, go, close } = await waitingTask();
   const took = page.locator(".task-facts .figures").first();
   const built = await took.textContent();
+  // Long beside the duration of the build.
   await Bun.sleep(12_000);
   expect(await took.textContent()).toBe(built);
   await server.admin.expect(200, "POST", `/api/tasks/${waiting.id}/approve`, {});
   expect((await server.reach(waiting.id, "success")).waitedMs).toBeGreaterThan(11_000);
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   expect(Number.parseFloat((await took.textContent()) ?? "")).toBeLessThan(11);
-  await go(`/tasks?projectId=${projectId}`);
-  const listed = page.locator(`tr:has(a[href="/tasks/${waiting.id}"]) .figures`).first();
+  await go(`/activity?projectId=${projectId}`);
+  const listed = page.locator(`.activity-row:has(a[href="/tasks/${waiting.id}"]) .figures`).first();
   expect(Number.parseFloat((await listed.textContent()) ?? "")).toBeLessThan(11);
   await close();
 }, 90_000);

@@ -1,10 +1,10 @@
-import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { userPassword } from "../support/api-server.ts";
 import { violations } from "../support/axe.ts";
 import { closeBrowser, startBrowser } from "../support/browser.ts";
 import { openConsole, saveBar, saveForms, wide } from "../support/console-page.ts";
 import { eventually } from "../support/eventually.ts";
+import { openServerFile } from "../support/server-file.ts";
 import { startServiceScene } from "../support/service-scene.ts";
 
 const [browser, scene] = await Promise.all([startBrowser(), startServiceScene({}, undefined, "start")]);
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** A day with a few errors, and three in a hundred since the release began. */
 function addDayOfRequests(): void {
-  using database = new Database(`${server.dataDir}/slipway.db`);
+  using database = openServerFile(server.dataDir);
   const add = database.prepare("insert into service_requests values (?, 'web', ?, ?, ?, 5, 7, ?, ?, ?)");
   for (let minutes = 24 * 60 - 2; minutes > 0; minutes -= 1) {
     const count = Math.round(300 + 100 * Math.sin(minutes / 90));
@@ -69,7 +69,7 @@ test("routes are added in the settings, and the server's faults stand at their f
   const projectId = await scene.project(["web"], { name: "formed" });
   type Answer = { pipeline: { start: { web: { routes: object[] } } }; publicUrl: string };
   const read = () => server.admin.expect<Answer>(200, "GET", `/api/projects/${projectId}`);
-  await go(`/projects/${projectId}/settings/stages`);
+  await go(`/projects/${projectId}/settings/pipeline`);
   await page.getByRole("button", { name: "Add a route to web" }).click();
   const domains = page.getByLabel("Domains of the route web 1");
   await domains.fill("shop.example.com");
@@ -119,7 +119,7 @@ test("an administrator says which domains a project and a group may use; manager
   await page.getByText("The domains of Storefront were saved.").waitFor();
   expect(await read(`/api/groups/${groupId}`)).toBe("*.example.com");
 
-  await go(`/projects/${projectId}/settings/general`);
+  await go(`/projects/${projectId}/settings/source`);
   await page.getByLabel("Only some domains").check();
   await give("shop.example.net", "no.domain!");
   await saveBar(page).getByRole("button", { name: "Save" }).click();
@@ -146,7 +146,7 @@ test("an administrator says which domains a project and a group may use; manager
   await manager.go("/groups");
   await manager.page.getByRole("link", { name: "Show the projects" }).waitFor();
   expect(await manager.page.getByRole("button", { name: "Domains" }).count()).toBe(0);
-  await manager.go(`/projects/${projectId}/settings/general`);
+  await manager.go(`/projects/${projectId}/settings/source`);
   await manager.page.getByLabel("Clone URL").waitFor();
   expect(await manager.page.getByLabel("Only some domains").count()).toBe(0);
   await manager.close();

@@ -26,13 +26,19 @@ test("a task that no runner may take shows the reason, in lists and on its page,
   );
   const { id } = await server.run(projectId);
   const reason = "waiting: no runner has the labels gpu, arm64";
-  for (const path of ["/", "/tasks", `/projects/${projectId}/tasks`]) {
+  for (const path of ["/", "/activity", `/projects/${projectId}/activity`]) {
     await go(path);
     await page.locator("main .waiting", { hasText: reason }).first().waitFor();
   }
   await go(`/tasks/${id}`);
   const note = page.getByRole("note").filter({ hasText: reason });
   await note.waitFor();
+  await note.getByRole("link", { name: "See the runners" }).click();
+  await page.getByRole("heading", { name: "Runners" }).waitFor();
+  await go("/");
+  const need = page.getByRole("link", { name: "1 task waits for a runner" });
+  expect(await need.getAttribute("href")).toBe("/runners");
+  await go(`/tasks/${id}`);
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { labels: ["gpu"] });
   await page.getByRole("note").filter({ hasText: "no runner has the labels gpu" }).waitFor();
   await note.waitFor({ state: "detached" });
@@ -104,35 +110,39 @@ test("a runner whose scripts are not isolated shows why and what to do, in both 
   await server.admin.expect(204, "DELETE", `/api/runners/${runner.id}`);
 });
 
-test("as soon as a user who is not an admin may manage a project, every page warns admins", async () => {
+test("as soon as a user who is not an admin may manage a project, the pages of the runners and of the system warn admins", async () => {
   const { page, go } = view;
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
     name: "shared",
     git: { url: "https://git.example.com/shared.git" },
   });
   await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: userPassword });
-  await go(`/projects/${id}/settings/members`);
+  await go(`/projects/${id}/settings/access`);
   await page.getByPlaceholder("username").fill("ann");
   await page.getByRole("button", { name: "Add the member" }).click();
   const permission = page.getByRole("combobox", { name: "Permission of ann" });
   await permission.waitFor();
   expect(await notice(page).count()).toBe(0);
   await permission.click();
+  const saved = page.waitForResponse((response) => response.request().method() === "PUT");
   await page.getByRole("option", { name: "manage" }).click();
-  await notice(page).getByText("local", { exact: false }).first().waitFor();
-  for (const path of ["/", "/projects", "/tasks", "/users", "/nowhere"]) {
+  await saved;
+  for (const path of ["/runners", "/system"]) {
     await go(path);
-    await notice(page).waitFor();
+    await notice(page).getByText("local", { exact: false }).first().waitFor();
   }
   const ann = await openConsole(browser, server.url, wide, { username: "ann", password: userPassword });
-  await ann.go("/projects");
+  await ann.go("/");
   await ann.page.getByRole("link", { name: "shared" }).waitFor();
   expect(await notice(ann.page).count()).toBe(0);
   await ann.close();
-  await go(`/projects/${id}/settings/members`);
+  await go(`/projects/${id}/settings/access`);
   await page.getByRole("button", { name: "Remove ann" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove the member" }).click();
-  await notice(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove ann" }).waitFor({ state: "detached" });
+  await go("/runners");
+  await page.getByRole("row").filter({ hasText: "local" }).waitFor();
+  expect(await notice(page).count()).toBe(0);
 });
 
 test("labels of a runner that another user changed meanwhile are not overwritten without a question", async () => {

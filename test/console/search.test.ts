@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
+import { violations } from "../support/axe.ts";
 import { focusedDialogField, isPainted, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -17,10 +18,10 @@ await server.reach(task.id, "success");
 await server.project(repository.url, {}, { name: "ledger" });
 
 /** The second key must follow soon, so on a busy machine the two are repeated. */
-async function goToTasks(page: Page): Promise<void> {
-  await eventually("the keys open the tasks", async () => {
+async function goToActivity(page: Page): Promise<void> {
+  await eventually("the keys open the activity", async () => {
     for (const key of ["g", "t"]) await page.keyboard.press(key);
-    return page.waitForURL("**/tasks", { timeout: 2_000 }).then(
+    return page.waitForURL("**/activity", { timeout: 2_000 }).then(
       () => true,
       () => false,
     );
@@ -59,7 +60,7 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
   await page.getByText("Nothing was found for").waitFor();
   await page.keyboard.press("Escape");
   await field.waitFor({ state: "detached" });
-  await goToTasks(page);
+  await goToActivity(page);
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   expect(faults).toEqual([]);
@@ -79,7 +80,7 @@ test("letters that are typed before the search is loaded arrive in its field, an
     }
     await route.continue();
   });
-  await go("/projects");
+  await go("/activity");
   isHeld = true;
   await page.keyboard.press("/");
   await eventually("the search is asked for", () => asked > 0);
@@ -90,17 +91,109 @@ test("letters that are typed before the search is loaded arrive in its field, an
   await field.waitFor();
   await page.keyboard.type(" of all");
   expect(await field.inputValue()).toBe("g runner of all");
-  expect(new URL(page.url()).pathname).toBe("/projects");
+  expect(new URL(page.url()).pathname).toBe("/activity");
 
   await page.keyboard.press("Control+K");
   await page.keyboard.press("Escape");
   await field.waitFor({ state: "detached" });
-  await goToTasks(page);
+  await goToActivity(page);
 
   // Now the dialog is loaded, and its field has the focus before the next key.
   await page.keyboard.press("/");
   await page.keyboard.type("ledger");
   expect(await field.inputValue()).toBe("ledger");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test("the search offers what was opened last, the actions of the page, and the list of keys", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  const dialog = page.getByRole("dialog", { name: "Search" });
+  const open = async () => {
+    await page.keyboard.press("Control+K");
+    await dialog.waitFor();
+  };
+  await go(`/projects/${shop}`);
+  await page.getByRole("button", { name: "Deploy" }).waitFor();
+  await go(`/tasks/${task.id}`);
+  await page.getByRole("button", { name: "Run again" }).waitFor();
+  await go("/runners");
+  await open();
+  expect(await dialog.getByRole("option").allTextContents()).toEqual([
+    `Opened last: Task ${task.id}shop`,
+    "Opened last: shop",
+    "On this page: Keyboard shortcuts",
+    ...["Home", "Activity", "Push", "Users", "Groups", "Runners", "System", "Audit"].map(
+      (name) => `Pages: ${name}`,
+    ),
+    "Pages: Your account: language, Git hosts, password, sessions",
+    "Pages: Tokens",
+    "Pages: Find a user",
+    "Pages: Channels",
+    "Pages: Playground",
+  ]);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/tasks/${task.id}`);
+
+  await page.getByRole("button", { name: "Run again" }).waitFor();
+  await open();
+  await page.keyboard.type("run again");
+  await dialog.getByRole("option", { name: "On this page: Run again" }).click();
+  const question = page.getByRole("dialog", { name: `Run task ${task.id} again?` });
+  await question.waitFor();
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+
+  await go(`/projects/${shop}`);
+  await page.getByRole("button", { name: "Deploy" }).waitFor();
+  await open();
+  await page.keyboard.type("settings: var");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/projects/${shop}/settings/variables`);
+  await open();
+  await page.keyboard.type("keyboard");
+  await dialog.getByRole("option", { name: "On this page: Keyboard shortcuts" }).waitFor();
+  await page.keyboard.press("Enter");
+  const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await help.getByText("Show this list").waitFor();
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+
+  // Each user has their own list.
+  await server.admin.expect(201, "POST", "/api/users", { username: "olga", password: userPassword });
+  const other = await openConsole(browser, server.url, wide, { username: "olga", password: userPassword });
+  await other.go("/");
+  await other.page.keyboard.press("Control+K");
+  const options = other.page.getByRole("dialog", { name: "Search" }).getByRole("option");
+  await options.first().waitFor();
+  expect(await options.first().textContent()).toBe("On this page: Keyboard shortcuts");
+  expect([...faults, ...other.faults]).toEqual([]);
+  await other.close();
+  await close();
+});
+
+test("“roll” offers to roll back what serves, also with a name; what cannot be done is not offered", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await go("/");
+  await page.keyboard.press("Control+K");
+  const field = page.getByRole("combobox", { name: "Search" });
+  const actions = page.getByRole("option", { name: /^Actions: / });
+  await field.fill("roll");
+  await actions.first().waitFor();
+  expect(await actions.allTextContents()).toEqual(["Actions: Roll back shop"]);
+  for (const words of ["promote shop", "approve", "roll back ledger"]) {
+    await field.fill(words);
+    await page
+      .getByText("Nothing was found for")
+      .or(page.getByRole("option", { name: /ledger|shop/ }))
+      .first()
+      .waitFor();
+    expect(await page.getByRole("option", { name: /^Actions: (Roll|Promote|Approve)/ }).count()).toBe(0);
+  }
+  await field.fill("roll back shop");
+  await actions.filter({ hasText: "Roll back shop" }).click();
+  await page.waitForURL(`**/projects/${shop}/releases`);
   expect(faults).toEqual([]);
   await close();
 });
@@ -156,25 +249,25 @@ test("with the keyboard alone: sign in, search “run shop”, confirm, and watc
   await context.close();
 });
 
-test("tasks are filtered by project, state, trigger, author and time, in the address", async () => {
+test("activity is filtered by project, status, trigger, author and time, in the address", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
-  await go(`/tasks?projectId=${shop}&state=success&trigger=manual&from=2020-01-01T00:00`);
-  await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
+  await go(`/activity?projectId=${shop}&outcome=success&trigger=manual&from=2020-01-01T00:00`);
+  await page.getByRole("listitem").filter({ hasText: "shop" }).first().waitFor();
   await page.getByRole("button", { name: "Filters (4 active)" }).click();
   const chosen = page.getByRole("combobox", { name: "Project" });
   await eventually("the name of the project is shown", async () => (await chosen.inputValue()) === "shop");
-  await go("/tasks?trigger=webhook");
-  await page.getByText("No task matches these filters").waitFor();
+  await go("/activity?trigger=webhook");
+  await page.getByText("Nothing matches these filters").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await page.waitForURL("**/tasks");
+  await page.waitForURL("**/activity");
   await page.getByRole("button", { name: "Filters", exact: true }).click();
   await page.getByRole("combobox", { name: "Project" }).click();
   await page.keyboard.type("ledg");
   await page.getByRole("option", { name: "ledger" }).click();
   await page.waitForURL(/projectId=/);
-  await page.getByText("No task matches these filters").waitFor();
-  await go("/tasks?projectId=x&state=odd&from=never&trigger=1");
-  await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
+  await page.getByText("Nothing matches these filters").waitFor();
+  await go("/activity?projectId=x&outcome=odd&from=never&trigger=1");
+  await page.getByRole("listitem").filter({ hasText: "shop" }).first().waitFor();
   expect(faults).toEqual([]);
   await close();
 });
@@ -227,8 +320,8 @@ test("a failed task shows its first error above the log, and a watched one ends 
   await page.locator('.task-facts .state[data-state="running"]').waitFor();
   await page.getByRole("button", { name: "Notify me" }).click();
   await page.getByRole("button", { name: "Notification on" }).waitFor();
-  await page.locator(".side").getByRole("link", { name: "Projects" }).click();
-  await page.waitForURL("**/projects");
+  await page.locator(".side").getByRole("link", { name: "Activity" }).click();
+  await page.waitForURL("**/activity");
   await Bun.write(gate, "");
   await page.waitForFunction(() => (globalThis as unknown as { shown: string[] }).shown.length > 0);
   expect(await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)).toEqual([
@@ -239,6 +332,11 @@ test("a failed task shows its first error above the log, and a watched one ends 
   await error.getByText("src/a.ts: error: no such name").waitFor();
   await error.getByRole("link").click();
   await page.locator('.log-line[data-marked="true"]', { hasText: "no such name" }).waitFor();
+  const next = page.getByRole("navigation", { name: "What next" });
+  await next.getByText("Nothing is known to serve.").waitFor();
+  await next.getByRole("link", { name: "Edit build" }).click();
+  await page.waitForURL(`**/projects/${failing}/settings/pipeline#build`);
+  expect(await page.locator("#build textarea").first().inputValue()).toContain("compiling");
   expect(faults).toEqual([]);
   await close();
 });

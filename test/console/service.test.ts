@@ -23,13 +23,14 @@ test("a project opens on its service: what serves, its address, the last deploy 
   const second = await repository.push({ "readme.md": "bye" }, { message: "Close the shop" });
   const two = await runOf(id, "success");
   await panel.getByText(second.slice(0, 7), { exact: true }).waitFor();
-  await panel.getByText("Serving", { exact: true }).waitFor();
+  // A deploy without a service or a check shows nothing about what serves.
+  await panel.getByText("Deployed, not checked", { exact: true }).waitFor();
   expect(await panel.getByRole("link", { name: "Visit" }).count()).toBe(0);
   await panel.getByRole("link", { name: `task ${two.id}` }).waitFor();
   await panel.getByRole("link", { name: "Add its public address" }).click();
   await page.getByLabel("Public address").fill("shop.example.com");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("Public address must be a URL that starts with http:// or https://").waitFor();
+  await page.getByText("must be a URL that starts with http:// or https://").waitFor();
   await page.getByLabel("Public address").fill("https://shop.example.com");
   await saveForms(page);
   await go(`/projects/${id}`);
@@ -42,17 +43,17 @@ test("a project opens on its service: what serves, its address, the last deploy 
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   await go(`/projects/${id}`);
   await panel.getByText(first.slice(0, 7), { exact: true }).waitFor();
-  // The list marks the rollback, which serves, and nothing else.
-  const marks = page.locator("tr .mark-word");
-  await marks.nth(1).waitFor();
-  expect(await marks.allInnerTexts()).toEqual(["serving", `rollback to task ${one.id}`]);
+  // The list marks the rollback and nothing else.
+  const marks = page.locator(".activity-row .mark-word");
+  await marks.first().waitFor();
+  expect(await marks.allInnerTexts()).toEqual([`rollback to task ${one.id}`]);
   const since = await panel
-    .locator("div", { hasText: /^Serving since/ })
+    .locator("div", { hasText: /^Deployed/ })
     .locator("time")
     .getAttribute("datetime");
   await go(`/projects/${id}/releases`);
   const serving = page.locator("tr", { hasText: first.slice(0, 7) });
-  await serving.getByText("serving", { exact: true }).waitFor();
+  await serving.getByText("deployed last", { exact: true }).waitFor();
   // One fact has one time.
   const times = [serving.locator("time"), page.locator(".page-about time")];
   expect(await Promise.all(times.map((time) => time.getAttribute("datetime")))).toEqual([since, since]);
@@ -87,7 +88,7 @@ test("what serves is called unknown once, and a release can be brought back", as
   await close();
 }, 60_000);
 
-test("the notice about isolation is one line that can be hidden, except on the page of the runners", async () => {
+test("the notice about isolation is on the pages of the runners and of the system alone", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
     username: "ann",
@@ -96,17 +97,12 @@ test("the notice about isolation is one line that can be hidden, except on the p
   const projectId = await server.project(repository.url, {}, { name: "exposed" });
   await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission: "manage" });
   const notice = page.getByRole("note", { name: "Scripts are not isolated" });
-  await go("/tasks");
-  await notice.waitFor();
-  expect(await notice.textContent()).not.toContain("keys and the database");
-  await notice.getByRole("button", { name: "Hide this notice" }).click();
-  await notice.waitFor({ state: "detached" });
-  await go("/deliveries");
-  await page.getByRole("heading", { name: "Deliveries" }).waitFor();
-  await go("/runners");
-  await notice.getByText(/keys and the database/).waitFor();
-  await go("/tasks");
-  await page.getByRole("table").first().waitFor();
+  for (const path of ["/runners", "/system"]) {
+    await go(path);
+    await notice.getByText(/keys and the database/).waitFor();
+  }
+  await go("/");
+  await page.getByRole("table", { name: "Projects" }).waitFor();
   expect(await notice.count()).toBe(0);
   await close();
 }, 60_000);

@@ -25,7 +25,7 @@ async function projectOf(body: object) {
 test("two services are added with their fields, and what the server refuses is shown at its field", async () => {
   const { page, go } = view;
   const { id, read } = await projectOf({ name: "two services" });
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   const add = page.getByRole("button", { name: "Add a service" });
   await add.click();
   await page.getByRole("textbox", { name: "web", exact: true }).fill("node server.js");
@@ -80,7 +80,7 @@ test("a script of version 1.0 warns on the project's page, and becomes steps or 
     .getByText("start script of version 1.0 that leaves processes in the background")
     .first()
     .waitFor();
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   await page.getByLabel("web leaves processes in the background").waitFor();
   await page.getByText("steps that run to their end").click();
   await page.getByRole("textbox", { name: "start", exact: true }).fill("systemctl restart shop");

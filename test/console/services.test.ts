@@ -1,10 +1,10 @@
-import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
 import { violations } from "../support/axe.ts";
 import { closeBrowser, startBrowser } from "../support/browser.ts";
 import { becomesLive, inScheme, openConsole } from "../support/console-page.ts";
+import { openServerFile } from "../support/server-file.ts";
 import { answerOutput } from "../support/service-output.ts";
 import { startServiceScene } from "../support/service-scene.ts";
 
@@ -28,7 +28,7 @@ async function nowIs(...changes: Parameters<typeof service>[1][]): Promise<void>
 
 /** As the server keeps them; a gap of two hours is one. */
 function addDayOfSamples(): void {
-  using database = new Database(`${server.dataDir}/slipway.db`);
+  using database = openServerFile(server.dataDir);
   const add = database.prepare("insert into service_samples values (?, 'web', ?, ?, ?)");
   for (let minutes = 24 * 60; minutes > 0; minutes -= 5) {
     if (minutes > 600 && minutes < 720) continue;
@@ -139,10 +139,13 @@ test("a person stops a service after a question, and starts it again; the task i
   await page.waitForURL(`**/tasks/${start?.taskId}`);
   await page.locator(".task-facts").getByText("start web").waitFor();
   await go(`/projects/${shop.projectId}`);
-  const stopped = page.locator("tr", { has: page.locator(".mark-word", { hasText: "stop web" }) });
+  const stopped = page
+    .getByRole("list", { name: "Last changes" })
+    .getByRole("listitem")
+    .filter({ has: page.getByRole("link", { name: "stop web", exact: true }) });
   await stopped.locator('.state[data-tone="success"]').waitFor();
   await go("/audit");
-  await page.getByText("service.stop", { exact: true }).first().waitFor();
+  await page.getByText("service: stopped", { exact: true }).first().waitFor();
   expect(faults).toEqual([]);
   await close();
 }, 120_000);
@@ -195,7 +198,7 @@ test("a runner that is away is said to be away, and nothing is said to serve", a
   await go(`/projects/${shop.projectId}/services/web`);
   await stateIn(page, "serving").waitFor();
   {
-    using database = new Database(`${server.dataDir}/slipway.db`);
+    using database = openServerFile(server.dataDir);
     database.exec("update services set reported_at = reported_at - 60000");
   }
   await stateIn(page, "unknown").waitFor();
@@ -216,11 +219,11 @@ test("a project shows what it takes on the disk, and warns with a link to the li
   const use = { projectId, releasesBytes: 60 * 1024 ** 2, dataBytes: 31 * 1024 ** 2, quotaBytes: null };
   await runner.post("services", { services: reported, disk: [use] });
   await go(`/projects/${projectId}`);
-  await page.getByText("60.0 MiB releases, 31.0 MiB data, of 100.0 MiB").waitFor();
-  const note = page.locator(".note", { hasText: "take 91 % of the 100 MiB" });
+  await page.getByText("60.0 MB releases, 31.0 MB data, of 100.0 MB").waitFor();
+  const note = page.locator(".note", { hasText: "take 91 % of the 100 MB" });
   if ((await note.locator("summary").count()) > 0) await note.locator("summary").click();
   const warning = note.locator("li, :scope").filter({ hasText: "take 91 %" }).last();
   await warning.getByRole("link", { name: "Open the settings" }).click();
-  await page.waitForURL(`**/projects/${projectId}/settings/execution`);
+  await page.waitForURL(`**/projects/${projectId}/settings/pipeline#execution`);
   await close();
 });

@@ -29,7 +29,7 @@ function assetsOf(html: string): string[] {
 }
 
 test("the page is served at every address that a browser opens, and nowhere else", async () => {
-  for (const path of ["/", "/projects/7/webhook", "/tasks/12", "/deliveries?status=ignored"]) {
+  for (const path of ["/", "/projects/7/webhook", "/tasks/12", "/activity?outcome=ignored"]) {
     const response = await get(path);
     expect([path, response.status, response.headers.get("content-type")]).toEqual([
       path,

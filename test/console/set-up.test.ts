@@ -34,8 +34,8 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
     "package.json": JSON.stringify({ scripts: { build: "true", start: "node server.js" } }),
     "package-lock.json": "{}",
   });
-  await go("/projects");
-  await page.getByRole("button", { name: "Add a project" }).first().click();
+  await go("/");
+  await page.getByRole("link", { name: "Add your own project" }).click();
   await page.getByLabel("Clone URL").fill(`${host.url}/shop.git`);
   // A private repository is no error, and one question is asked at a time.
   await page.getByText("The repository is private, or the address is wrong").waitFor();
@@ -57,7 +57,7 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
   const build = page.getByRole("textbox", { name: "build", exact: true });
   expect(await build.inputValue()).toBe("npm ci --cache .npm --no-audit --no-fund\nnpm run build");
   expect(await page.getByRole("textbox", { name: "Service web" }).inputValue()).toBe("npm run start");
-  await page.getByText("NODE_ENV=production").waitFor();
+  expect(await page.getByRole("textbox", { name: "NODE_ENV" }).inputValue()).toBe("production");
   await page.getByRole("combobox", { name: "Start from" }).click();
   await page.getByRole("option", { name: "Empty scripts" }).click();
   expect(await build.inputValue()).toBe("");
@@ -106,7 +106,7 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   expect(await page.getByLabel("Name").inputValue()).toBe("my name");
   expect(await page.getByRole("textbox", { name: "Service web" }).inputValue()).toBe("./own");
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
-  await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
+  await page.locator(".side").getByRole("link", { name: "Activity" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
 });
 
@@ -129,6 +129,7 @@ test("a preset that changes the machine itself creates host steps for an admin, 
     await page.getByText("Slipway can read the repository").waitFor();
     await page.getByText("runner.hostSteps: true").waitFor();
     await page.getByLabel("Name").fill(name);
+    await page.getByLabel("SITE_DIR").fill("/srv/www/shop");
     await page.getByRole("button", { name: "Add the project" }).click();
     await page.waitForURL(/projects\/\d+\/set-up/);
     const id = /projects\/(\d+)/.exec(page.url())?.[1];
@@ -147,43 +148,6 @@ test("a preset that changes the machine itself creates host steps for an admin, 
   expect(gil.faults).toEqual([]);
   await gil.close();
   site.remove();
-});
-
-test("a Procfile becomes services, which are deployed from the repository and serve", async () => {
-  const { page, go } = view;
-  const shop = await makeRepository();
-  await shop.push({
-    Procfile: "release: echo migrated\nweb: python3 -m http.server $PORT\nworker: sleep 600\n",
-    "page.html": "<h1>Shop</h1>",
-  });
-  await go("/projects/new");
-  await page.getByLabel("Clone URL").fill(shop.url);
-  await page.getByText("Slipway can read the repository").waitFor();
-  expect(await page.getByRole("textbox", { name: "Service worker" }).inputValue()).toBe("sleep 600");
-  await page.getByLabel("After the start, check that web $PORT answers").waitFor();
-  await page.getByLabel("Name").fill("procfile");
-  await page.getByRole("button", { name: "Add the project" }).click();
-  await page.waitForURL(/projects\/\d+\/set-up/);
-  const id = Number(/projects\/(\d+)/.exec(page.url())?.[1]);
-  const { pipeline } = await server.admin.expect<{ pipeline: object }>(200, "GET", `/api/projects/${id}`);
-  expect(pipeline).toMatchObject({
-    deploy: [{ script: "echo migrated" }],
-    start: {
-      web: { command: "python3 -m http.server $PORT", port: "$PORT", check: { tcp: "$PORT" } },
-      worker: { command: "sleep 600", port: "none", check: null },
-    },
-  });
-  const task = await server.admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/tasks`, {});
-  await server.reach(task.id, "success");
-  const { services } = await server.admin.expect<{
-    services: { name: string; state: string; port: number }[];
-  }>(200, "GET", `/api/projects/${id}/services`);
-  expect(services.map(({ name, state }) => `${name} ${state}`)).toEqual(["web serving", "worker serving"]);
-  const web = services.find(({ name }) => name === "web");
-  expect(await (await fetch(`http://127.0.0.1:${web?.port}/page.html`)).text()).toBe("<h1>Shop</h1>");
-  for (const { name } of services)
-    await server.admin.expect(202, "POST", `/api/projects/${id}/services/${name}/stop`);
-  shop.remove();
 });
 
 test("a delivery that starts no task offers to deploy now", async () => {
@@ -216,7 +180,7 @@ test("a repository of this machine needs no public address of the server", async
 
 test("a Git host is connected, a repository chosen out of many, and webhook and deploy key are created without another visit", async () => {
   const { page, go } = connected;
-  await repository.push({ "package.json": "{}" });
+  await repository.push({ "package.json": '{"scripts":{"start":"node server.js"}}' });
   const gitea = startHostService("gitea");
   const clones = serveGit(dirname(repository.url), { username: "ann", token: gitea.token });
   gitea.gitServer = clones.url;
@@ -264,9 +228,9 @@ test("a Git host is connected, a repository chosen out of many, and webhook and 
   await listed.getByRole("button", { name: `Forget the token for ${gitea.origin}` }).click();
   await dialog.getByRole("button", { name: "Forget the token" }).click();
   await page.getByText("No Git host is connected.").waitFor();
-  await go(`/projects/${id}/webhook`);
+  await go(`/projects/${id}/settings/rules`);
   await page.getByText("It is not checked any more, because the token was deleted.").waitFor();
-  await go(`/projects/${id}/settings/delete`);
+  await go(`/projects/${id}/settings/source`);
   await page.getByRole("button", { name: "Delete the project" }).click();
   await dialog.getByText(`The webhook that Slipway created at ${gitea.origin} stays there`).waitFor();
   await page.keyboard.press("Escape");
@@ -279,7 +243,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   const gitea = startHostService("gitea");
   const id = await publicServer.project(gitea.cloneUrl, { build: "true" }, { name: "hosted" });
   await publicServer.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { provider: "gitea" });
-  await go(`/projects/${id}/webhook`);
+  await go(`/projects/${id}/settings/rules`);
   await page.getByRole("button", { name: "Create the webhook with a token" }).click();
   const dialog = page.getByRole("dialog");
   expect(await dialog.getByLabel("Address of the Git host").inputValue()).toBe(gitea.origin);
@@ -327,7 +291,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   expect(gitea.hooks.size).toBe(2);
   expect(await page.getByText("The secret is shown only now.").count()).toBe(0);
 
-  await go(`/projects/${id}/settings/delete`);
+  await go(`/projects/${id}/settings/source`);
   await page.getByRole("button", { name: "Delete the project" }).click();
   gitea.failWith = 503;
   await dialog.getByRole("textbox").fill("hosted");
@@ -338,7 +302,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await dialog.getByLabel(`Also delete the webhook and the deploy key at ${gitea.origin}`).waitFor();
   await dialog.getByRole("textbox").fill("hosted");
   await dialog.getByRole("button", { name: "Delete the project" }).click();
-  await page.waitForURL("**/projects");
+  await page.getByRole("heading", { name: "Home" }).waitFor();
   expect(gitea.hooks.size).toBe(1);
   gitea.stop();
 });

@@ -8,7 +8,7 @@ const git = "https://git.example.com/shop.git";
 test("stages are grouped, without what does not apply; a check of another kind begins with a suggestion", async () => {
   const id = await server.project(git, { build: "make" }, { name: "shop" });
   const { page, go, faults, close } = await openConsole(browser, server.url);
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   const groups = page.locator("legend");
   await groups.first().waitFor();
   expect(await groups.allTextContents()).toEqual(["Scripts"]);
@@ -16,7 +16,7 @@ test("stages are grouped, without what does not apply; a check of another kind b
   await server.admin.expect(200, "PATCH", `/api/projects/${id}`, {
     stages: { start: { script: "node server.js &", healthCheck } },
   });
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   const check = page.getByLabel("Port, or host and port");
   await check.waitFor();
   expect(await check.inputValue()).toBe("127.0.0.1:3000");

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { openConsole, saveForms } from "../support/console-page.ts";
+import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -14,6 +14,32 @@ interface Project {
   pipeline: { build: { name: string; script: string }[]; deploy: { host: boolean }[] };
 }
 
+test("the pipeline can come from a file of the repository, and back", async () => {
+  const { page, go } = view;
+  const git = { url: "https://git.example.com/file.git" };
+  const body = { name: "file", git, stages: { build: { script: "make" } } };
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body);
+  const fileOf = async () =>
+    (await server.admin.expect<{ pipelineFile: object | null }>(200, "GET", `/api/projects/${id}`))
+      .pipelineFile;
+  await go(`/projects/${id}/settings/pipeline`);
+  await page.getByText("from the repository", { exact: true }).click();
+  expect(await page.getByRole("textbox", { name: "build", exact: true }).count()).toBe(0);
+  await page.getByLabel("File").fill("../pipeline.yaml");
+  await saveBar(page).getByRole("button", { name: "Save", exact: true }).click();
+  await page
+    .getByText("must be a file inside the repository, such as .slipway.yaml", { exact: true })
+    .waitFor();
+  await page.getByLabel("File").fill("deploy/pipeline.yaml");
+  await saveForms(page);
+  await page.getByText("No deploy has read the file yet.").waitFor();
+  expect(await fileOf()).toEqual({ path: "deploy/pipeline.yaml", ports: {}, withoutNetwork: [] });
+  await page.getByText("in these settings", { exact: true }).click();
+  await saveForms(page);
+  await eventually("the project has its own pipeline", async () => (await fileOf()) === null);
+  await page.getByRole("textbox", { name: "build", exact: true }).waitFor();
+});
+
 test("a stage gets further steps, which are named, moved and removed", async () => {
   const { page, go } = view;
   const git = { url: "https://git.example.com/steps.git" };
@@ -22,7 +48,7 @@ test("a stage gets further steps, which are named, moved and removed", async () 
   const project = () => server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
   const stepsOf = async () =>
     (await project()).pipeline.build.map(({ name, script }) => `${name}: ${script}`);
-  await go(`/projects/${id}/settings/stages`);
+  await go(`/projects/${id}/settings/pipeline`);
   await page.getByRole("button", { name: "Add a step to build" }).click();
   await page.getByRole("textbox", { name: "build/build-2", exact: true }).fill("make test");
   await page.getByLabel("Name of build/build-2").fill("test");

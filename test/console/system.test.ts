@@ -5,7 +5,8 @@ import { violations } from "../support/axe.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+// Without trusted proxies, which is a warning of the start.
+const { browser, server } = await setUpConsole({ "server.baseUrl": "https://slipway.example.com" });
 
 test("the system page writes a backup, and lists the packages inside with their licences", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url, wide);
@@ -24,3 +25,18 @@ test("the system page writes a backup, and lists the packages inside with their 
   expect(faults).toEqual([]);
   await close();
 });
+
+for (const [locale, text] of [
+  ["en-US", "Name the proxy, for example server.trustedProxies"],
+  ["zh-CN", "请写明代理，例如 server.trustedProxies"],
+] as const)
+  test(`warnings of the start are in the language of the page: ${locale}`, async () => {
+    const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale });
+    await go("/system");
+    const warning = page.getByRole("note").getByText(text);
+    await warning.waitFor();
+    expect(await warning.evaluate((element) => element.closest("[lang]")?.getAttribute("lang"))).toBe(
+      locale.replace("en-US", "en"),
+    );
+    await close();
+  });

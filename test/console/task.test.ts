@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { becomesLive, openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
 import { pageTasks } from "../support/page-tasks.ts";
@@ -124,12 +125,23 @@ function scrollThrough(page: Page): Promise<void> {
   });
 }
 
-test("a running task is canceled after a question, and run again", async () => {
+test("the duration of a running task stands still while the server is away; it is canceled after a question, and run again", async () => {
   const projectId = await server.project(repository.url, { build: gated("cancel", 1) });
   const task = await server.run(projectId);
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${task.id}`);
   await page.locator('.task-facts .state[data-state="running"]').waitFor();
+  const duration = page.locator(".task-facts .figures").first();
+  await page.context().setOffline(true);
+  await page.getByText("The server cannot be reached").waitFor();
+  // An answer that was on its way counts, so that the first text may be followed by one more.
+  await eventually("the duration stands still", async () => {
+    const shown = await duration.textContent();
+    await Bun.sleep(2500);
+    return (await duration.textContent()) === shown;
+  });
+  await page.context().setOffline(false);
+  await page.getByText("The server cannot be reached").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
   await page.locator('.task-facts .state[data-state="canceled"]').waitFor();
@@ -160,6 +172,19 @@ test("a task that builds the project's branch for a push to another one says whi
   const { page, go, faults, close } = await openConsole(browser, server.url);
   await go(`/tasks/${taskId}`);
   await page.getByText("pushed by ann to feature/basket").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test("the log of a failed task opens at the line that says why", async () => {
+  const build =
+    "seq 2000; echo 'FAIL src/cart.test.js'; echo 'Error: expected 4, received 3'; seq 2000; exit 1";
+  const projectId = await server.project(repository.url, { build });
+  const { id } = await server.reach((await server.run(projectId)).id, "failed");
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${id}`);
+  await page.locator(".first-error").getByText("Error: expected 4, received 3").waitFor();
+  await page.locator(".log-line", { hasText: "Error: expected 4, received 3" }).waitFor();
   expect(faults).toEqual([]);
   await close();
 });

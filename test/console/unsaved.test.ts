@@ -37,12 +37,12 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
   const { page, go } = view;
   await go(path);
   await page.getByRole("tab", { name: "Settings" }).click();
-  await section(page, "Stages");
+  await section(page, "Pipeline");
   await build(page).fill("make everything");
   const ways: (() => Promise<unknown>)[] = [
-    () => page.getByRole("tab", { name: "Webhook" }).click(),
-    () => section(page, "Variables"),
-    () => page.locator(".side").getByRole("link", { name: "Tasks" }).click(),
+    () => page.getByRole("tab", { name: "Releases" }).click(),
+    () => section(page, "Variables and secrets"),
+    () => page.locator(".side").getByRole("link", { name: "Activity" }).click(),
     () => page.goBack(),
     async () => {
       await page.locator(".side .me").click();
@@ -53,7 +53,7 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
     await leave();
     await question(page).waitFor();
     await stay(page);
-    expect(new URL(page.url()).pathname).toBe(`${path}/settings/stages`);
+    expect(new URL(page.url()).pathname).toBe(`${path}/settings/pipeline`);
     expect(await build(page).inputValue()).toBe("make everything");
   }
   await page.goBack();
@@ -67,7 +67,7 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
 
 test("a reload asks with the browser's own dialog, and only while there are unsaved changes", async () => {
   const { page, go } = view;
-  await go(`${path}/settings/stages`);
+  await go(`${path}/settings/pipeline`);
   const asked: string[] = [];
   const dismiss = (dialog: { type(): string; dismiss(): Promise<void> }) => {
     asked.push(dialog.type());
@@ -88,16 +88,16 @@ test("a reload asks with the browser's own dialog, and only while there are unsa
 
 test("there is no question after a change was undone, discarded or saved", async () => {
   const { page, go } = view;
-  await go(`${path}/settings/stages`);
+  await go(`${path}/settings/pipeline`);
   await build(page).fill("make");
   await build(page).fill("");
-  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   await page.getByRole("tab", { name: "Settings" }).click();
-  await section(page, "Stages");
+  await section(page, "Pipeline");
   await build(page).fill("make");
   await saveBar(page).getByRole("button", { name: "Discard" }).click();
-  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   expect(await question(page).count()).toBe(0);
 });
@@ -106,26 +106,28 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
   const { page, go } = view;
   const forms: [string, (page: Page) => Promise<unknown>][] = [
     [`${path}/settings/variables`, (at) => at.locator("input[type=password]").fill("hush")],
-    [`${path}/settings/commit-status`, (at) => at.locator("input[type=password]").fill("hush")],
-    [`${path}/settings/members`, (at) => at.getByPlaceholder("username").fill("ann")],
+    [`${path}/settings/notifications`, (at) => at.locator("input[type=password]").first().fill("hush")],
+    [`${path}/settings/access`, (at) => at.getByPlaceholder("username").fill("ann")],
     [`${path}/settings/variables`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
     [
-      `${path}/webhook`,
+      `${path}/settings/rules`,
       async (at) => {
         await at.getByRole("button", { name: "Generate a secret" }).click();
         await at.getByText("Copy the secret to your Git host now").waitFor();
       },
     ],
-    [`${path}/webhook`, (at) => at.getByLabel("Skip keyword", { exact: true }).fill("[no]")],
+    [`${path}/settings/rules`, (at) => at.getByLabel("Skip keyword", { exact: true }).fill("[no]")],
     ["/account", (at) => at.locator("input[type=password]").last().fill("hush")],
   ];
   for (const [address, fill] of forms) {
     await go(address);
     await fill(page);
-    await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+    await page.locator(".side").getByRole("link", { name: "System" }).click();
     await question(page).getByRole("button", { name: "Leave without saving" }).click();
-    await page.getByRole("heading", { name: "API tokens" }).waitFor();
+    await page.getByRole("heading", { name: "System" }).waitFor();
   }
+  await page.locator(".side").getByRole("link", { name: "Account" }).click();
+  await page.getByRole("navigation", { name: "Account" }).getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("button", { name: "Create a token" }).click();
   const dialog = page.getByRole("dialog").filter({ hasText: "Create a token" });
   await dialog.getByLabel("Name").fill("nightly");
@@ -142,8 +144,8 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
   await question(page).waitFor();
   await stay(page);
   await shownOnce.getByRole("button", { name: "I've copied it" }).click();
-  await page.locator(".side").getByRole("link", { name: "Groups" }).click();
-  await page.getByRole("heading", { name: "Groups" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "People" }).click();
+  await page.getByRole("heading", { name: "Users" }).waitFor();
 });
 
 /** Two tabs of one form; the first saves, then the second tries to. */
@@ -170,7 +172,7 @@ async function race(
 test("when two tabs change the same script, the second shows a conflict and may reload or overwrite", async () => {
   const script = async () => (await saved<{ stages: { build: { script: string } } }>()).stages.build.script;
   const edit = (page: Page, text: string) => build(page).fill(text);
-  const { second } = await race(`${path}/settings/stages`, edit, "Saved.");
+  const { second } = await race(`${path}/settings/pipeline`, edit, "Saved.");
   const { page } = second;
   expect(await script()).toBe("first");
   await conflict(page).getByText("Steps of build is now first").waitFor();
@@ -201,14 +203,14 @@ test("lists and the rules of the webhook are not overwritten either", async () =
   await second.close();
   const edit = (page: Page, text: string) =>
     page.getByLabel("Skip keyword", { exact: true }).fill(`[${text}]`);
-  const other = await race(`${path}/webhook`, edit, "The rules are saved.");
+  const other = await race(`${path}/settings/rules`, edit, "The rules are saved.");
   expect(await saved("/webhook")).toMatchObject({ skipCiKeyword: "[first]" });
   await other.second.close();
 });
 
 test("a secret that another user saved meanwhile is overwritten only on request", async () => {
   const { page, go } = view;
-  await go(`${path}/webhook`);
+  await go(`${path}/settings/rules`);
   await page.locator("input[type=password]").fill("mine and long enough");
   await server.admin.expect(200, "PUT", `/api${path}/webhook`, { secret: "theirs and long enough" });
   await page.getByRole("button", { name: "Save the secret" }).click();
@@ -220,7 +222,7 @@ test("a secret that another user saved meanwhile is overwritten only on request"
 
 test("changes of different fields in two tabs are both kept, without a question", async () => {
   const { page, go } = view;
-  await go(`${path}/settings/stages`);
+  await go(`${path}/settings/pipeline`);
   await build(page).fill("make");
   await server.admin.expect(200, "PATCH", `/api${path}`, {
     stages: { deploy: { script: "cp" } },
@@ -235,7 +237,7 @@ test("changes of different fields in two tabs are both kept, without a question"
 
 test("text typed during a save is kept when the response arrives", async () => {
   const { page, go } = view;
-  await go(`${path}/settings/stages`);
+  await go(`${path}/settings/pipeline`);
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

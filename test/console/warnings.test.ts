@@ -23,46 +23,40 @@ async function user(username: string, projectId: number, permission: "view" | "m
   await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission });
 }
 
-const warning = (page: Page) => page.getByRole("note", { name: "Webhooks without a secret" });
+const warning = (page: Page, name: string) =>
+  page
+    .getByRole("region", { name: "Needs you" })
+    .getByRole("link", { name: `The webhook of ${name} has no secret` });
 
-test("every page names webhooks without a secret to users who may view them, until a secret is set", async () => {
+test("Home and the rules name webhooks without a secret to users who may view them, until a secret is set", async () => {
   const [shop, ledger] = [await project("shop"), await project("ledger", { secret: "long enough" })];
   await user("ann", shop, "view");
   await user("bo", ledger, "manage");
   const ann = await openConsole(browser, server.url, wide, { username: "ann", password: userPassword });
   await ann.go("/");
-  await warning(ann.page).getByRole("link", { name: "shop" }).waitFor();
+  await warning(ann.page, "shop").waitFor();
   await ann.close();
   const bo = await openConsole(browser, server.url, wide, { username: "bo", password: userPassword });
-  await bo.go("/projects");
+  await bo.go("/");
   await bo.page.getByRole("link", { name: "ledger" }).first().waitFor();
-  expect(await warning(bo.page).count()).toBe(0);
+  await bo.page.getByText("Nothing needs you.").waitFor();
   await bo.close();
 
   const { page, go, faults, close } = await openConsole(browser, server.url);
-  const pages = ["/", "/projects", `/projects/${ledger}/settings`, "/tasks", "/deliveries", "/push"];
-  for (const path of [
-    ...pages,
-    "/users",
-    "/groups",
-    "/runners",
-    "/tokens",
-    "/audit",
-    "/account",
-    "/nowhere",
-  ]) {
-    await go(path);
-    await warning(page).getByText("A webhook has no secret").waitFor();
-  }
-  await warning(page).getByRole("link", { name: "shop" }).click();
-  await page.waitForURL(`**/projects/${shop}/webhook#secret`);
+  await go("/");
+  await warning(page, "shop").click();
+  await page.waitForURL(`**/projects/${shop}/settings/rules#secret`);
   await eventually("the panel is in view", async () => {
     const top = await page.locator("#secret").evaluate((panel) => panel.getBoundingClientRect().top);
     return Math.abs(top) < wide.viewport.height;
   });
+  const there = page.getByText(/enabled without a secret/).first();
+  await there.waitFor();
   await page.getByRole("button", { name: "Generate a secret" }).click();
   await page.getByRole("button", { name: "Save the secret" }).click();
-  await warning(page).waitFor({ state: "detached" });
+  await there.waitFor({ state: "detached" });
+  await go("/");
+  await page.getByText("Nothing needs you.").waitFor();
   expect(faults).toEqual([]);
   await close();
 });
@@ -76,26 +70,25 @@ test("a warning about a project leads to the form in which its cause is changed"
     await page.locator(".note li").filter({ hasText: text }).getByRole("link").click();
   };
   await follow("server.baseUrl is not set");
-  await page.waitForURL(`**/projects/${id}/webhook#address`);
+  await page.waitForURL(`**/projects/${id}/settings/rules#address`);
   await page.getByText("Only this machine can reach this address").waitFor();
   await follow("Patterns for tags are set");
-  await page.waitForURL(`**/projects/${id}/webhook#rules`);
-  // The webhook page itself lists each warning once, with a link to its form.
+  await page.waitForURL(`**/projects/${id}/settings/rules#rules`);
+  // The rules themselves are below the warning, so that it needs no link.
   const listed = page.getByRole("note").getByRole("listitem");
-  await listed.filter({ hasText: "Patterns for tags are set" }).getByRole("link").click();
+  await listed.filter({ hasText: "Patterns for tags are set" }).waitFor();
   expect(await page.getByText("Patterns for tags are set").count()).toBe(1);
   await close();
 });
 
-test("many such webhooks are counted, a few are named, with one request", async () => {
-  for (let at = 0; at < 6; at++) await project(`open ${at}`);
+test("many needs are counted, six are shown, and the others follow on demand", async () => {
+  for (let at = 0; at < 8; at++) await project(`open ${at}`);
   const { page, go, close } = await openConsole(browser, server.url);
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  await go("/tokens");
-  await warning(page).getByText("6 webhooks have no secret").waitFor();
-  expect(await warning(page).getByRole("link").count()).toBe(3);
-  await warning(page).getByText("and 3 more.").waitFor();
-  expect(asked.filter((path) => /webhook|notices/.test(path))).toEqual(["/api/notices"]);
+  await go("/");
+  const needs = page.getByRole("region", { name: "Needs you" });
+  await needs.getByText("8", { exact: true }).waitFor();
+  expect(await needs.getByRole("listitem").count()).toBe(6);
+  await needs.getByRole("button", { name: "Show all 8" }).click();
+  expect(await needs.getByRole("listitem").count()).toBe(8);
   await close();
 });

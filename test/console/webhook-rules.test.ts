@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { makeHook, sha } from "../support/hook.ts";
 
 const { browser, server } = await setUpConsole();
 const view = await openConsole(browser, server.url);
@@ -12,7 +13,7 @@ async function webhookPage(webhook: object) {
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", { name, git });
   const path = `/api/projects/${id}/webhook`;
   await server.admin.expect(200, "PUT", path, { enabled: true, ...webhook });
-  await view.go(`/projects/${id}/webhook`);
+  await view.go(`/projects/${id}/settings/rules`);
   return { stored: () => server.admin.expect<Record<string, unknown>>(200, "GET", path) };
 }
 
@@ -75,26 +76,103 @@ test("Enter saves from a text field only", async () => {
   expect(await stored()).toMatchObject({ events: ["push", "tag"], skipCiKeyword: "[no]" });
 });
 
-test("a push is simulated with the rules on the screen, saved or not", async () => {
+test("a made-up push is decided with the rules on the screen, saved or not", async () => {
   const { page } = view;
   const { stored } = await webhookPage({ branchFilter: ["main"] });
-  const simulate = page.getByRole("button", { name: "Simulate a push" });
-  const result = page.locator(".test-result");
-  await page.getByLabel("Branch or tag").fill("next");
-  await simulate.click();
-  await result.getByText("The branch next matches none of main.").first().waitFor();
+  const made = page.getByLabel("With a push that did not happen");
+  await made.getByLabel("Branch or tag").fill("next");
+  await made.getByText("The branch next matches none of main.").first().waitFor();
   await page.getByRole("combobox", { name: "Branches" }).fill("next");
   await page.keyboard.press("Enter");
-  await page.getByText("The rules have changed since the last simulation").waitFor();
-  expect(await result.count()).toBe(0);
-  await simulate.click();
-  await result.getByText("Decided with the unsaved rules above.").waitFor();
-  expect(await result.locator(".state").getAttribute("data-state")).toBe("accepted");
+  await made.locator('.state[data-state="accepted"]').waitFor();
+  await page.getByRole("heading", { name: "What the unsaved rules do" }).waitFor();
   expect(await stored()).toMatchObject({ branchFilter: ["main"] });
-  await page.getByRole("button", { name: "Start a deploy now" }).click();
-  await page.getByRole("dialog").getByText("Unsaved changes of the rules are not applied").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await saveForms(page);
-  await result.getByText("Decided with the unsaved rules above.").waitFor({ state: "detached" });
-  expect(await result.locator(".state").getAttribute("data-state")).toBe("accepted");
+  await page.getByRole("heading", { name: "What these rules do" }).waitFor();
+  expect(await made.locator('.state[data-state="accepted"]').count()).toBe(1);
+  const { items } = await server.admin.expect<{ items: object[] }>(200, "GET", "/api/webhooks/deliveries");
+  expect(items).toEqual([]);
+});
+
+test("with deliveries and usual rules the page is at most 1,200 px high, and shows what the rules do beside all of them", async () => {
+  const hook = await makeHook(server, { secret: "long enough", branchFilter: ["main", "release/**"] });
+  for (let at = 0; at < 8; at++) {
+    const payload = {
+      event: "push",
+      ref: at % 2 ? "main" : "try",
+      commit: sha(`${at}`),
+      message: `Change ${at}`,
+    };
+    await hook.deliver({
+      payload: { ...payload, author: "ann" },
+      headers: { "x-cicd-token": "long enough" },
+    });
+  }
+  const laptop = await openConsole(browser, server.url, { viewport: { width: 1440, height: 900 } });
+  const { page } = laptop;
+  await laptop.go(`/projects/${hook.projectId}/settings/rules`);
+  const effect = page.getByLabel("What these rules do");
+  await effect.getByText("Change 7").waitFor();
+  await effect.getByText("All filters passed.").last().waitFor();
+  // The connection is one line, and the rules that are rarely changed are folded.
+  await page.getByText("Deliveries arrive.").waitFor();
+  expect(await page.getByRole("button", { name: "Generate a secret" }).isVisible()).toBe(false);
+  expect(await page.getByRole("combobox", { name: "Further skip keywords" }).isVisible()).toBe(false);
+  // What is still loading takes room of its own.
+  await page.waitForFunction(() => document.documentElement.scrollHeight <= 1200);
+  const skip = page.getByLabel("Skip keyword", { exact: true });
+  await skip.scrollIntoViewIfNeeded();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  const boxes = async () => {
+    const [rules, aside] = [await page.locator("#rules").boundingBox(), await effect.boundingBox()];
+    if (rules === null || aside === null) throw new Error("not shown");
+    return { rules, aside };
+  };
+  const beside = await boxes();
+  expect(beside.aside.x).toBeGreaterThan(beside.rules.x + beside.rules.width);
+  expect(beside.aside.y).toBeGreaterThanOrEqual(0);
+  expect(beside.aside.y + beside.aside.height).toBeLessThanOrEqual(900);
+  for (const width of [820, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    const below = await boxes();
+    expect(below.aside.y).toBeGreaterThan(below.rules.y + below.rules.height);
+  }
+  await page.getByRole("button", { name: "Connection" }).click();
+  await page.getByRole("button", { name: "Generate a secret" }).waitFor();
+  await laptop.close();
+});
+
+test("advanced rules are open where a project has other ones than usual", async () => {
+  const { page } = view;
+  const keywords = page.getByRole("combobox", { name: "Further skip keywords" });
+  await webhookPage({});
+  await page.getByText("Advanced").waitFor();
+  expect(await keywords.isVisible()).toBe(false);
+  await page.getByText("Advanced").click();
+  await keywords.waitFor();
+  for (const unusual of [
+    { queuePolicy: "skip" },
+    { debounceSeconds: 20 },
+    { repositoryCheck: "enforce" },
+    { moreSkipKeywords: ["[no ci]"] },
+  ]) {
+    await webhookPage(unusual);
+    await keywords.waitFor();
+  }
+});
+
+test("a push that was rejected for its signature is shown as rejected, whatever the rules say about it", async () => {
+  const { page } = view;
+  const hook = await makeHook(server, {});
+  await hook.save({ provider: "gitlab", secret: "k3vP0xq1nYt8Jr5sW2mZ7uB4cE6hL9aD" });
+  const body = JSON.stringify({ ref: "refs/heads/main", checkout_sha: sha("a"), commits: [] });
+  await hook.deliver({ body, headers: { "x-gitlab-event": "Push Hook", "x-gitlab-token": "another" } });
+  await view.go(`/projects/${hook.projectId}/settings/rules`);
+  const row = page.getByRole("region", { name: "With the last pushes" }).getByRole("listitem").first();
+  await row.getByText("rejected", { exact: true }).waitFor();
+  await row.getByText("By the rules alone: accepted. The signature failed", { exact: false }).waitFor();
+  await row.getByRole("link").click();
+  await page.getByRole("link", { name: "Check the secret" }).click();
+  await page.waitForURL(`**/projects/${hook.projectId}/settings/source#secret`);
+  await page.getByRole("button", { name: "Generate" }).first().waitFor();
 });

@@ -8,18 +8,18 @@ const view = await openConsole(browser, scene.server.url);
 
 test("a real signed delivery appears live without a reload, and its trace explains why it was ignored", async () => {
   const { page, go } = view;
-  await go(`/projects/${scene.shopId}/deliveries`);
+  await go(`/projects/${scene.shopId}/activity?show=all`);
   await becomesLive(page);
   await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
   await scene.push({ branch: "docs", message: "Describe the basket" });
-  const row = page.getByRole("row").filter({ hasText: "Describe the basket" });
+  const row = page.getByRole("listitem").filter({ hasText: "Describe the basket" });
   await row.waitFor();
   expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
-  await row.click();
-  const detail = page.getByRole("dialog");
+  await row.getByRole("link").first().click();
+  await page.waitForURL("**/deliveries/*");
+  const detail = page.getByRole("main");
   await detail.getByText("stopped here").waitFor();
   await detail.getByText("The branch docs matches none of main, release/**.").first().waitFor();
-  expect(page.url()).toContain("delivery=");
   await detail.getByRole("button", { name: "Replay" }).click();
   await page
     .getByRole("dialog", { name: /^Replay delivery/ })
@@ -47,7 +47,7 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
     name: "fresh",
     git: { url: "https://git.example.com/fresh.git" },
   });
-  await go(`/projects/${id}/webhook`);
+  await go(`/projects/${id}/settings/rules`);
   const warning = page.getByRole("alert").filter({ hasText: "Anybody can start a deploy" });
   expect(await warning.count()).toBe(0);
   await page.getByRole("switch", { name: "Enable the webhook" }).click({ force: true });
@@ -73,12 +73,12 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
 
 test("a change of the filters is evaluated on past deliveries before it is saved", async () => {
   const { page, go } = view;
-  await go(`/projects/${scene.shopId}/webhook`);
-  const answer = page.getByLabel("Effect on past deliveries");
-  await answer.getByText("When you change a rule").waitFor();
+  await go(`/projects/${scene.shopId}/settings/rules`);
+  const answer = page.getByLabel("What these rules do");
+  await answer.getByText("With the last pushes").waitFor();
   await page.getByRole("combobox", { name: "Branches" }).fill("try-*");
   await page.keyboard.press("Enter");
-  await answer.getByText("would change").waitFor();
+  await answer.getByText("would change:").waitFor();
   await answer.getByText("try-new-cart", { exact: false }).first().waitFor();
   await saveForms(page);
   await page.getByText("The rules are saved.").waitFor();
@@ -90,45 +90,45 @@ test("a change of the filters is evaluated on past deliveries before it is saved
   expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
 });
 
-test("the test button answers with the trace, without a record", async () => {
+test("a made-up push is decided with its trace, without a record", async () => {
   const { page, go } = view;
-  await go(`/projects/${scene.shopId}/webhook`);
-  await page.locator("form").last().getByLabel("Branch or tag").fill("nowhere");
-  await page.getByRole("button", { name: "Simulate a push" }).click();
+  await go(`/projects/${scene.shopId}/settings/rules`);
+  const made = page.getByLabel("With a push that did not happen");
+  await made.getByLabel("Branch or tag").fill("nowhere");
+  await made.getByText("nowhere matches none of", { exact: false }).first().waitFor();
+  await made.getByText("How it is decided").click();
   const trace = page.getByLabel("Steps of the decision");
   await trace.getByText("stopped here").waitFor();
-  await page.getByText("nowhere matches none of", { exact: false }).first().waitFor();
 });
 
-test("the key is reset only after a question, and the old address stops working", async () => {
+test("a new address is made only after a question, and the old address stops working", async () => {
   const { page, go } = view;
   const path = `/api/projects/${scene.shopId}/webhook`;
   const before = await scene.server.admin.expect<{ url: string }>(200, "GET", path);
-  await go(`/projects/${scene.shopId}/webhook`);
-  await page.getByRole("button", { name: "Reset the key" }).click();
+  await go(`/projects/${scene.shopId}/settings/rules`);
+  await page.getByRole("button", { name: "Connection" }).click();
+  await page.getByRole("button", { name: "New address" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await scene.server.admin.expect<{ url: string }>(200, "GET", path)).toMatchObject({
     url: before.url,
   });
-  await page.getByRole("button", { name: "Reset the key" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Reset the key" }).click();
+  await page.getByRole("button", { name: "New address" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "New address" }).click();
   await page.getByText("The address is new").waitFor();
   expect((await fetch(before.url, { method: "POST", body: "{}" })).status).toBe(404);
 });
 
-test("filters of deliveries stay in the address bar and survive a reload", async () => {
+test("filters of the activity stay in the address bar and survive a reload", async () => {
   const { page, go } = view;
-  await go("/deliveries");
+  await go("/activity?show=all");
   await page.getByRole("button", { name: "Filters", exact: true }).click();
-  await page.getByRole("combobox", { name: "Outcome" }).click();
+  await page.getByRole("combobox", { name: "Status" }).click();
   await page.getByRole("option", { name: "rejected" }).click();
-  await page.waitForURL("**/deliveries?status=rejected");
+  await page.waitForURL("**/activity?show=all&outcome=rejected");
   await page.getByText("Who sent this?").waitFor();
   await page.getByText("Fix a typo").waitFor({ state: "detached" });
   await page.reload();
   await page.getByText("Who sent this?").waitFor();
   expect(await page.getByText("Fix a typo").count()).toBe(0);
-  await page.getByRole("button", { name: "Replay these…" }).click();
-  await page.getByText(/\d+ deliver(y|ies) found\. \d+ would start a deploy\./).waitFor();
 });

@@ -108,7 +108,7 @@ describe.skipIf(!podman)("a stage with an image", () => {
     );
     expect(above.state).toBe("failed");
     expect(above.reason).toContain(
-      "exit code 137: a process was killed, probably by the memory limit of 64 MiB",
+      "exit code 137: a process was killed, probably by the memory limit of 64 MB",
     );
   });
 });

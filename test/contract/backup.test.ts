@@ -20,6 +20,7 @@ import { lastMigration, migrate } from "../../src/store/migrations/migrate.ts";
 import type { Database, Dialect } from "../../src/store/query/dialect.ts";
 import { databaseOver } from "../../src/store/query/kysely-dialect.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import {
   sampleDelivery,
@@ -68,8 +69,19 @@ async function fill(store: Store): Promise<void> {
     role: "admin",
     createdAt: sampleTime,
   });
+  const identity = await store.identities.create({
+    userId: user.id,
+    issuer: "https://git.example.com",
+    subject: "7",
+    provider: "git",
+    host: "git.example.com",
+    login: "ann",
+    createdAt: sampleTime,
+    lastUsedAt: sampleTime,
+  });
   await store.sessions.create({
     userId: user.id,
+    identityId: identity.id,
     tokenHash: "s",
     userAgent: "ü \u{1d11e}",
     remoteIp: "",
@@ -86,7 +98,8 @@ async function fill(store: Store): Promise<void> {
     createdAt: sampleTime,
     expiresAt: null,
   });
-  const group = await store.groups.create({ name: "group", createdAt: sampleTime });
+  const group = await store.groups.create({ name: "group", createdAt: sampleTime, env: { A: "b" } });
+  await store.groups.setSecret(group.id, "SHARED", "v1.sealed");
   await store.permissions.setMember({ noun: "group", id: group.id }, user.id, "view");
   const { id: projectId } = await store.projects.create(sampleProject({ groupId: group.id }));
   await store.permissions.setMember({ noun: "project", id: projectId }, user.id, "manage");
@@ -152,7 +165,7 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
     const store = await target.open();
     expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
     const [before, after] = [await contentOf(path), await contentOf((await backUpOf(target)).path)];
-    expect(Object.keys(before)).toHaveLength(20);
+    expect(Object.keys(before)).toHaveLength(22);
     expect(after).toEqual(before);
     const user = await store.users.create({
       username: "bob",
@@ -230,7 +243,7 @@ describe.each(databases)("a backup of $name", ({ make }) => {
         throw error;
       },
     );
-    while (written < 200) await Bun.sleep(5);
+    await eventually("some are written", () => written >= 200);
     const { path } = await backUpOf(source);
     isOver = true;
     await writing;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { environmentBody } from "../../src/model/environment/environment.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets, randomToken } from "../../src/secrets.ts";
@@ -64,7 +65,7 @@ describe("the key of stored secrets", () => {
   test("a damaged key is an error, and a key that other users can read is a warning", async () => {
     await load();
     await chmod(keyFile(), 0o644);
-    expect((await load()).warnings).toEqual([expect.stringContaining("can be read by others")]);
+    expect((await load()).warnings).toEqual([{ code: "system_key_file", values: { file: keyFile() } }]);
     await writeFile(keyFile(), "short");
     expect(String(await failureOf(load()))).toContain("must be 32 bytes");
   });
@@ -73,6 +74,13 @@ describe("the key of stored secrets", () => {
     const { secrets } = await load();
     const { id } = await store.projects.create(sampleProject());
     await store.projects.setSecret(id, "TOKEN", secrets.seal(sealedPurpose.projectSecret(id, "TOKEN"), "t"));
+    const environment = environmentBody.parse({ name: "staging" });
+    const { id: placeId } = await store.projects.create(sampleProject({ parentId: id, environment }));
+    const ofPlace = secrets.seal(sealedPurpose.projectSecret(placeId, "TOKEN"), "p");
+    await store.projects.setSecret(placeId, "TOKEN", ofPlace);
+    const { id: groupId } = await store.groups.create({ name: "web", createdAt: new Date(1) });
+    const ofGroup = secrets.seal(sealedPurpose.groupSecret(groupId, "SHARED"), "group");
+    await store.groups.setSecret(groupId, "SHARED", ofGroup);
     await store.webhookConfigs.save(
       sampleWebhookConfig({
         projectId: id,
@@ -90,20 +98,35 @@ describe("the key of stored secrets", () => {
       ...{ login: "ann", scopes: null, expiresAt: null },
       ciphertext: secrets.seal(sealedPurpose.hostToken(userId, origin), "h"),
     });
+    await store.sessions.create({
+      ...{ userId, tokenHash: "s", userAgent: "", remoteIp: "" },
+      ...{ createdAt: new Date(1), lastSeenAt: new Date(1), expiresAt: new Date(2) },
+      providerGrant: secrets.seal(sealedPurpose.providerGrant("s"), "g"),
+    });
     return id;
   };
   const openSecrets = async (id: number) => {
     const { secrets } = await load();
     const [token] = await store.projects.secrets(id);
+    const groupId = (await store.groups.list({}, { page: 1, pageSize: 1 })).items[0]?.id ?? 0;
+    const [shared] = await store.groups.secrets(groupId);
+    const [place] = await store.projects.environmentsOf([id]);
+    const [ofPlace] = await store.projects.secrets(place?.id ?? 0);
     const config = await store.webhookConfigs.ofProject(id);
     const [hostToken] = await store.hostTokens.all();
     return [
       secrets.open(sealedPurpose.projectSecret(id, "TOKEN"), token?.ciphertext ?? ""),
+      secrets.open(sealedPurpose.projectSecret(place?.id ?? 0, "TOKEN"), ofPlace?.ciphertext ?? ""),
+      secrets.open(sealedPurpose.groupSecret(groupId, "SHARED"), shared?.ciphertext ?? ""),
       secrets.open(sealedPurpose.webhookSecret(id), config?.secret ?? ""),
       secrets.open(sealedPurpose.webhookSecondSecret(id), config?.secondSecret ?? ""),
       secrets.open(
         sealedPurpose.hostToken(hostToken?.userId ?? 0, hostToken?.origin ?? ""),
         hostToken?.ciphertext ?? "",
+      ),
+      secrets.open(
+        sealedPurpose.providerGrant("s"),
+        (await store.sessions.byTokenHash("s"))?.providerGrant ?? "",
       ),
     ];
   };
@@ -111,10 +134,10 @@ describe("the key of stored secrets", () => {
   test("rotation gives a new key file, and every stored secret opens with it", async () => {
     const id = await storeSecrets();
     const before = await readFile(keyFile(), "utf8");
-    expect(await rotateKeyFile(dataDir, store)).toEqual({ resealed: 4 });
+    expect(await rotateKeyFile(dataDir, store)).toEqual({ resealed: 7 });
     expect(await readFile(keyFile(), "utf8")).not.toBe(before);
     expect((await stat(keyFile())).mode & 0o777).toBe(0o600);
-    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
+    expect(await openSecrets(id)).toEqual(["t", "p", "group", "w", "s", "h", "g"]);
   });
 
   test("a rotation that finds a secret it cannot open changes nothing", async () => {
@@ -122,7 +145,7 @@ describe("the key of stored secrets", () => {
     await store.projects.setSecret(id, "BROKEN", "v1.AAAA");
     expect(String(await failureOf(rotateKeyFile(dataDir, store)))).toContain("is damaged");
     await store.projects.deleteSecret(id, "BROKEN");
-    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
+    expect(await openSecrets(id)).toEqual(["t", "p", "group", "w", "s", "h", "g"]);
   });
 
   test("a rotation that was cut off before the key files were exchanged is finished at the next start", async () => {
@@ -131,7 +154,7 @@ describe("the key of stored secrets", () => {
     const next = randomToken(32);
     await writeFile(join(dataDir, "slipway.key.next"), next, { mode: 0o600 });
     await resealAll(store, secrets, buildSecrets(Buffer.from(next, "base64url")));
-    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
+    expect(await openSecrets(id)).toEqual(["t", "p", "group", "w", "s", "h", "g"]);
     expect(await readFile(keyFile(), "utf8")).toBe(next);
   });
 });

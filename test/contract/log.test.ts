@@ -73,6 +73,7 @@ function everyLog(implementation: BusUnderTest) {
       const { bus, records } = await readyBus(await open(implementation), async (batch) => {
         handling += 1;
         batches.push(handling);
+        // The first record takes longer, so that the others arrive meanwhile.
         await Bun.sleep(batch.length > 1 ? 1 : 50);
         handling -= 1;
       });
@@ -166,6 +167,7 @@ function brokerLog(broker: BrokerUnderTest) {
       const early = await readyBus(await open(broker, prefix, "early"));
       await early.bus.broadcast.append({ id: "before" });
       await early.bus.close();
+      // Longer than the window of the next reader.
       await Bun.sleep(2_500);
       const late = await readyBus(await open(broker, prefix, "late"), undefined, 1_000);
       await late.bus.broadcast.append({ id: "after" });

@@ -80,6 +80,7 @@ describe.if(isAvailable)("RabbitMQ, changed by an operator", () => {
     slow.bus.onStateChange(({ detail }) => states.push(detail));
     const ids = Array.from({ length: 1_000 }, () => crypto.randomUUID());
     await Promise.all(ids.map((id) => bus.broadcast.append({ id })));
+    // Longer than a heartbeat of RabbitMQ.
     await Bun.sleep(12_000);
     gate.resolve();
     await eventually("all arrived", () => slow.records.length === 1_000);

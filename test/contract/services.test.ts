@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
+import { eventually } from "../support/eventually.ts";
 import { startKafka } from "../support/kafka.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startRabbitmq } from "../support/rabbitmq.ts";
@@ -19,11 +20,7 @@ function accepts(url: string): Promise<boolean> {
 
 /** A child that was just forked may hold the port some milliseconds longer than the killed process. */
 async function untilRefused(url: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (await accepts(url)) {
-    if (Date.now() > deadline) throw new Error(`${url} still accepts connections`);
-    await Bun.sleep(20);
-  }
+  await eventually(`${url} accepts no connections`, async () => !(await accepts(url)), 10_000);
 }
 
 function commandOf(pid: number): Promise<string> {

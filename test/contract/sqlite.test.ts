@@ -1,21 +1,14 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
-import { sqliteDialect } from "../../src/store/query/dialect.ts";
-import {
-  buildStoreThread,
-  type StoreThread,
-  type StoreThreadOptions,
-} from "../../src/store/sqlite/store-thread.ts";
+import { buildStoreThread, type StoreThreadOptions } from "../../src/store/sqlite/store-thread.ts";
 import { openTestStore, testThread } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import { makeGate } from "../support/gate.ts";
-import { notedQueries } from "../support/query-plans.ts";
-import { sampleDelivery, sampleTask, sampleTime } from "../support/samples.ts";
 import { appendSlowly, crash, setValues } from "../support/store-operations.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -93,19 +86,6 @@ describe("the store on an SQLite file", () => {
     });
   });
 
-  test("acknowledges nothing after a sync failed, nor after another thread was started", async () => {
-    await store.meta.set("before", "kept");
-    await store.close();
-    store = await openTestStore(`sqlite:${file}`);
-    const log = `${file}-wal`;
-    renameSync(log, `${log}.away`);
-    const writes = ["unsynced", "right after it"].map((name) => failureOf(store.meta.set(name, "x")));
-    for (const failure of await Promise.all(writes)) expect(String(failure)).toContain("could not be synced");
-    renameSync(`${log}.away`, log);
-    expect(String(await failureOf(store.meta.set("after it", "x")))).toContain("could not be synced");
-    expect(String(await failureOf(store.check()))).toContain("could not be synced");
-  });
-
   test("finishes what is in hand before it closes, and refuses what comes after", async () => {
     const inHand = store.run(setValues, { names: ["in hand"], value: "kept" });
     const closed = store.close();
@@ -149,7 +129,7 @@ describe("the store on an SQLite file", () => {
 });
 
 describe("a thread of the store", () => {
-  let thread: StoreThread;
+  let thread: ReturnType<typeof buildStoreThread>;
   const open = (change: Partial<StoreThreadOptions> = {}) => {
     thread = buildStoreThread({
       program: testThread,
@@ -157,7 +137,6 @@ describe("a thread of the store", () => {
       role: "writer",
       noun: "list",
       maxCalls: 1,
-      maxGroups: 1,
       maxWaiting: 10,
       nowMs: () => 0,
       ...change,
@@ -179,71 +158,42 @@ describe("a thread of the store", () => {
     expect(await behind).toEqual([null, null]);
   });
 
-  test("ends when nobody has called it for a while, and the next call starts another", async () => {
-    open({ idleMs: 1 });
-    // The last connection deletes the log when it closes.
-    const hasEnded = () => eventually("the thread has ended", () => !existsSync(`${file}-wal`));
-    await slow(0);
-    await hasEnded();
-    expect(await value()).toBe("x");
-    await hasEnded();
-  });
-
-  test("refuses a call that waited too long for its turn, and more than may wait", async () => {
-    open({ maxWaitMs: 100, maxWaiting: 1 });
+  test("refuses more calls than may wait", async () => {
+    open({ maxWaiting: 1 });
     const gate = makeGate();
     const first = slow(20_000, gate.folder);
     await gate.reached();
-    const late = failureOf(value());
+    const behind = value();
     const refusal = { message: "Too many lists wait for the database.", retryAfterSeconds: 1 };
     expect(await failureOf(value())).toMatchObject(refusal);
-    expect(await late).toMatchObject(refusal);
     gate.open();
     await first;
+    expect(await behind).toBe("x");
   });
 
-  test("answers a call in time that it has but has not begun, and does not execute it", async () => {
-    open({ maxGroups: 4 });
+  test("answers calls in time that it has but has not begun, or does not have yet, and executes neither", async () => {
+    open({ maxCalls: 2 });
     await value();
     let isFirstOver = false;
     const gate = makeGate();
     const first = slow(20_000, gate.folder).then(() => {
       isFirstOver = true;
     });
+    const late = (name: string) => thread.call(setValues.name, [{ names: [name], value: "ran" }], 200);
+    const inGroup = late("in the group");
     await gate.reached();
-    const late = thread.call(setValues.name, [{ names: ["late"], value: "ran" }], 200);
-    expect(await late).toBe("timeout");
+    expect(await Promise.all([inGroup, late("behind it")])).toEqual(["timeout", "timeout"]);
     expect(isFirstOver).toBe(false);
     gate.open();
     await first;
-    expect(await thread.call("meta.get", ["late"])).toBeNull();
+    for (const name of ["in the group", "behind it"])
+      expect(await thread.call("meta.get", [name])).toBeNull();
   });
 
-  test("refuses a write of a reader, which nobody would sync", async () => {
+  test("refuses a write on the thread for lists", async () => {
     await (await openTestStore(`sqlite:${file}`)).close();
-    open({ role: "reader" });
+    open({ role: "lister" });
     const failure = await failureOf(thread.call("meta.set", ["unsynced", "x"]));
     expect(String(failure)).toContain("readonly");
   });
-});
-
-test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
-  const { keepers, taken } = notedQueries(sqliteDialect);
-  const request = {
-    projectId: 1,
-    now: sampleTime,
-    counted: null,
-    pushed: null,
-    unfinished: true,
-    queued: null,
-  };
-  const window = { since: sampleTime, rawRef: null };
-  await keepers.deliveries.projectState({ ...request, window });
-  await keepers.deliveries.projectState({ ...request, window: { ...window, rawRef: "refs/heads/main" } });
-  await keepers.deliveries.projectState({ ...request, window, queued: { priority: 0, notBefore: null } });
-  await keepers.tasks.nextLogIndex(1);
-  await failureOf(keepers.deliveries.createWithTask(sampleDelivery(), sampleTask()));
-  const queries = taken();
-  expect(queries.length).toBeGreaterThanOrEqual(5);
-  for (const { sql } of queries) expect(sql).not.toContain("limit ?");
 });

@@ -35,6 +35,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await failureOf(addUser("BOB"))).toMatchObject({
       code: "conflict",
       message: "A user named BOB already exists.",
+      fields: [{ field: "username", message: { code: "taken", values: {} } }],
     });
   });
 
@@ -134,6 +135,18 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.permissions.members({ noun: "group", id: group.id })).toEqual([
       { userId: user.id, username: "fay", permission: "view" },
     ]);
+    const reasons = { isAdmin: false, isDisabled: false };
+    expect(await store.permissions.accessTo(inGroup.id)).toContainEqual({
+      ...{ userId: user.id, username: "fay", permission: "manage", ...reasons },
+      ...{ asMember: "manage", throughGroup: "view" },
+    });
+    expect(await store.permissions.accessTo(alone.id)).toContainEqual({
+      ...{ userId: user.id, username: "fay", permission: "view", ...reasons },
+      ...{ asMember: "view", throughGroup: null },
+    });
+    expect(await store.permissions.accessTo(foreign.id)).not.toContainEqual(
+      expect.objectContaining({ userId: user.id }),
+    );
     expect(await store.permissions.removeMember({ noun: "project", id: inGroup.id }, user.id)).toBe(true);
     expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("view");
     expect(await store.permissions.removeMember({ noun: "group", id: group.id }, user.id)).toBe(true);
@@ -193,6 +206,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
         passwords: { hash: async () => "new", matches: async () => (await change(user.id)) !== null },
         clock: manualClock(),
         metrics: buildMetrics(),
+        local: "everyone",
         sessionMs: 1000,
       });
       const { username } = user;
@@ -210,6 +224,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
       },
       clock: manualClock(),
       metrics: buildMetrics(),
+      local: "everyone",
       sessionMs: 1000,
     });
     const caller = { userId: user.id, username: "late-change", role: user.role, scopes: null, sessionId: 1 };
@@ -252,6 +267,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
       username: "gina",
       action: "webhook.save",
       projectId: 4_001,
+      groupId: null,
       subject: "project shop",
       detail: { changed: ["secret"] },
       remoteIp: "192.0.2.1",
@@ -280,14 +296,20 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     await store.audit.add({ ...change, action: "task.run" });
     await store.audit.add({ ...change, projectId: 5_002 });
     expect(await store.audit.lastId()).toBe(before + 6);
-    const found = (since: Parameters<typeof store.audit.changesOf>[2]) =>
-      store.audit.changesOf(5_001, ["project.update", "project.create"], since);
+    const found = (since: Parameters<typeof store.audit.changesOf>[2], groupId: number | null = null) =>
+      store.audit.changesOf({ projectIds: [5_001], groupId }, ["project.update", "group.update"], since);
     const by = { userId: 5_000, username: "hal", action: "project.update" };
     expect(await found({ afterId: before })).toEqual([
       { ...by, id: before + 1, detail: { fields: ["env"] } },
       { ...by, id: before + 3, detail: { fields: ["git"] } },
     ]);
     expect((await found({ from: later })).map(({ id }) => id)).toEqual([before + 2, before + 3]);
+    const ofGroup = { ...change, action: "group.update", projectId: null, at: later };
+    await store.audit.add({ ...ofGroup, groupId: 5_003 });
+    await store.audit.add({ ...ofGroup, groupId: 5_004 });
+    expect((await found({ from: later }, 5_003)).map(({ id }) => id)).toEqual([
+      ...[before + 2, before + 3, before + 7],
+    ]);
   });
 
   test("named values of the installation are set and read", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { maxActions, type Task, type TaskAction } from "../../src/model/task.ts";
-import { endLease } from "../../src/task/hand-out/end-lease.ts";
+import { claimTask, expireLease } from "../../src/task/queue.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
@@ -26,7 +26,8 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
   const act = (projectId: number, runnerId: number, serviceAction: TaskAction): Promise<Task> =>
     store.tasks.create(sampleTask({ projectId, runnerId, serviceAction }));
   const claim = async (runnerId: number) =>
-    (await store.tasks.claim({ runnerId, leaseHash: crypto.randomUUID(), leaseUntil: now, now }))?.id ?? null;
+    (await store.run(claimTask, { runnerId, leaseHash: crypto.randomUUID(), leaseUntil: now, now }))?.id ??
+    null;
   const end = (id: number) =>
     store.tasks.change(id, {
       whileIn: ["dispatched", "running"],
@@ -96,7 +97,7 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
     const silence = async () => {
       expect(await claim(runnerId)).toBe(id);
       const [lease] = (await store.tasks.leases()).filter((each) => each.id === id);
-      if (lease) await store.run(endLease, { lease, consoleUrl: "" });
+      if (lease) await store.run(expireLease, { lease, consoleUrl: "" });
       return store.tasks.byId(id);
     };
     expect(await silence()).toMatchObject({ state: "queued", runnerId });
@@ -111,14 +112,13 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
     const ref = "refs/heads/lane";
     const last = await store.tasks.create(sampleTask({ projectId, ref }));
     const stateOf = async () =>
-      store.deliveries.projectState({
+      store.deliveries.recent({
         projectId,
+        placeId: projectId,
         now,
-        counted: null,
-        window: null,
+        counted: { bucket: "listed", since: now },
+        window: { since: now, rawRef: null },
         pushed: { rawRef: ref, since: new Date(0) },
-        unfinished: true,
-        tipOf: null,
         queued: { priority: 0, notBefore: null },
       });
     const before = await stateOf();
@@ -126,9 +126,9 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
       sampleTask({ projectId, runnerId, ref, serviceAction: stop, priority: 10 }),
     );
     const after = await stateOf();
-    expect(after?.queue).toEqual(before?.queue ?? null);
-    expect(after?.sameRef?.id).toBe(last.id);
-    expect(after?.unfinished?.id).toBe(last.id);
+    expect(after.queue).toEqual(before.queue);
+    expect(after.sameRef?.id).toBe(last.id);
+    expect(after.unfinished?.id).toBe(last.id);
     expect((await store.tasks.lastOfProjects([projectId])).map(({ id }) => id)).toEqual([last.id]);
     expect((await store.tasks.unfinishedOfProject(projectId)).map(({ id }) => id)).toEqual([last.id]);
     const positions = await store.tasks.positions([last, action], now);
@@ -139,7 +139,7 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
     expect(await store.overview.held([projectId])).toEqual([]);
     await end(action.id);
     await store.tasks.change(last.id, { whileIn: ["queued"], set: { state: "canceled", finishedAt: now } });
-    expect((await stateOf())?.unfinished).toBeNull();
+    expect((await stateOf()).unfinished).toBeNull();
     const { items } = await store.tasks.list({ projectId }, { page: 1, pageSize: 10 });
     expect(items.map(({ id }) => id)).toEqual([action.id, last.id]);
   });

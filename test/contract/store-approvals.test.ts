@@ -7,9 +7,8 @@ import { workedMs } from "../../src/model/task.ts";
 import { buildSecrets, keyBytes } from "../../src/secrets.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
-import { endLease } from "../../src/task/hand-out/end-lease.ts";
-import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { instructionFor } from "../../src/task/hand-out/instruction.ts";
+import { claimTask, expireLease, finishTask } from "../../src/task/queue.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleAuditEntry, sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
@@ -75,7 +74,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     const id = await waitingTask(project, later, one.id);
     await approve(id);
     const claim = (runnerId: number, more: object = {}) =>
-      store.tasks.claim({ runnerId, leaseHash: `lease ${runnerId}`, leaseUntil: later, now, ...more });
+      store.run(claimTask, { runnerId, leaseHash: `lease ${runnerId}`, leaseUntil: later, now, ...more });
     const goneBefore = new Date(now.getTime() - 90_000);
     expect(await claim(two.id, { goneBefore })).toBeNull();
     // A project of which one task waits for its runner is not blocked for the others.
@@ -107,7 +106,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
       const set = { approval: { ...approval, pinned: { ...approval.pinned, ...pinned } } };
       await store.tasks.change(id, { whileIn: ["queued"], set });
       const lease = { leaseHash: name, leaseUntil: later, now: store.now() };
-      const isClaimed = (await store.tasks.claim({ runnerId, ...lease }))?.id === id;
+      const isClaimed = (await store.run(claimTask, { runnerId, ...lease }))?.id === id;
       await store.tasks.change(id, { whileIn: ["queued", "dispatched"], set: { state: "canceled" } });
       return isClaimed;
     };
@@ -134,7 +133,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
   /** The state after the runner of the next attempt was lost before deploy. */
   async function lostIn(id: number) {
     const { leaseHash } = await handOut(id);
-    const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
+    const ended = await store.run(expireLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
     return ended?.task.state;
   }
 
@@ -154,7 +153,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     await approve(id);
     const { leaseHash } = await handOut(id);
     await store.run(prepareApproval, { id, consoleUrl });
-    const ended = await store.run(endLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
+    const ended = await store.run(expireLease, { lease: { id, leaseHash, leaseUntil: later }, consoleUrl });
     expect(ended?.task.state).toBe("queued");
     expect(await lostIn(id)).toBe("lost");
   });
@@ -226,11 +225,13 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
         commit: "",
         pipeline,
         env: {},
+        digest: null,
         bytes: 1,
         deployedAt: sampleTime,
         endedAt: null,
         rolledBackAt: null,
         images: {},
+        promotedFrom: null,
       },
       ...{ place: 1, replacedPlace: 0 },
     });

@@ -77,8 +77,8 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     await store.projects.setSecretUse(projectId, "TOKEN", { scope: "deploy", as: "file" });
     await store.projects.setSecret(projectId, "TOKEN", "four");
     expect(await store.projects.secretNames([projectId])).toEqual([
-      { projectId, name: ":credential", scope: null, as: "variable" },
-      { projectId, name: "TOKEN", scope: "deploy", as: "file" },
+      { ownerId: projectId, name: ":credential", scope: null, as: "variable" },
+      { ownerId: projectId, name: "TOKEN", scope: "deploy", as: "file" },
     ]);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(true);
     expect(await store.projects.deleteSecret(projectId, "TOKEN")).toBe(false);
@@ -99,17 +99,17 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     expect(await store.webhookConfigs.ofProject(projectId)).toBeNull();
     await store.webhookConfigs.save(first);
     expect(await store.webhookConfigs.ofProject(projectId)).toEqual(first);
-    expect(await store.webhookConfigs.byKey(first.key ?? "")).toEqual(first);
+    expect((await store.webhookConfigs.byKey(first.key ?? ""))?.config).toEqual(first);
     await store.webhookConfigs.save({ ...first, key: "02".repeat(24), actions: null });
     expect(await store.webhookConfigs.byKey("01".repeat(24))).toBeNull();
     expect(await store.webhookConfigs.formerProjectOf("01".repeat(24))).toBe(projectId);
     expect(await store.webhookConfigs.formerProjectOf("02".repeat(24))).toBeNull();
-    expect(await store.webhookConfigs.byKey("02".repeat(24))).toMatchObject({ actions: null });
+    expect((await store.webhookConfigs.byKey("02".repeat(24)))?.config).toMatchObject({ actions: null });
     // Earlier versions stored empty values that stand for a default.
     await store.webhookConfigs.save({ ...first, events: [], skipCiKeyword: "" });
     const inForce = { events: ["push"], skipCiKeyword: "[skip ci]" };
     expect(await store.webhookConfigs.ofProject(projectId)).toMatchObject(inForce);
-    expect(await store.webhookConfigs.byKey(first.key ?? "")).toMatchObject(inForce);
+    expect((await store.webhookConfigs.byKey(first.key ?? ""))?.config).toMatchObject(inForce);
   });
 
   test("a delivery comes back whole, and without its long parts in lists", async () => {
@@ -136,7 +136,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
       },
     });
     const id = await store.deliveries.create(given);
-    const whole = { ...given, id, repeat_of: null, replaced_by: null, author: "a\ufffdb" };
+    const whole = { ...given, id, repeat_of: null, replaced_by: null, environment: "", author: "a\ufffdb" };
     expect(await store.deliveries.byId(id)).toEqual(whole);
     const { items, total } = await store.deliveries.list({ projectId }, { page: 1, pageSize: 20 });
     const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = whole;

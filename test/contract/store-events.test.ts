@@ -1,18 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { NewOutgoingCall, OutgoingCall } from "../../src/model/outgoing-call.ts";
-import { notifyEvents, type Project, projectRevision } from "../../src/model/project.ts";
+import { type Project, projectRevision } from "../../src/model/project.ts";
 import { reservedSecrets } from "../../src/model/sealed.ts";
+import { notifyEvents } from "../../src/model/settings/notify-target.ts";
 import type { Task } from "../../src/model/task.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
 import { changeProject } from "../../src/task/change-project.ts";
-import { endLease } from "../../src/task/hand-out/end-lease.ts";
-import { finishTask } from "../../src/task/hand-out/finish-task.ts";
-import { refuseTask } from "../../src/task/hand-out/refuse-task.ts";
-import { reportStage } from "../../src/task/hand-out/report-stage.ts";
-import { cancelTask, startTask } from "../../src/task/manual-tasks.ts";
 import { reportGone } from "../../src/task/notify/runner-watch.ts";
+import {
+  cancelTask,
+  expireLease,
+  finishTask,
+  refuseTask,
+  reportStage,
+  startTask,
+} from "../../src/task/queue.ts";
 import { recordRefusal } from "../../src/webhook/decide/record.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -87,7 +91,7 @@ describe.each(await availableDatabases())(
       const project = await listening({ supersede: "queued" });
       const older = await taskOf(project, "queued");
       const { id: _id, projectId: _projectId, ...order } = { ...older, project, commit: "f".repeat(40) };
-      const { enqueued } = await store.run(startTask, { order, consoleUrl, audited: entry });
+      const { task } = await store.run(startTask, { order, consoleUrl, audited: entry });
       expect(await found(project)).toEqual([
         "commit status: canceled",
         "commit status: queued",
@@ -95,7 +99,7 @@ describe.each(await availableDatabases())(
         "notification: task.queued",
       ]);
       await store.run(cancelTask, {
-        id: enqueued.task.id,
+        id: task.id,
         reason: "no longer needed",
         consoleUrl,
         audited: entry,
@@ -114,11 +118,11 @@ describe.each(await availableDatabases())(
       await store.run(finishTask, ending(await taskOf(project, "running"), "failed"));
       expect(await found(project)).toEqual(["commit status: failed", "notification: task.failed"]);
       const refused = await taskOf(project, "dispatched");
-      await store.run(refuseTask, { task: refused, reason: "no clone URL", consoleUrl });
+      await store.run(refuseTask, { id: refused.id, leaseHash: lease, reason: "no clone URL", consoleUrl });
       expect(await found(project)).toEqual(["commit status: failed", "notification: task.failed"]);
       const vanish = async (attempt: number) => {
         const { id } = await taskOf(project, "running", { attempt });
-        await store.run(endLease, { lease: { id, leaseHash: lease, leaseUntil }, consoleUrl });
+        await store.run(expireLease, { lease: { id, leaseHash: lease, leaseUntil }, consoleUrl });
         return found(project);
       };
       expect(await vanish(1)).toEqual(["commit status: queued", "notification: task.queued"]);
@@ -270,10 +274,10 @@ describe.each(await availableDatabases())(
       const audited = (action: string) => ({ ...sampleAuditEntry, action, subject: "", detail: {} });
       const { id: _id, ...order } = { ...(await taskOf(project, "queued")), project };
       const run = { order, consoleUrl, audited: { ...audited("test.run"), detail: { commit } } };
-      const { enqueued } = await store.run(startTask, run);
-      const of = { subject: `task ${enqueued.task.id}`, projectId: project.id };
+      const { task } = await store.run(startTask, run);
+      const of = { subject: `task ${task.id}`, projectId: project.id };
       expect(await subjects("test.run")).toEqual([{ ...of, detail: { commit } }]);
-      const cancel = { id: enqueued.task.id, reason: "", consoleUrl, audited: audited("test.cancel") };
+      const cancel = { id: task.id, reason: "", consoleUrl, audited: audited("test.cancel") };
       await store.run(cancelTask, cancel);
       await failureOf(store.run(cancelTask, cancel));
       expect(await subjects("test.cancel")).toMatchObject([of]);

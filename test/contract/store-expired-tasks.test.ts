@@ -3,7 +3,7 @@ import { deleteProject } from "../../src/model/project.ts";
 import { expiredTasks } from "../../src/task/task-retention.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
-import { setValuesShared } from "../support/store-operations.ts";
+import { setValues } from "../support/store-operations.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const before = new Date(sampleTime.getTime() + 1000);
@@ -57,7 +57,7 @@ describe.each(await availableDatabases())("finished tasks past their time on $na
     const deleteSomeTasks = async (id: number) => {
       steps++;
       const isMore = await store.projects.deleteSomeTasks(id);
-      await store.run(setValuesShared, { names: ["beside"], value: "set" }, { name: "other", waitMs: 1_000 });
+      await store.run(setValues, { names: ["beside"], value: "set" }, { name: "other", waitMs: 1_000 });
       return isMore;
     };
     const { delete: deleteRow } = store.projects;

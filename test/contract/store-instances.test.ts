@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { makeGate } from "../support/gate.ts";
-import { appendSlowly, echo, setValuesShared } from "../support/store-operations.ts";
+import { appendSlowly, echo, setValues } from "../support/store-operations.ts";
 
 const databases = await availableDatabases();
 
@@ -31,14 +31,11 @@ describe.each(databases)("instances on $name", ({ make }) => {
     const writes = Promise.all([
       ...Array.from({ length: 20 }, (_, each) => store.meta.set(`in hand ${each}`, "yes")),
       ...Array.from({ length: 100 }, (_, each) =>
-        store.run(
-          setValuesShared,
-          { names: [`shared ${each}`], value: "yes" },
-          { name: `${each}`, waitMs: 5_000 },
-        ),
+        store.run(setValues, { names: [`shared ${each}`], value: "yes" }, { name: `${each}`, waitMs: 5_000 }),
       ),
     ]);
-    await Bun.sleep(0);
+    // Some of them are on their way to the database.
+    await new Promise(setImmediate);
     const closing = store.close();
     await writes;
     await closing;
@@ -102,6 +99,7 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
       const waiting = Array.from({ length: 100 }, () =>
         waiter.run(echo, "ran", { name: "held", waitMs: 300 }),
       );
+      // All of them wait by then.
       await Bun.sleep(100);
       await Promise.all(Array.from({ length: 8 }, () => waiter.users.count()));
       expect(isHeld).toBe(true);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { Activity, ActivityPlace } from "../../src/model/console/activity.ts";
+import { type ActivityKind, activityKinds } from "../../src/model/console/activity.ts";
 import type { DeliveryFilter } from "../../src/model/delivery.ts";
 import type { TaskFilter } from "../../src/model/task.ts";
 import { totalCap } from "../../src/store/query/page.ts";
@@ -94,6 +96,23 @@ describe.each(await availableDatabases())("lists of many projects on $name", asy
           );
           expect(items.map(({ id }) => id)).toEqual(slice(expected, page));
           expect(total).toBe(Math.min(expected.length, totalCap));
+        }
+      }
+    });
+
+    test(`activity, page after page, for a viewer ${who}`, async () => {
+      const shown: Record<ActivityKind, number[]> = {
+        all: own,
+        stopped: own.filter(isOther),
+        changes: own.filter((row) => !isOther(row)),
+      };
+      for (const show of activityKinds) {
+        let place: ActivityPlace | null = null;
+        for (const page of [1, 2, 3]) {
+          const found: Activity[] = await store.activity.list({ show, visibleProjectIds }, place, pageSize);
+          expect(found.map(({ delivery }) => delivery?.id ?? 0)).toEqual(slice(shown[show], page));
+          const last = found.at(-1);
+          place = last ? { at: last.at, kind: "delivery", id: last.delivery?.id ?? 0 } : place;
         }
       }
     });

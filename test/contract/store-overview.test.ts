@@ -57,6 +57,10 @@ describe.each(await availableDatabases())("the overview and the search on $name"
       "idle",
     ]);
     expect(all.counts).toEqual({ projects: 7, broken: 2, active: 2 });
+    expect(all.failing).toEqual([id("canceled after a failure"), id("broken")]);
+    const searched = await overview.projects({ search: "IN" }, page);
+    expect(searched.items.map(({ project }) => project.name)).toEqual(["waiting", "running", "fine"]);
+    expect(searched.failing).toEqual(all.failing);
     expect(all.items.map(({ isBroken }) => isBroken).slice(0, 3)).toEqual([true, true, false]);
     const second = await overview.projects({}, { page: 2, pageSize: 3 });
     expect(second.items.map(({ project }) => project.name)).toEqual(["running", "fine", "mended"]);
@@ -99,6 +103,7 @@ describe.each(await availableDatabases())("the overview and the search on $name"
       [success, 4000, false],
       [queued, null, false],
     ]);
+    expect(runs.map(({ finishedAt }) => finishedAt !== null)).toEqual([true, true, false]);
     expect((await overview.runs([projectId], 2)).map(({ id }) => id)).toEqual([success, queued]);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { extraFetches, extraRollbacks, slowFetchMs, type Task } from "../../src/model/task.ts";
+import { claimTask } from "../../src/task/queue.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
@@ -20,7 +21,7 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
     return store.tasks.create(sampleTask({ projectId, ...change }));
   }
   const claim = (runnerId: number) =>
-    store.tasks.claim({ runnerId, leaseHash: crypto.randomUUID(), leaseUntil: now, now });
+    store.run(claimTask, { runnerId, leaseHash: crypto.randomUUID(), leaseUntil: now, now });
   const fetchedFor = (ms: number) => ({
     whileIn: ["dispatched"] as const,
     set: { state: "running", fetchingSince: new Date(now.getTime() - ms) } as const,
@@ -56,6 +57,7 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
         ...{ taskId, projectId, attempt: 1, runnerId: id, state, ref, commit: "", message, author, pipeline },
         ...{
           env: {},
+          digest: null,
           bytes: null,
           place: 1,
           replacedPlace: 0,
@@ -63,6 +65,7 @@ describe.each(await availableDatabases())("the places of a runner on $name", asy
           endedAt: null,
           rolledBackAt: null,
           images: {},
+          promotedFrom: null,
         },
       });
       return store.tasks.create(sampleTask({ projectId, rollbackTo: taskId }));

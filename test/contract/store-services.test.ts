@@ -44,6 +44,36 @@ describe.each(await availableDatabases())("services that run on $name", async ({
     await store.projects.delete(other);
   });
 
+  test("are in trouble if they do not serve, their runner is silent, or a route is not reached", async () => {
+    const [projectId, other] = [await newProject(), await newProject()];
+    const place = {
+      domain: "a.example.com",
+      path: "/",
+      url: "https://a.example.com/",
+      certificateUntil: null,
+    };
+    const put = (name: string, change: Partial<RunningService>) =>
+      store.services.put(serviceOf(projectId, { name, ...change }));
+    await put("fine", { routes: [{ ...place, fault: "" }] });
+    await put("stopped", { state: "stopped" });
+    await put("down", { state: "down" });
+    await put("silent", { reportedAt: later(-unknownAfterMs) });
+    await put("unreached", {
+      routes: [
+        { ...place, fault: "" },
+        { ...place, path: "/api", fault: "no certificate" },
+      ],
+    });
+    await store.services.put(serviceOf(other, { state: "unhealthy" }));
+    const troubled = async (visible: number[] | undefined, limit = 10) =>
+      (await store.services.troubled(visible, sampleTime, limit)).map(({ name }) => name);
+    expect(await troubled([projectId])).toEqual(["down", "silent", "unreached"]);
+    expect(await troubled([other])).toEqual(["web"]);
+    expect(await troubled(undefined)).toEqual(["down", "silent", "unreached", "web"]);
+    expect([await troubled(undefined, 1), await troubled([])]).toEqual([["down"], []]);
+    for (const id of [projectId, other]) await store.projects.delete(id);
+  });
+
   test("are marked once when their runner is away, and are counted as unknown", async () => {
     const projectId = await newProject();
     await store.services.put(serviceOf(projectId));

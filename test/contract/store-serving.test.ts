@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Project } from "../../src/model/project.ts";
 import type { Task, TaskStage } from "../../src/model/task.ts";
-import { finishTask } from "../../src/task/hand-out/finish-task.ts";
-import { reportRollback } from "../../src/task/hand-out/report-release.ts";
-import { reportStage } from "../../src/task/hand-out/report-stage.ts";
+import { finishTask, reportRollback, reportStage } from "../../src/task/queue.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
@@ -20,7 +18,7 @@ describe.each(await availableDatabases())("what serves is known on $name", async
   }
 
   /** A task that has deployed, and its release. */
-  async function deployed({ id: projectId }: Project): Promise<Task> {
+  async function deployed({ id: projectId }: Project, deployedAt = sampleTime): Promise<Task> {
     const task = await store.tasks.create(sampleTask({ projectId }));
     const { ref, message, author } = task;
     await store.releases.put({
@@ -29,11 +27,13 @@ describe.each(await availableDatabases())("what serves is known on $name", async
         commit: task.commit ?? "",
         pipeline,
         env: {},
+        digest: null,
         bytes: 1,
-        deployedAt: sampleTime,
+        deployedAt,
         endedAt: null,
         rolledBackAt: null,
         images: {},
+        promotedFrom: null,
       },
       ...{ place: 1, replacedPlace: 0 },
     });
@@ -73,6 +73,28 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const isLive = (await store.projects.byId(project.id))?.liveTaskId === previous.id;
     return { isLive, start: task?.stages[1]?.state };
   }
+
+  test("a deploy serves last, also if the clock was ahead at the one before it; so does the release that a rollback restores", async () => {
+    const project = await projectWithReleases();
+    const ahead = new Date((await store.now()).getTime() + 7_200_000);
+    const earlier = await deployed(project, ahead);
+    const lease = await held(project, { state: "running", stages: [stageOf("deploy", "success")] });
+    const release = await store.releases.ofTask(earlier.id);
+    if (!release) throw new Error("the earlier release is missing");
+    await store.releases.put({ ...release, taskId: lease.taskId, state: "candidate", place: 2 });
+    const kept = [earlier.id, lease.taskId].map((taskId) => ({ taskId, bytes: 1 }));
+    await store.run(finishTask, {
+      ...{ held: lease, state: "success", reason: "", kept, isWorkspaceLost: false, consoleUrl },
+    });
+    const served = await store.releases.servedLast(project.id);
+    expect(served).toMatchObject({ taskId: lease.taskId, state: "kept" });
+    expect(served?.deployedAt.getTime()).toBe(ahead.getTime() + 1);
+
+    const failing = await held(project, { state: "running", stages: [stageOf("deploy", "failed")] });
+    const request = { toTaskId: earlier.id, state: "success", reason: "", isProven: true } as const;
+    await store.run(reportRollback, { held: failing, request });
+    expect(await store.releases.servedLast(project.id)).toMatchObject({ taskId: earlier.id });
+  });
 
   test("a superseded task whose deploy had begun continues, and the service that it ends is not called live", async () => {
     expect(await replacing(7)).toEqual({ isLive: false, start: "running" });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { LogLine, Task, TaskClaim } from "../../src/model/task.ts";
+import { claimTask, expireLease, giveBackTask } from "../../src/task/queue.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleRunner, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
@@ -18,7 +19,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
   const addProject = async (labels: string[] = []) =>
     (await store.projects.create(sampleProject({ labels }))).id;
   const claimWith = (change: Partial<TaskClaim> = {}): Promise<Task | null> =>
-    store.tasks.claim({ runnerId, leaseHash: "lease", leaseUntil: later, now: sampleTime, ...change });
+    store.run(claimTask, { runnerId, leaseHash: "lease", leaseUntil: later, now: sampleTime, ...change });
   const finish = (task: Task | null) =>
     store.tasks.change(task?.id ?? 0, {
       whileIn: ["dispatched", "running", "canceling"],
@@ -165,7 +166,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     for (let round = 0; round < 40 && claimed.length < 20; round++) {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, each) =>
-          (each % 2 === 0 ? store : other).tasks.claim({
+          (each % 2 === 0 ? store : other).run(claimTask, {
             ...{
               runnerId: runnerIds[each] ?? 0,
               leaseHash: `lease ${each}`,
@@ -181,6 +182,22 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
       for (const task of won) await finish(task);
     }
     expect(new Set(claimed).size).toBe(20);
+  });
+
+  test("a claim that comes back late does not give back a task that another runner has by now", async () => {
+    await emptyQueue();
+    const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    const givenBack = async (leaseHash: string) =>
+      (await store.run(giveBackTask, { id, leaseHash, consoleUrl: "" }))?.task ?? null;
+    await claimWith({ leaseHash: "first" });
+    const lease = { id, leaseHash: "first", leaseUntil: later };
+    expect((await store.run(expireLease, { lease, consoleUrl: "" }))?.task.state).toBe("queued");
+    const second = await claimWith({ leaseHash: "second" });
+    expect(await givenBack("first")).toBeNull();
+    expect(await store.run(expireLease, { lease, consoleUrl: "" })).toBeNull();
+    expect(await store.tasks.byId(id)).toEqual(second);
+    expect(await givenBack("second")).toMatchObject({ state: "queued", attempt: 1, leaseHash: null });
+    await store.tasks.change(id, { whileIn: ["queued"], set: { state: "canceled" } });
   });
 
   test("leases are those of tasks with a runner", async () => {

@@ -70,10 +70,12 @@ describe.each(await availableDatabases())("a database on $name", ({ make }) => {
             author: "",
             pipeline: sampleProject().pipeline,
             env: {},
+            digest: null,
             bytes: null,
             endedAt: null,
             rolledBackAt: null,
             images: {},
+            promotedFrom: null,
           },
           ...{ place: 0, replacedPlace: 0, deployedAt: new Date(1000 - finishedAt) },
         });

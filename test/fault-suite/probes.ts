@@ -4,7 +4,7 @@ import type { DeployLoad } from "./load/deploy-load.ts";
 import type { PushLoad } from "./load/push-load.ts";
 import type { Random } from "./random.ts";
 import { type Violation, violation } from "./reconciler/violation.ts";
-import { type Instance, type Part, until } from "./setups/part.ts";
+import { type Instance, type Part, timePasses, until } from "./setups/part.ts";
 import { answersReady } from "./setups/slipway-process.ts";
 import type { StepName, World } from "./setups/world.ts";
 
@@ -47,7 +47,7 @@ export class Probes implements Probe {
   /** Restarts parts that ended, as a supervisor does: for example a server that cannot reach its database at its start. */
   async #isSupervisedReady(part: Part): Promise<boolean> {
     if (!part.isRunning()) {
-      await Bun.sleep(supervisorDelayMs);
+      await timePasses(supervisorDelayMs);
       if (!part.isRunning()) {
         this.#world.timeline.add(
           `${part.name} has ended: ${part.output().trim().split("\n").at(-1)?.slice(0, 200)}`,
@@ -100,7 +100,7 @@ export class Probes implements Probe {
       const answer = wasReady ? await this.#use(instance) : null;
       if (answer === null || !(await answersReady(instance.url))) return [];
       problem = answer;
-      await Bun.sleep(betweenTriesMs);
+      await timePasses(betweenTriesMs);
     }
     return [violation("ready-but-unusable", `${instance.part.name} stays ready: ${problem}`)];
   }

@@ -13,7 +13,7 @@ import { longestTimes } from "./reconciler/services.ts";
 import { isFinal, type Violation, violation } from "./reconciler/violation.ts";
 import { type RoundResult, violationLines } from "./results.ts";
 import { faultsOfRound, type ScheduledFault } from "./schedule.ts";
-import { until } from "./setups/part.ts";
+import { timePasses, until } from "./setups/part.ts";
 import { makeWorld } from "./setups/table.ts";
 import type { SetupName, World } from "./setups/world.ts";
 import { surround } from "./surroundings.ts";
@@ -137,11 +137,11 @@ class Rounds {
     const violations: Violation[] = [];
     this.#deploy?.start();
     this.#push?.start();
-    await Bun.sleep(warmUpMs);
+    await timePasses(warmUpMs);
     for (const fault of faultsOfRound(this.#world, seed, round, wanted)) {
       if (elapsedMs() > endAt) break;
       violations.push(...(await this.#inject(fault, random, windows)));
-      await Bun.sleep(betweenFaultsMs);
+      await timePasses(betweenFaultsMs);
     }
     await Promise.all([this.#deploy?.stop(), this.#push?.stop()]);
     this.#timeline.add("the load has stopped");

@@ -125,6 +125,7 @@ class Load {
   ): Promise<void> {
     for (let turn = 0; !this.#isOver; turn++) {
       await this.publisher.publish(url, targetOf(turn));
+      // The rate of a lane.
       await Bun.sleep(2);
     }
   }

@@ -30,6 +30,9 @@ async function start(settings: Record<string, string> = {}, env: Record<string, 
   server = await startServerProcess(dataDir, settings, [], { ...clock.env, ...env });
 }
 
+/** Real time between the steps of the clock: the timers of the server run meanwhile. */
+const timePasses = (ms: number) => Bun.sleep(ms);
+
 const hook = (debounceSeconds: number, script = "true") =>
   makeHook(
     server,
@@ -42,11 +45,11 @@ describe("the clock of a server on SQLite is set", () => {
     await start();
     const { deliver, projectId } = await hook(6);
     clock.set(hour);
-    await Bun.sleep(1_500);
+    await timePasses(1_500);
     const first = await deliver(push);
     expect(first.body.code).toBe("accepted");
     clock.set(0);
-    await Bun.sleep(500);
+    await timePasses(500);
     const merged = await deliver(push);
     expect([merged.body.code, merged.body.mergedIntoTaskId]).toEqual(["debounced", first.body.taskId]);
     await server.reach(Number(first.body.taskId), "success");
@@ -65,7 +68,7 @@ describe("the clock of a server on SQLite is set", () => {
     const startedAt = performance.now();
     const first = await deliver(push);
     clock.set(seconds);
-    await Bun.sleep(1_500);
+    await timePasses(1_500);
     expect((await deliver(push)).body.code).toBe("debounced");
     expect((await server.task(Number(first.body.taskId))).state).toBe("queued");
     await server.reach(Number(first.body.taskId), "success");
@@ -78,13 +81,15 @@ describe("the clock of a server on SQLite is set", () => {
     const urls = await Promise.all(Array.from({ length: 40 }, async () => (await hook(600)).url()));
     for (const seconds of [hour, 0, hour, 0]) {
       const firsts = urls.map(async (url, at) => {
-        await Bun.sleep(at);
+        // One after the other, so that the clock is set between two of them.
+        await timePasses(at);
         return deliverTo(url, push);
       });
-      await Bun.sleep(20);
+      // About in the middle.
+      await timePasses(20);
       clock.set(seconds);
       const taskIds = (await Promise.all(firsts)).map(({ body }) => body.taskId ?? body.mergedIntoTaskId);
-      await Bun.sleep(500);
+      await timePasses(500);
       const repeats = await Promise.all(urls.map((url) => deliverTo(url, push)));
       expect(repeats.map(({ body }) => body.mergedIntoTaskId)).toEqual(taskIds);
     }
@@ -99,7 +104,7 @@ describe("the clock of a server on SQLite is set", () => {
     const { id } = await server.run(projectId);
     await server.logged(id, "begun");
     clock.set(seconds);
-    await Bun.sleep(500);
+    await timePasses(500);
     const runners = await server.admin.expect<{ items: { online: boolean }[] }>(200, "GET", "/api/runners");
     expect(runners.items.map(({ online }) => online)).toEqual([true]);
     expect((await server.reach(id)).state).toBe("success");
@@ -111,7 +116,7 @@ describe("the clock of a server on SQLite is set", () => {
     await start({ "tasks-lease": "5s", "runner-enabled": "true" });
     const { projectId } = await hook(0, "echo begun; sleep 600");
     clock.set(hour);
-    await Bun.sleep(1_500);
+    await timePasses(1_500);
     const { id } = await server.run(projectId);
     await server.logged(id, "begun");
     clock.set(0);
@@ -151,7 +156,7 @@ describe("the clock of a server on SQLite is set", () => {
     await start({ "webhook-limit-per-minute": "2" });
     const { deliver } = await hook(0);
     clock.set(hour);
-    await Bun.sleep(1_100);
+    await timePasses(1_100);
     for (let taken = 0; taken < 2; taken++) expect((await deliver(push)).status).toBe(202);
     clock.set(0);
     const refused = await deliver(push);
@@ -182,10 +187,10 @@ test.each(postgres)(
     await start({ "tasks-lease": "15s" }, { SLIPWAY_DATABASE_URL: database.url });
     const { deliver, projectId } = await hook(8, "echo begun; sleep 3");
     clock.set(2 * hour);
-    await Bun.sleep(1_500);
+    await timePasses(1_500);
     const first = await deliver(push);
     clock.set(0);
-    await Bun.sleep(1_000);
+    await timePasses(1_000);
     expect((await deliver(push)).body.mergedIntoTaskId).toBe(Number(first.body.taskId));
     await server.logged(Number(first.body.taskId), "begun");
     clock.set(2 * hour);

@@ -98,6 +98,7 @@ describe.skipIf(!hasPostgres)("a connection that is lost while a delivery is dec
     });
     await cutLocks();
     const second = deliverTo(elsewhere, push);
+    // The second one comes while the first one waits for its lock.
     await Bun.sleep(500);
     await admin.query("commit");
     const codes = [(await first).body.code, (await second).body.code];
@@ -117,3 +118,24 @@ test.skipIf(!hasPostgres)("deliveries of many projects at once need no second co
   await server.stop();
   await database.remove();
 });
+
+test.skipIf(!hasPostgres)(
+  "a call waits longer for a free connection than for an unreachable server",
+  async () => {
+    const database = await makePostgres((await serviceUrl("postgres")) ?? "");
+    const server = await startApiServer({ "database.url": database.url, "database.poolSize": 2 });
+    const admin = new pg.Client({ connectionString: database.url });
+    await admin.connect();
+    await admin.query("begin");
+    await admin.query("lock table projects in access exclusive mode");
+    const waiting = Array.from({ length: 6 }, () => server.admin.request("GET", "/api/projects"));
+    // Longer than the three seconds after which an unreachable server is reported.
+    await Bun.sleep(3_500);
+    await admin.query("commit");
+    const statuses = await Promise.all(waiting.map(async (answer) => (await answer).status));
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+    await admin.end();
+    await server.stop();
+    await database.remove();
+  },
+);

@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { Fault } from "../../src/errors.ts";
 import { type OperationKeepers, operation, type Store } from "../../src/model/store.ts";
 import { availableDatabases, openTestStore } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import { pick } from "../support/length.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { sampleProject } from "../support/samples.ts";
 import type { RunningService } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
+import { makeSyncedFiles, type SyncedFiles } from "../support/synced-files.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Acknowledged, writeBurst } from "../support/write-burst.ts";
 
 const kills = pick(2, 10);
@@ -31,22 +34,48 @@ async function expectNoHalves(store: Store): Promise<void> {
     expect(await store.tasks.byId(delivery.task_id)).not.toBeNull();
 }
 
-/** Runs a writing process until it has acknowledged enough, then kills it with -9. */
-async function killDuringBurst(url: string): Promise<Acknowledged[]> {
-  const child = Bun.spawn([process.execPath, burst, url], { stdout: "pipe", stderr: "inherit" });
+/** A process that writes until it is killed with -9. */
+function startBurst(url: string, env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, burst, url], {
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, ...env },
+  });
+  const collect = async (stream: ReadableStream<Uint8Array>, lines: string[]) => {
+    for await (const line of linesOf(stream)) lines.push(line);
+  };
+  const [acknowledged, refused]: [string[], string[]] = [[], []];
+  const ended = Promise.all([collect(child.stdout, acknowledged), collect(child.stderr, refused)]);
+  return {
+    refused,
+    acknowledge: (count: number) => {
+      const goal = acknowledged.length + count;
+      return eventually(
+        "enough is acknowledged",
+        () => acknowledged.length >= goal || child.exitCode !== null,
+      );
+    },
+    async kill(): Promise<Acknowledged[]> {
+      child.kill("SIGKILL");
+      await ended;
+      await child.exited;
+      expect(child.signalCode).toBe("SIGKILL");
+      return acknowledged.map((line) => {
+        const [deliveryId = 0, taskId = 0] = line.split(" ").map(Number);
+        return { deliveryId, taskId };
+      });
+    },
+  };
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const piece of child.stdout) {
-    text += decoder.decode(piece, { stream: true });
-    if (text.split("\n").length > writesBeforeKill) child.kill("SIGKILL");
+  for await (const piece of stream) {
+    const lines = (text + decoder.decode(piece, { stream: true })).split("\n");
+    text = lines.pop() ?? "";
+    yield* lines;
   }
-  await child.exited;
-  expect(child.signalCode).toBe("SIGKILL");
-  const lines = text.split("\n").slice(0, -1);
-  return lines.map((line) => {
-    const [deliveryId = 0, taskId = 0] = line.split(" ").map(Number);
-    return { deliveryId, taskId };
-  });
 }
 
 describe.each(await availableDatabases())(
@@ -57,7 +86,12 @@ describe.each(await availableDatabases())(
       async () => {
         const database = await make();
         const acknowledged: Acknowledged[] = [];
-        for (let kill = 0; kill < kills; kill++) acknowledged.push(...(await killDuringBurst(database.url)));
+        for (let kill = 0; kill < kills; kill++) {
+          const writing = startBurst(database.url);
+          await writing.acknowledge(writesBeforeKill);
+          acknowledged.push(...(await writing.kill()));
+          expect(writing.refused).toEqual([]);
+        }
         const store = await database.open();
         expect(acknowledged.length).toBeGreaterThanOrEqual(kills * writesBeforeKill);
         await expectAllThere(store, acknowledged);
@@ -69,6 +103,43 @@ describe.each(await availableDatabases())(
     );
   },
 );
+
+describe("a power loss, which leaves of SQLite's files what was synced,", () => {
+  const start = async () => {
+    const synced = await makeSyncedFiles();
+    const url = `sqlite:${join(temporaryFolder("power-loss"), "slipway.db")}`;
+    return { synced, writing: startBurst(url, synced.env) };
+  };
+  async function expectSynced({ folder }: SyncedFiles, acknowledged: Acknowledged[]): Promise<void> {
+    const url = `sqlite:${join(folder, "slipway.db")}`;
+    const store = await openTestStore(url);
+    await expectAllThere(store, acknowledged);
+    await expectNoHalves(store);
+    await store.close();
+    expect(integrityOf(url)).toBe("ok");
+  }
+
+  test("leaves no damage, every acknowledged row and no half transaction", async () => {
+    const { synced, writing } = await start();
+    await writing.acknowledge(writesBeforeKill);
+    const acknowledged = await writing.kill();
+    expect(acknowledged.length).toBeGreaterThanOrEqual(writesBeforeKill);
+    await expectSynced(synced, acknowledged);
+  });
+
+  test("also after syncs failed: what was to be written with them was refused, and later writes are synced", async () => {
+    const { synced, writing } = await start();
+    await writing.acknowledge(writesBeforeKill);
+    synced.setFailing(true);
+    await eventually("a write is refused", () => writing.refused.length > 0);
+    expect(writing.refused[0]).toContain("The database cannot be written");
+    synced.setFailing(false);
+    await writing.acknowledge(writesBeforeKill);
+    const acknowledged = await writing.kill();
+    expect(acknowledged.length).toBeGreaterThanOrEqual(2 * writesBeforeKill);
+    await expectSynced(synced, acknowledged);
+  });
+});
 
 function integrityOf(url: string): unknown {
   const file = new SqliteFile(url.slice("sqlite:".length), { readonly: true });
@@ -108,16 +179,16 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
         );
         for (let kill = 0; kill < kills; kill++) {
           const goal = acknowledged.length + writesBeforeKill;
-          await until(() => acknowledged.length >= goal);
+          await eventually("enough is acknowledged", () => acknowledged.length >= goal);
           const refusedBefore = refusals.length;
           await server.kill();
-          await until(() => refusals.length > refusedBefore);
+          await eventually("writes are refused", () => refusals.length > refusedBefore);
           // A connection of its own may live a moment longer than its server.
-          await until(async () => (await failureOf(store.check())) instanceof Fault);
+          await eventually("the store fails", async () => (await failureOf(store.check())) instanceof Fault);
           await server.restart();
         }
         const goal = acknowledged.length + writesBeforeKill;
-        await until(() => acknowledged.length >= goal);
+        await eventually("enough is acknowledged", () => acknowledged.length >= goal);
         isOver = true;
         await writing;
         for (const refusal of refusals) expect(refusal).toBeInstanceOf(Fault);
@@ -179,6 +250,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       const asked = [1, 2, 3].map((each) =>
         store.run(nothing, null, lockOf(`other ${each}`)).catch((error: unknown) => error),
       );
+      // The server is silent until they are answered, or for some seconds.
       await Promise.race([Promise.all(asked), Bun.sleep(4_000)]);
       for (const pid of backendsOf(server.pid)) process.kill(pid, "SIGCONT");
       await Promise.all(asked);
@@ -214,12 +286,4 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
 function backendsOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   return [...children.split(" ").filter(Boolean).map(Number), pid];
-}
-
-async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
-  const endAt = performance.now() + 60_000;
-  while (!(await isDone())) {
-    if (performance.now() > endAt) throw new Error("It did not happen within a minute.");
-    await Bun.sleep(10);
-  }
 }

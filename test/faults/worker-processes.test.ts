@@ -235,6 +235,7 @@ describe("a start", () => {
       await eventually("both workers have connected", () => connected() === 2);
       const workers = childrenOf(push.pid);
       for (const pid of workers) process.kill(pid, "SIGSTOP");
+      // The "some seconds" of the title.
       await Bun.sleep(3_000);
       for (const pid of workers) process.kill(pid, "SIGCONT");
       await eventually("it serves", async () =>

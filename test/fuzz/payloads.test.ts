@@ -65,7 +65,8 @@ function placesOf(value: unknown): [object, string][] {
   return [...here, ...Object.values(value).flatMap(placesOf)];
 }
 
-const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], pathFilter: ["src/**"] });
+const filters = { branchFilter: ["**"], pathFilter: ["src/**"] };
+const rules = rulesOf({ ...defaultConfig(1, new Date(0)), ...filters }, { environments: [] });
 
 function judge({ provider, headers }: Sample, payload: JsonObject): void {
   const event = readEvent(gitHosts[provider], new Headers(headers), payload);

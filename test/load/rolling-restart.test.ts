@@ -91,6 +91,7 @@ describe.skipIf(!nginx || !queueUrl)(
             // A gateway that has just started answers 503; with its key a publish can be repeated.
             if ((await publish(String(published))).status === 200) published++;
             else repeated++;
+            // The rate of the publisher.
             await Bun.sleep(publishEveryMs);
           }
         })();

@@ -44,6 +44,7 @@ describe("a place is reserved before any waiting", () => {
     const app = await startPushApp({ "push.max-connections": limit });
     push = app;
     app.verify.answer = async (code) => {
+      // The time of the service; the others arrive meanwhile.
       await Bun.sleep(200);
       return code.startsWith("bad") ? Response.json({ successful: false }) : Response.json(code);
     };
@@ -52,6 +53,7 @@ describe("a place is reserved before any waiting", () => {
     const watch = (async () => {
       while (isRacing) {
         most = Math.max(most, await app.metric("slipway_push_places_taken"));
+        // A sample now and then, so that the server has most of the time.
         await Bun.sleep(20);
       }
     })();
@@ -90,8 +92,9 @@ describe("a place is reserved before any waiting", () => {
     "max-connections-per-user holds when a user's connections race to %s",
     async (path) => {
       push = await startPushApp({ "push.max-connections-per-user": 3 });
-      push.verify.answer = async () => {
-        await Bun.sleep(50);
+      const { verify } = push;
+      verify.answer = async () => {
+        await eventually("all are asked for", () => verify.requests.length === 20);
         return Response.json("ann");
       };
       const attempts = await Promise.all(Array.from({ length: 20 }, () => attempt("code=x", path)));
@@ -159,7 +162,7 @@ describe("a place is reserved before any waiting", () => {
     const first = Array.from({ length: 1000 }, () => admission.admit(attempt));
     await eventually("1,000 are verified", () => calls === 1000);
     const late = Array.from({ length: 5000 }, () => admission.admit(attempt));
-    await Bun.sleep(0);
+    await eventually("they wait", () => admission.pending === 6_000);
     clock.advance(5_000);
     const inTime = Array.from({ length: 5000 }, () => admission.admit(attempt));
     expect(await admission.admit(attempt)).toBe("verify_unavailable");

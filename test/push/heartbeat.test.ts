@@ -57,6 +57,7 @@ describe("heartbeat", () => {
     while (Date.now() < until) {
       for (const [index, socket] of sockets.entries())
         socket.write(maskedFrame(opcodes[index] ?? 0, Buffer.from("hi")));
+      // Several frames in each pong-timeout.
       await Bun.sleep(50);
     }
     for (const socket of sockets) {
@@ -68,6 +69,7 @@ describe("heartbeat", () => {
   test.each(transports)("a client of %s that answers pings or reads stays connected", async (transport) => {
     push = await startPushApp({ "push.ping-interval": 100, "push.pong-timeout": 500 });
     const client = await openV1(transport, push.url, "code=ann");
+    // Three times the pong-timeout: that nothing happens has no event.
     await Bun.sleep(1500);
     expect(client.closed).toBeNull();
     client.close();
@@ -97,6 +99,7 @@ describe("heartbeat", () => {
       const silent = new RawSocket(Number(new URL(gateway.url).port));
       await silent.upgrade("/ws?code=bob");
       process.kill(gateway.pid, "SIGSTOP");
+      // Longer than pong-timeout.
       await Bun.sleep(5_000);
       process.kill(gateway.pid, "SIGCONT");
       // A client that does not answer is closed as before.
@@ -120,6 +123,7 @@ describe("heartbeat", () => {
     let sent = 0;
     while ((await push.online()).length > 0 && performance.now() - stoppedAt < 20_000) {
       await push.publish({ targetType: "user", target: "ann", data: `still sending ${sent++}` });
+      // The server keeps sending, at a moderate rate.
       await Bun.sleep(20);
     }
     const tookMs = performance.now() - stoppedAt;

@@ -266,6 +266,7 @@ describe("GET /api/push/messages", () => {
           instances: [{ state: "distributed", written: 0, connections: [] }],
         },
       ],
+      user: { connections: [], lastClosed: null },
       missing: [],
     });
     const { client } = await server.newUser("ann");

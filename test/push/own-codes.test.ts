@@ -132,8 +132,10 @@ describe("issued codes", () => {
 
     await server.admin.expect(200, "PUT", `/api/projects/${other}/members/${id}`, { permission: "view" });
     await eventually("the new project is granted", async () => {
+      const answers = () => connection.ofType("joined").length + connection.ofType("error").length;
+      const before = answers();
       join(`private-project-${other}`);
-      await Bun.sleep(20);
+      await eventually("it is answered", () => answers() > before);
       return connection.ofType("joined").length > 1;
     });
 

@@ -163,6 +163,7 @@ afterEach(async () => {
   raw?.end();
   const stopping = push;
   push = null;
+  // A stop may wait for clients that the case has left open.
   if (stopping) await Promise.race([stopping.stop(), Bun.sleep(300)]);
   await other?.stop();
   other = null;

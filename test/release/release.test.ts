@@ -37,6 +37,7 @@ test("a release has checksums, an SBOM, licences, changes, the chart and the cli
       "CHANGELOG.md",
       "LICENCES.txt",
       "SHA256SUMS",
+      "pipeline-schema.json",
       "sbom.cdx.json",
       executableName,
       executableArm64,

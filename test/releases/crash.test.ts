@@ -147,7 +147,8 @@ describe("kill -9 of a server with a longer lease", () => {
     const port = freePort();
     const projectId = await fixedProject(port);
     const first = await server.reach((await server.run(projectId)).id, "success");
-    const web = webOn(port, { command: `touch ${slow}; exit 1` });
+    // Once: it may be started again before the runner has seen its end, and must not hold the earlier one up after that.
+    const web = webOn(port, { command: `[ -e ${slow}-once ] || touch ${slow} ${slow}-once; exit 1` });
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { pipeline: { start: { web } } });
     await repository.push({}, { message: "third" });
     const { id } = await server.run(projectId);

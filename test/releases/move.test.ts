@@ -44,12 +44,15 @@ test("a project waits for the runner with its releases with a reason, and builds
   );
   await admin.expect(204, "DELETE", `/api/runners/${one.id}`);
   expect((await server.task(id)).waiting).toContain(
-    `it was deployed on runner ${one.id}, which was deleted; move the project to another runner`,
+    "it was deployed on a runner that was deleted; move the project to another runner",
   );
   expect((await server.task(id)).state).toBe("queued");
   await admin.expect(200, "POST", `/api/projects/${project}/move`, { runnerId: two.id });
   const moved = await server.reach(id, "success");
   expect(moved).toMatchObject({ runnerId: two.id });
+  expect(await admin.expect(200, "GET", `/api/projects/${project}/releases`)).toMatchObject({
+    homeRunner: { id: two.id, name: "two" },
+  });
   expect(moved.waiting).toBeUndefined();
   expect((await Bun.file(builds).text()).split("\n").length).toBe(3);
   expect(await admin.expect<object>(200, "GET", `/api/projects/${project}`)).toMatchObject({

@@ -139,7 +139,7 @@ describe.skipIf(!nginx)("with nginx", () => {
       while (!isOver) {
         const answer = await textAt(url).catch(String);
         answers.set(answer, (answers.get(answer) ?? 0) + 1);
-        await Bun.sleep(5);
+        await Bun.sleep(5); // The pace of the requests.
       }
     })();
     const second = await run.deploy({ "README.md": "changed" });

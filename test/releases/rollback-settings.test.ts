@@ -14,13 +14,17 @@ test("a rollback says which settings return with the release, before and in its 
   await changeWeb(projectId, webOn(current));
   await deploy(projectId, "success");
   const path = `/api/projects/${projectId}/releases/${first.task.id}/settings`;
-  expect(await server.admin.expect(200, "GET", path)).toEqual({
-    items: [
-      { setting: "env.LISTEN", release: String(old), project: String(current) },
-      { setting: "services.web.port", release: String(old), project: String(current) },
-      { setting: "env.COLOR", release: null, project: "red" },
-    ],
-  });
+  const { items, release } = await server.admin.expect<{ items: unknown[]; release: { commit: string } }>(
+    200,
+    "GET",
+    path,
+  );
+  expect(items).toEqual([
+    { setting: "env.LISTEN", release: String(old), project: String(current) },
+    { setting: "services.web.port", release: String(old), project: String(current) },
+    { setting: "env.COLOR", release: null, project: "red" },
+  ]);
+  expect(release.commit).toBe(first.commit);
   const { id } = await rollback(projectId);
   await server.reach(id, "success");
   expect((await answerOf(old)).commit).toBe(first.commit);
@@ -29,7 +33,8 @@ test("a rollback says which settings return with the release, before and in its 
   expect(textOf(await server.log(id))).toContain(used("LISTEN, services.web.port, COLOR"));
   const other = await serviceProject(newPort());
   const elsewhere = `/api/projects/${other}/releases/${first.task.id}/settings`;
-  expect(await server.admin.expect<{ items: unknown[] }>(200, "GET", elsewhere)).toEqual({ items: [] });
+  const foreign = { compare: null, items: [], release: null, takenBack: [] };
+  expect(await server.admin.expect<object>(200, "GET", elsewhere)).toEqual(foreign);
 }, 40_000);
 
 test("a rollback that begins by itself says it too", async () => {

@@ -72,7 +72,7 @@ describe("a second deploy", () => {
               failures += 1;
             },
           );
-          await Bun.sleep(5);
+          await Bun.sleep(5); // The pace of the requests.
         }
       })();
       const second = await deploy(projectId, "success", "second");
@@ -109,7 +109,7 @@ describe("a second deploy", () => {
     const { task } = await deploy(projectId, "success", "without");
     // Its drain is for services on `$PORT`, which go on beside the next release.
     await eventually("the service has ended", () => !isAlive(pid), 10_000);
-    await eventually("the server knows it", async () => (await read(projectId)).services === null, 10_000);
+    await eventually("the server knows it", async () => (await read(projectId)).services === null);
     expect(await read(projectId)).toMatchObject({ liveTaskId: task.id });
   });
 });

@@ -59,7 +59,7 @@ describe("figures of requests", () => {
     expect(log.unsent("7/web", minute + 66_000)).toMatchObject({ count: 2 });
     // Even root cannot truncate the file of a running program.
     copyFileSync(process.execPath, file);
-    const program = Bun.spawn([file, "-e", "await Bun.sleep(1e6)"]);
+    const program = Bun.spawn([file, "-e", "await Bun.sleep(1e6)"]); // It runs until it is killed.
     log.read();
     expect([statSync(file).size, reopened]).toEqual([0, 1]);
     program.kill();

@@ -34,7 +34,7 @@ describe.skipIf(!caddy)("programs that are killed", () => {
         [process.execPath, join(import.meta.dir, "../support/services-process.ts"), JSON.stringify(given)],
         { stdin: "ignore", stdout: "ignore", stderr: "inherit" },
       );
-      await Bun.sleep(800 + Math.random() * 3000);
+      await Bun.sleep(800 + Math.random() * 3000); // Any moment of the deploys.
       runner.kill("SIGKILL");
       await runner.exited;
       // Without a runner, what the link says serves.

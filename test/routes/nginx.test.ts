@@ -5,6 +5,7 @@ import { renderReason } from "../../src/reason/reason.ts";
 import { openAccessLog } from "../../src/runner/route/access-log.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { childrenOf } from "../support/process-watch.ts";
 import { startLoad } from "../support/request-load.ts";
 import { startNginx } from "../support/reverse-proxies.ts";
 import { openRouteScene, type RouteScene, routeOf } from "../support/route-scene.ts";
@@ -38,13 +39,16 @@ describe.skipIf(!nginx)("routes by nginx", () => {
       (await scene.answer("shop.test", path)).startsWith(expected),
     );
 
+  /** Workers from before a reload may still accept a connection. There is one worker at a time. */
+  const earlierWorkersEnded = () =>
+    eventually("the earlier workers have ended", () => childrenOf(proxy.pid, "worker process").length === 1);
+
   test("deploys by include and reload: no request on new connections is lost, WebSockets stay", async () => {
     const deploy = (answer: string) =>
       scene.deploy(scene.release([scene.web(answer, [routeOf("shop.test")], { drain: 30 })]));
     expect(await deploy("one")).toMatchObject({ state: "success" });
     await answers("200 one");
-    // Workers from before the reload may still accept a connection.
-    await Bun.sleep(1000);
+    await earlierWorkersEnded();
     const socket = await scene.socket("shop.test");
     let isClosed = false;
     socket.onclose = () => {
@@ -55,7 +59,7 @@ describe.skipIf(!nginx)("routes by nginx", () => {
       expect(await deploy(answer)).toMatchObject({ state: "success" });
       await answers(`200 ${answer}`);
     }
-    await Bun.sleep(3000);
+    await Bun.sleep(3000); // Workers that do not keep their WebSockets have ended by then.
     expect(isClosed).toBe(false);
     const { sent, failures } = await load.end();
     expect(sent).toBeGreaterThan(300);
@@ -91,8 +95,7 @@ describe.skipIf(!nginx)("routes by nginx", () => {
     expect(await scene.deploy(scene.release([scene.web("one", routes)]))).toMatchObject({ state: "success" });
     await answers("200 one");
     await answers("200 one", "/api");
-    // Workers from before the reload may still accept a connection.
-    await Bun.sleep(1000);
+    await earlierWorkersEnded();
     const log = openAccessLog(join(scene.root, "proxy/access.log"));
     const headers = { Authorization: "Bearer s3cret" };
     for (let index = 0; index < 5; index += 1) await scene.answer("shop.test", "/api/x?s3cret", { headers });

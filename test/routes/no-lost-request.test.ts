@@ -80,7 +80,7 @@ describe.skipIf(!caddy)("requests during deploys", () => {
         for (let count = 0; count < deploys; count += 1) {
           await push();
           await deploy(shop);
-          await Bun.sleep(pauseMs);
+          await Bun.sleep(pauseMs); // The load meets the release by itself too, not only its deploy.
           if (count % 5 !== 1) continue;
           await push({ "server.mjs": "process.exit(3);" });
           await deploy(shop, "failed");
@@ -107,7 +107,7 @@ describe.skipIf(!caddy)("requests during deploys", () => {
         server = await start();
         await push();
         await deploy(shop);
-        await Bun.sleep(2 * pauseMs);
+        await Bun.sleep(2 * pauseMs); // The load meets the last release too.
         const { sent, failures } = await load.end();
         const seconds = (performance.now() - began) / 1000;
         const crashedAt = Number(readFileSync(join(crashed, "at"), "utf8"));
@@ -143,7 +143,7 @@ describe.skipIf(!caddy)("requests during deploys", () => {
       };
       const resume = await opened.services().pause(7);
       const held = Promise.all([timed(), timed()]);
-      await Bun.sleep(1500);
+      await Bun.sleep(1500); // So long they are held.
       await resume?.();
       for (const { answer, ms } of await held) {
         expect(answer).toBe("200 one POST 3");
@@ -160,7 +160,7 @@ describe.skipIf(!caddy)("requests during deploys", () => {
       );
       for await (const _ of killed.stdout) break;
       const late = timed();
-      await Bun.sleep(500);
+      await Bun.sleep(500); // The request is held by then; nothing shows that it is.
       killed.kill("SIGKILL");
       expect((await late).answer).toBe("200 one POST 3");
       expect((await late).ms).toBeLessThan(10_000);

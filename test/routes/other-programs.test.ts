@@ -36,11 +36,11 @@ describe.skipIf(!caddy)("what other programs of the machine can do", () => {
     );
     const held = Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        await Bun.sleep(index * 200);
+        await Bun.sleep(index * 200); // One after the other, before and after the port is free again.
         return scene.answer("shop.test");
       }),
     );
-    await Bun.sleep(5000);
+    await Bun.sleep(5000); // So long the other program has the port.
     await (foreign as ReturnType<typeof Bun.serve> | null)?.stop(true);
     expect(new Set(await held)).toEqual(new Set(["200 own GET 0"]));
   }, 90_000);

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const dataDir = temporaryFolder("isolation");
 
-/** Starts on the same data each time, runs `work` and returns what the start printed. */
+/** Starts on the same data each time, runs `work` and returns what the start had printed before it. */
 async function started(work: (server: ApiServer) => Promise<unknown> = async () => {}): Promise<string> {
   const server = await startApiServer({ "data.dir": dataDir }, undefined, "start");
   try {
@@ -20,7 +20,7 @@ async function started(work: (server: ApiServer) => Promise<unknown> = async () 
 }
 
 const asked = { labels: [], concurrency: 1, version: "test", features: runnerFeatures };
-const warning = /! scripts are not isolated on north: /;
+const warning = /! Scripts are not isolated on north: /;
 
 const strongest = isolationLevels.at(-1) as IsolationLevel;
 
@@ -45,6 +45,8 @@ test("the start warns while scripts of users who are not admins run as the runne
     await member(admin, "view");
   });
   expect(await started(({ admin }) => member(admin, "manage"))).not.toMatch(warning);
+  // It has never connected, so that nothing is known about it.
+  expect(await started((server) => hello(server, runnerToken, false))).not.toMatch(warning);
   expect(await started((server) => hello(server, runnerToken, true))).toMatch(warning);
   expect(await started((server) => hello(server, runnerToken, false))).not.toMatch(warning);
   const change = (disabled: boolean) => (server: ApiServer) =>

@@ -181,6 +181,7 @@ async function trickle(path: string, given: object, between: (tokenId: number) =
   );
   for (const [index, byte] of [...body].entries()) {
     socket.write(byte);
+    // Each byte is a packet of its own.
     await Bun.sleep(5);
     if (index === Math.floor(body.length / 2)) await between(id);
   }
@@ -260,6 +261,7 @@ test("a sender whose unread body arrives within the time gets the answer, and ke
   const head = `POST /api/projects HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${twoMiB}\r\n\r\n`;
   socket.write(head);
   for (let part = 0; part < 4; part++) {
+    // A slow sender: the parts arrive after the answer was decided.
     await Bun.sleep(200);
     socket.write(Buffer.alloc(twoMiB / 4, " "));
   }

@@ -1,13 +1,11 @@
-import { Database } from "bun:sqlite";
-import { join } from "node:path";
+import { openServerFile } from "./server-file.ts";
 
 /**
  * Adds projects like the given one, in one statement beside the running server: a thousand requests would take longer
  * than the test of them.
  */
 export function copyProject(dataDir: string, projectId: number, names: string[]): void {
-  using file = new Database(join(dataDir, "slipway.db"), { readwrite: true });
-  file.run("pragma busy_timeout = 10000");
+  using file = openServerFile(dataDir);
   const columns = file.query("select name from pragma_table_info('projects')").all() as { name: string }[];
   const copied = columns.map(({ name }) => `"${name}"`).filter((name) => !['"id"', '"name"'].includes(name));
   file

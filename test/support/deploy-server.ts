@@ -5,7 +5,7 @@ import { type App, buildApp } from "../../src/app.ts";
 import type { Config } from "../../src/config/config.ts";
 import { configOf } from "../../src/config/config-load.ts";
 import type { StageName } from "../../src/model/stage/stage-name.ts";
-import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
+import type { LogLineJson, TaskJson } from "../../src/task/view/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
 import { endScriptsIn } from "./process-watch.ts";

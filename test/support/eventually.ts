@@ -8,6 +8,7 @@ export async function eventually(
   const deadline = performance.now() + deadlineMs;
   while (!(await isTrue())) {
     if (performance.now() > deadline) throw new Error(`Not within ${deadlineMs / 1000} s: ${what}.`);
+    // How often it looks.
     await Bun.sleep(10);
   }
 }

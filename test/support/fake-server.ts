@@ -59,6 +59,7 @@ export function startFakeServer(port = 0): FakeServer {
       if (path === "claim") {
         fake.claims += 1;
         const instruction = fake.instructions.shift();
+        // A short long-poll.
         if (instruction === undefined) await Bun.sleep(20);
         return instruction === undefined ? new Response(null, { status: 204 }) : Response.json(instruction);
       }
@@ -75,6 +76,7 @@ export function startFakeServer(port = 0): FakeServer {
       if (path === "beat") {
         if (!beatRequest.safeParse(body).success) return new Response("", { status: 422 });
         fake.beats += 1;
+        // The runner beats as often as it is answered.
         await Bun.sleep(20);
       }
       // The call is accepted, but its response gets lost.

@@ -19,5 +19,6 @@ export function makeGate() {
 export async function waitAtGate(folder: string, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs;
   writeFileSync(markIn(folder), "");
+  // It is opened by another thread or process.
   while (existsSync(folder) && performance.now() < deadline) await Bun.sleep(10);
 }

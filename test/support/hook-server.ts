@@ -8,7 +8,7 @@ import { buildMetrics, type Metrics } from "../../src/metrics.ts";
 import type { DeliverySummary } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets } from "../../src/secrets.ts";
-import { buildRecentWait } from "../../src/task/queue/recent-wait.ts";
+import { buildWaitCache } from "../../src/task/view/wait-cache.ts";
 import { silentTelemetry } from "../../src/telemetry/telemetry.ts";
 import type { WebhookChange } from "../../src/webhook/save-webhook.ts";
 import { sampleProject } from "./samples.ts";
@@ -42,7 +42,7 @@ export async function startHookServer(
     secrets: buildSecrets(new Uint8Array(32)),
     gitUrlRules: { allowLocal: true, samplesDir: "", trusted: [] },
     announcer: { enqueued: () => {}, moved: () => {}, send: () => {}, consoleUrl: () => "" },
-    waitOf: buildRecentWait(store),
+    waitOf: buildWaitCache(store),
     onDelivery: (summary) => void told.push(summary),
     ownUrl: () => "",
     baseUrl: () => ({ url: origin, isConfigured: false }),

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { hasDocker, inDocker } from "./docker.ts";
 import { freePort } from "./free-port.ts";
-import { installPackages, progress, run, ServiceUnavailable } from "./service-install.ts";
+import { installPackages, progress, run, ServiceUnavailable, serviceCache } from "./service-install.ts";
 import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 const version = "4.1.0";
@@ -52,7 +51,7 @@ export async function startKafka(secure?: SecureListener): Promise<RunningServic
 
 /** The class path of the broker: Maven artifacts, downloaded once into the user's cache. */
 export async function findJars(): Promise<string | undefined> {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
+  const cache = serviceCache();
   const jars = join(cache, `kafka-${version}`);
   if (existsSync(jars) && Bun.which("java")) return join(jars, "*");
   if (!Bun.which("java") || !Bun.which("mvn")) await installPackages("default-jre-headless", "maven");

@@ -47,6 +47,7 @@ export class LatencyProbe {
       requests.write(this.#request);
       await arrived.promise;
       took.push(performance.now() - startedAtMs);
+      // The rate of the probe.
       await Bun.sleep(1);
     }
     requests.end();

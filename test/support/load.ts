@@ -88,6 +88,7 @@ export class LoadPublisher {
     for (let status = 0; status !== 200; ) {
       ({ status } = await post(url, message, key));
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+      // A refused publish is repeated, and not at once.
       if (status !== 200) await Bun.sleep(20);
     }
     this.confirmed.push(message);

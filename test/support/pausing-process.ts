@@ -4,4 +4,5 @@ import { openRouteFolder } from "../../src/runner/route/route-folder.ts";
 const [, , root = "", projectId = ""] = process.argv;
 await openRouteFolder(root, Number(projectId)).pause();
 console.log("paused");
+// It lives until it is killed.
 await Bun.sleep(60_000);

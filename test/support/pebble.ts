@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { makeCertificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
-import { progress, run, ServiceUnavailable } from "./service-install.ts";
+import { progress, run, ServiceUnavailable, serviceCache } from "./service-install.ts";
 import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 const version = "v2.10.1";
@@ -11,7 +10,7 @@ const programs = ["pebble", "pebble-challtestsrv"];
 
 /** The folder with Pebble, an ACME authority for tests, built from the Go module proxy into the user's cache: once. */
 export async function findPebble(): Promise<string> {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
+  const cache = serviceCache();
   const folder = join(cache, `pebble-${version}`);
   if (programs.every((name) => existsSync(join(folder, name)))) return folder;
   mkdirSync(folder, { recursive: true });

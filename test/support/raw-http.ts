@@ -21,6 +21,7 @@ export async function rawRequest(
   await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
   for (const piece of pieces) {
     if (socket.destroyed) break;
+    // A client that sends slowly.
     if (typeof piece === "object" && "waitMs" in piece) await Bun.sleep(piece.waitMs);
     else await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
   }

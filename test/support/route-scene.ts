@@ -18,6 +18,7 @@ const served = Bun.serve({
     const { pathname } = new URL(request.url);
     if (pathname === "/ws") return server.upgrade(request) ? undefined : new Response("", { status: 400 });
     if (pathname === "/crash") process.kill(process.pid, "SIGKILL");
+    // Longer than a switch takes.
     if (pathname === "/slow") await Bun.sleep(1500);
     const body = await request.text();
     return new Response(\`\${ANSWER} \${request.method} \${body.length}\`);

@@ -1,8 +1,15 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 /** A service is not available on this machine; the message says how to get it. */
 export class ServiceUnavailable extends Error {
   override readonly name = "ServiceUnavailable";
+}
+
+/** What tests install is kept there, for all checkouts of the user. */
+export function serviceCache(): string {
+  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
 }
 
 /** Reports long steps. */

@@ -73,6 +73,7 @@ export async function launch(options: Launch): Promise<RunningService> {
       }
       // After kill -9 its children may still use the data folder for a moment: try again.
       if (child.exitCode !== null || child.signalCode !== null) child = spawn(options, output);
+      // How often it looks.
       await Bun.sleep(100);
     }
   };
@@ -118,6 +119,7 @@ function untilStopped(pid: number): void {
   };
   const deadline = performance.now() + 5_000;
   while (performance.now() < deadline && !readdirSync(`/proc/${pid}/task`).every(hasStopped))
+    // How often it looks: the state of a process has no event.
     Bun.sleepSync(2);
 }
 

@@ -9,4 +9,5 @@ for (const release of releases) {
   const { state } = await services.deploy(release, silentProgress, new AbortController().signal);
   console.log(state);
 }
+// It lives until it is killed.
 await Bun.sleep(60_000);

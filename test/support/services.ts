@@ -1,7 +1,9 @@
 import { findArm64 } from "./arm64.ts";
 import { findCaddy } from "./caddy.ts";
 import { findChromium } from "./chromium.ts";
+import { findDex } from "./dex.ts";
 import { findFirefox } from "./firefox.ts";
+import { findGitea } from "./gitea.ts";
 import { findHelm } from "./helm.ts";
 import { startKafka } from "./kafka.ts";
 import { findPebble } from "./pebble.ts";
@@ -9,6 +11,7 @@ import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
 import { findHaproxy, findNginx } from "./reverse-proxies.ts";
+import { findS3Server } from "./s3-server.ts";
 import { findExecutable, ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
@@ -27,6 +30,9 @@ const services = {
   haproxy: { variable: "SLIPWAY_TEST_HAPROXY", start: findHaproxy },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
   pebble: { variable: "SLIPWAY_TEST_PEBBLE", start: findPebble },
+  s3: { variable: "SLIPWAY_TEST_S3", start: findS3Server },
+  gitea: { variable: "SLIPWAY_TEST_GITEA", start: findGitea },
+  dex: { variable: "SLIPWAY_TEST_DEX", start: findDex },
   python: {
     variable: "SLIPWAY_TEST_PYTHON",
     start: () => findExecutable("python3", "python3", "SLIPWAY_TEST_PYTHON"),

@@ -41,6 +41,7 @@ export async function blackHole(): Promise<number> {
   process.kill(child.pid, "SIGSTOP");
   for (let i = 0; i < 4; i++)
     void Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).catch(() => {});
+  // The kernel answers them in the background, and nobody can ask how far it is.
   await Bun.sleep(200);
   return port;
 }

@@ -1,4 +1,4 @@
-import { type Keepers, operation } from "../../src/model/store.ts";
+import { operation } from "../../src/model/store.ts";
 import { waitAtGate } from "./gate.ts";
 import { sampleDelivery, sampleTask } from "./samples.ts";
 
@@ -8,17 +8,12 @@ interface Values {
   failure?: string;
 }
 
-async function set({ meta }: Pick<Keepers, "meta">, { names, value, failure }: Values): Promise<number> {
+/** Sets values one after the other, then fails if the input says so. */
+export const setValues = operation("testSetValues", async ({ meta }, { names, value, failure }: Values) => {
   for (const name of names) await meta.set(name, value);
   if (failure !== undefined) throw new Error(failure);
   return names.length;
-}
-
-/** Sets values one after the other, then fails if the input says so. */
-export const setValues = operation("testSetValues", set);
-
-/** The same, in a transaction that operations of other locks may share. */
-export const setValuesShared = operation("testSetValuesShared", set, { isShort: true });
+});
 
 interface SlowAppend {
   name: string;
@@ -33,6 +28,7 @@ export const appendSlowly = operation(
   "testAppendSlowly",
   async ({ meta }, { name, text, ms, gate }: SlowAppend) => {
     const before = (await meta.get(name)) ?? "";
+    // The work of a slow operation.
     await (gate === undefined ? Bun.sleep(ms) : waitAtGate(gate, ms));
     await meta.set(name, before + text);
     return before;
@@ -53,4 +49,4 @@ export const recordPair = operation("testRecordPair", async (keepers, projectId:
 });
 
 /** The operations of tests, beside those of the product. */
-export const testOperations = [setValues, setValuesShared, appendSlowly, echo, crash, recordPair];
+export const testOperations = [setValues, appendSlowly, echo, crash, recordPair];

@@ -17,6 +17,7 @@ export async function makeTestUser(name = "slipway-test"): Promise<TestUser | un
   // Tests of another group may create a user at the same time, and one of them is refused.
   for (let attempt = 0; find() === "" && attempt < 10; attempt++) {
     const isMade = await run(["useradd", "--system", "--create-home", "--shell", "/bin/sh", name]);
+    // The lock of the user database is theirs for as long.
     if (!isMade) await Bun.sleep(1_000);
   }
   const [, , uid = "", gid = "", , home = ""] = find().split(":");

@@ -21,6 +21,7 @@ if (gateway.connections.onlineUsers().length !== 1) throw new Error("the client 
 setDevice("down");
 const startedAt = performance.now();
 const passedMs = () => performance.now() - startedAt;
+// How often it looks.
 while (gateway.connections.onlineUsers().length > 0 && passedMs() < withinMs) await Bun.sleep(20);
 process.stdout.write(gateway.connections.onlineUsers().length > 0 ? "-1" : String(Math.round(passedMs())));
 process.exit(0);

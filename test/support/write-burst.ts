@@ -1,5 +1,9 @@
-/** A process that writes until it is killed: each line of its output is a delivery and its task that were acknowledged. */
+/**
+ * A process that writes until it is killed: each line of its output is a delivery and its task that were acknowledged, and of
+ * its errors a refused write.
+ */
 import { writeSync } from "node:fs";
+import { messageOf } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
 import { openTestStore } from "./databases.ts";
 import { sampleProject } from "./samples.ts";
@@ -27,6 +31,7 @@ export async function writeBurst(
           onAcknowledged(await store.run(recordPair, projectId));
         } catch (error) {
           onRefused(error);
+          // A refused write is repeated, and not at once.
           await Bun.sleep(20);
         }
       }
@@ -43,8 +48,6 @@ if (import.meta.main) {
     id,
     () => false,
     ({ deliveryId, taskId }) => void writeSync(1, `${deliveryId} ${taskId}\n`),
-    (error) => {
-      throw error;
-    },
+    (error) => void writeSync(2, `${messageOf(error)}\n`),
   );
 }

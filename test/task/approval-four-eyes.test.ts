@@ -79,12 +79,12 @@ test("the changes of a task with an approval name what else was pinned", async (
   const { path, bo, startedBy } = await scene();
   const { name } = await admin.expect<{ name: string }>(200, "GET", path);
   const renamed = `${name}-later`;
-  await admin.expect(200, "PATCH", path, { name: renamed, limits: { nice: 4 }, git: { lfs: true } });
+  await admin.expect(200, "PATCH", path, { name: renamed, limits: { nice: 4 }, git: { submodules: true } });
   const task = await startedBy(bo);
   const changes = await bo.expect<{ settings: object[] }>(200, "GET", `/api/tasks/${task}/changes`);
   expect(changes.settings).toEqual([
     { setting: "name", serving: name, task: renamed },
-    { setting: "git.lfs", serving: null, task: "true" },
+    { setting: "git.submodules", serving: null, task: "true" },
     { setting: "limits.nice", serving: "0", task: "4" },
   ]);
 });

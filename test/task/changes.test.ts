@@ -81,14 +81,12 @@ test("lists and single tasks say which task serves", async () => {
   const id = await server.project(repository.url, { deploy: "true" });
   const first = await server.reach((await server.run(id)).id, "success");
   const second = await server.reach((await server.run(id)).id, "success");
-  const { items } = await admin.expect<{ items: { id: number; isServing: boolean }[] }>(
-    200,
-    "GET",
-    `/api/tasks?projectId=${id}`,
-  );
-  expect(items.map((task) => [task.id, task.isServing])).toEqual([
-    [second.id, true],
-    [first.id, false],
+  const { items } = await admin.expect<{
+    items: { id: number; isServing: boolean; serves: string | null }[];
+  }>(200, "GET", `/api/tasks?projectId=${id}`);
+  expect(items.map((task) => [task.id, task.isServing, task.serves])).toEqual([
+    [second.id, true, "unchecked"],
+    [first.id, false, null],
   ]);
   expect(await admin.expect(200, "GET", `/api/tasks/${second.id}`)).toMatchObject({ isServing: true });
   expect(await admin.expect(200, "GET", `/api/tasks/${first.id}`)).toMatchObject({ isServing: false });

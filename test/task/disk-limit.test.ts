@@ -77,9 +77,9 @@ describe("a runner with a quota", () => {
     const refused = await run(2, { build: fill(5), deploy: `touch ${ran}` }, ofLimit(10 * megabyte));
     expect(refused.state).toBe("failed");
     expect(refused.reason).toMatch(
-      /^The new release takes 5(\.\d)? MiB\. With the 6(\.\d)? MiB of the other releases/,
+      /^The new release takes 5(\.\d)? MB\. With the 6(\.\d)? MB of the other releases/,
     );
-    expect(refused.reason).toContain("more than the 10 MiB");
+    expect(refused.reason).toContain("more than the 10 MB");
     expect(refused.reason).toContain("runner.releases");
     expect(refused.reason).toEndWith("raise the limit: limits.diskMb.");
     expect(existsSync(ran)).toBe(false);
@@ -98,7 +98,7 @@ describe("a runner with a quota", () => {
     writeFileSync(join(data, "file"), Buffer.alloc(4 * megabyte));
     const refused = await run(3, { build: fill(4), deploy: "true" }, ofLimit(10 * megabyte));
     expect(refused.state).toBe("failed");
-    expect(refused.reason).toMatch(/the 4(\.\d)? MiB of the project's data this is 12/);
+    expect(refused.reason).toMatch(/the 4(\.\d)? MB of the project's data this is 12/);
   });
 
   test("its own quota counts if it is smaller, and a release that is kept comes back whatever the limit is", async () => {
@@ -106,7 +106,7 @@ describe("a runner with a quota", () => {
     expect(first.state).toBe("success");
     const refused = await run(4, { build: fill(15) }, ofLimit(100 * megabyte));
     expect(refused).toMatchObject({ state: "failed" });
-    expect(refused.reason).toContain("more than the 20 MiB");
+    expect(refused.reason).toContain("more than the 20 MB");
     expect(refused.reason).toEndWith("raise the limit: runner.projectQuota.");
     const { taskId } = first;
     const from = {
@@ -162,7 +162,7 @@ test("the server shows what a project takes, warns from 80 %, and takes it only 
 
     await measured(50, 31, null);
     expect(ofDisk((await read()).warnings)).toEqual([
-      "Releases (50 MiB) and data (31 MiB) of this project take 81 % of the 100 MiB that it may have; a deploy that exceeds it fails. Keep fewer releases (runner.releases), clean its data folder, or raise the limit (limits.diskMb of the project, runner.projectQuota of the runner).",
+      "Releases (50 MB) and data (31 MB) of this project take 81 % of the 100 MB that it may have; a deploy that exceeds it fails. Keep fewer releases (runner.releases), clean its data folder, or raise the limit (limits.diskMb of the project, runner.projectQuota of the runner).",
     ]);
     await measured(50, 31, 90 * megabyte);
     expect(await read()).toMatchObject({ disk: { limitBytes: 90 * megabyte } });

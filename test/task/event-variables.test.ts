@@ -6,7 +6,7 @@ import { deliverTo } from "../support/hook.ts";
 const { server, repository, commit } = await setUpDeploy();
 
 const build =
-  'echo "event=$CI_EVENT request=$CI_MERGE_REQUEST target=$CI_TARGET_BRANCH token=$(printenv DEPLOY_TOKEN || true)"';
+  'echo "environment=[$CI_ENVIRONMENT] event=$CI_EVENT request=$CI_MERGE_REQUEST target=$CI_TARGET_BRANCH token=$(printenv DEPLOY_TOKEN || true)"';
 
 async function projectWithHook() {
   const id = await server.project(repository.url, { build, deploy: "echo deployed" });
@@ -44,7 +44,7 @@ async function logOf(taskId: unknown): Promise<string> {
 test("scripts know the event; only a merge request has a number and a target, and it deploys nothing", async () => {
   const { id, url } = await projectWithHook();
   const manual = await server.run(id);
-  expect(await logOf(manual.id)).toContain("event=manual request= target= token=***");
+  expect(await logOf(manual.id)).toContain("environment=[] event=manual request= target= token=***");
   const pushed = await deliverTo(url, {
     headers: { "x-github-event": "push" },
     payload: { ref: "refs/heads/main", after: commit },
@@ -63,4 +63,20 @@ test("the build of a fork gets no secrets, nor does a repeat of it", async () =>
   expect(await logOf(body.taskId)).toMatch(/event=merge_request request=7 target=main token=$/m);
   const again = await server.admin.expect<{ id: number }>(201, "POST", `/api/tasks/${body.taskId}/rerun`);
   expect(await logOf(again.id)).toMatch(/event=merge_request request=7 target=main token=$/m);
+});
+
+test("a task of a delivery without a commit has the message of the commit that is built, not the sender's", async () => {
+  const { id, url } = await projectWithHook();
+  await server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, {
+    enabled: true,
+    provider: "generic",
+  });
+  const { body } = await deliverTo(url, {
+    payload: { event: "push", ref: "refs/heads/main", message: "Something else" },
+  });
+  await logOf(body.taskId);
+  const task = await server.task(Number(body.taskId));
+  expect(task.commit).toBe(commit);
+  expect(task.message).not.toContain("Something else");
+  expect(task.message).not.toBe("");
 });

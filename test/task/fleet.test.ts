@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TaskJson } from "../../src/task/queue/task-json.ts";
+import type { TaskJson } from "../../src/task/view/task-json.ts";
 import { type ApiServer, signInAt, startApiServer } from "../support/api-server.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { deployClient } from "../support/deploy-server.ts";

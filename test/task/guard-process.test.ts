@@ -25,7 +25,7 @@ test("a runner has a guard process from its first task until it has had none for
     await eventually("there is one guard", () => guards().length === 1);
     const [guard] = guards();
     first.close();
-    await Bun.sleep(20);
+    await Bun.sleep(20); // Time enough for a guard that would end.
     expect(guards()).toEqual(guard === undefined ? [] : [guard]);
     second.close();
     await eventually("the guard has ended", () => guards().length === 0);

@@ -4,14 +4,15 @@ import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { Project } from "../../src/model/project.ts";
-import type { Store } from "../../src/model/store.ts";
-import type { Task } from "../../src/model/task.ts";
+import type { AnyOperation, Store } from "../../src/model/store.ts";
+import type { Task, TaskClaim } from "../../src/model/task.ts";
 import { renderReason } from "../../src/reason/reason.ts";
 import { runnerFeatures } from "../../src/runner/protocol.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
-import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
+import { buildWatchedTime } from "../../src/task/notify/watched-time.ts";
+import { claimTask } from "../../src/task/queue.ts";
 import { makeSqlite } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleTask } from "../support/samples.ts";
 
@@ -105,6 +106,19 @@ describe("a task that is handed out", () => {
     expect(secret).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
 
+  test("too late, when another runner has it by now, stays with that runner", async () => {
+    const { task } = await taskOf("https://git.example/shop.git");
+    const other = { leaseHash: "of the other runner", leaseUntil: new Date(store.now().getTime() + 60_000) };
+    const byId = async () => {
+      await store.tasks.change(task.id, { whileIn: ["dispatched"], set: other });
+      throw new Error("the connection was reset");
+    };
+    const { claim, finished } = dispatchOver({ ...store, projects: { ...store.projects, byId } });
+    expect(await claim().catch(messageOf)).toBe("the connection was reset");
+    expect(await store.tasks.byId(task.id)).toMatchObject({ state: "dispatched", attempt: 1, ...other });
+    expect(finished).toEqual([]);
+  });
+
   const approval: Project["deploy"] = { ...noApproval, approval: "required" };
   const obstacles: [string, string, Partial<Project>, "error" | "abort" | null][] = [
     ["the database fails", "https://git.example/shop.git", {}, "error"],
@@ -141,12 +155,13 @@ describe("a runner that does not call", () => {
     const watched = buildWatchedTime(clock.elapsed);
     let asked = new AbortController();
     let goneBefore: Date | undefined;
-    const claim: Store["tasks"]["claim"] = async (wanted) => {
-      goneBefore = wanted.goneBefore;
+    const run = async ({ name }: AnyOperation, input: unknown) => {
+      expect(name).toBe(claimTask.name);
+      goneBefore = (input as TaskClaim).goneBefore;
       asked.abort();
-      return null;
+      return null as never;
     };
-    const dispatch = dispatchOver({ ...store, tasks: { ...store.tasks, claim } }, watched);
+    const dispatch = dispatchOver({ ...store, run }, watched);
     return {
       clock,
       /** The server reads its runners every 15 s. */

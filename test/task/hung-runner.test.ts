@@ -73,7 +73,7 @@ test("a runner that hangs for less than that finishes its task", async () => {
   const { id } = await server.run(await server.project(repository.url, { build }));
   await server.logged(id, "building");
   process.kill(server.runnerPid(), "SIGSTOP");
-  await Bun.sleep(leaseMs / 4);
+  await Bun.sleep(leaseMs / 4); // So long it hangs.
   signalIfAlive(server.runnerPid(), "SIGCONT");
   const task = await server.reach(id, "success");
   expect(task.attempt).toBe(1);

@@ -109,6 +109,7 @@ describe("a runner that reports more isolation than its registration believes", 
     const believed = await runner("believed", reported, { trustedIsolation: "container" });
     const doubted = await runner("doubted", reported);
     await server.admin.expect(200, "PATCH", `/api/runners/${doubted.id}`, { trustedIsolation: "none" });
+    await server.admin.expect(201, "POST", "/api/runners", { name: "never connected" });
     const isolation = await server.admin.expect<object>(200, "GET", "/api/runners/isolation");
     expect(isolation).toMatchObject({ notIsolated: ["doubted"] });
     const projectId = await server.project(

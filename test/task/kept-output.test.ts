@@ -108,7 +108,7 @@ describe("reading output", () => {
     append("one\n");
     const { next } = await read();
     const waiting = read({ position: next, waitMs: 20_000 });
-    await Bun.sleep(300);
+    await Bun.sleep(300); // It waits by then; nothing shows that it does.
     append("two\n");
     expect((await waiting).lines.map(({ text }) => text)).toEqual(["two"]);
     expect((await read({ position: 1_000_000 })).lines).toEqual([]);
@@ -202,7 +202,7 @@ describe("the output of a service", () => {
   test("of several releases, with marks; one that fails leaves none", async () => {
     scene = await openServiceScene("none");
     const service = (text: string, more = {}) =>
-      scene.service("web", `echo "${text} $TOKEN"; sleep 100`, {
+      scene.service("web", `echo "${text} $TOKEN"; exec sleep 100`, {
         port: "$PORT",
         check: command("true"),
         ...more,

@@ -80,7 +80,7 @@ test("a command does not run before its processes are recorded", async () => {
   const ran = join(root, "ran");
   const running = run(["touch", ran], {
     watch() {
-      Bun.sleepSync(500);
+      Bun.sleepSync(500); // Time enough for a command that would run.
       throw new Error("the disk is full");
     },
   });

@@ -53,6 +53,13 @@ test("a local runner that ends at its start is started again ever less often, wi
     expect(gone.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({ lastLine: expect.stringContaining(join(dataDir, "a file")) }),
     );
+    const { items } = await server.admin.expect<{ items: { lastEnd: { text: string } | null }[] }>(
+      200,
+      "GET",
+      "/api/runners",
+    );
+    expect(items[0]?.lastEnd?.text).toContain(join(dataDir, "a file"));
+    expect(items[0]?.lastEnd?.text).not.toContain('"msg"');
     const [, , third = 0, fourth = 0] = startedAt();
     expect(fourth - third).toBeGreaterThan(3000);
   } finally {

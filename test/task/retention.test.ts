@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
 import { manualClock } from "../../src/clock.ts";
-import type { TaskJson } from "../../src/task/queue/task-json.ts";
+import type { TaskJson } from "../../src/task/view/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "../support/api-server.ts";
 import { taskSettings } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";

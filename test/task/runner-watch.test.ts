@@ -2,9 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import type { AddedCall } from "../../src/model/outgoing-call.ts";
-import type { NotifyTarget, Project } from "../../src/model/project.ts";
+import type { Project } from "../../src/model/project.ts";
+import type { NotifyTarget } from "../../src/model/settings/notify-target.ts";
 import { buildRunnerWatch } from "../../src/task/notify/runner-watch.ts";
-import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
+import { buildWatchedTime } from "../../src/task/notify/watched-time.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleTime } from "../support/samples.ts";
 

@@ -100,8 +100,8 @@ test("all secrets of a project have a limit together, which names it", async () 
   const value = "x".repeat(60 * 1024);
   for (let index = 0; index < 8; index += 1) await put(id, `LARGE_${index}`, { value });
   const refused = await put(id, "LARGE_8", { value }, 409);
-  expect(refused.error.message).toContain("540 KiB");
-  expect(refused.error.message).toContain("512 KiB together");
+  expect(refused.error.message).toContain("540 KB");
+  expect(refused.error.message).toContain("512 KB together");
   await put(id, "LARGE_7", { value: "x".repeat(65_536) });
   await admin.expect(204, "DELETE", `/api/projects/${id}/secrets/LARGE_0`);
   await put(id, "LARGE_8", { value });

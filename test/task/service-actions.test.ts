@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import type { TaskJson } from "../../src/task/queue/task-json.ts";
+import type { TaskJson } from "../../src/task/view/task-json.ts";
 import type { Answer } from "../support/api-server.ts";
 import { makeHook } from "../support/hook.ts";
 import { startServiceScene } from "../support/service-scene.ts";

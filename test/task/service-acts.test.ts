@@ -26,7 +26,7 @@ describe("what people do with services", () => {
     expect(scene.state()).toBe("stopped");
     expect(scene.state("other")).toBe("serving");
     await scene.reopen();
-    await Bun.sleep(600);
+    await Bun.sleep(600); // Time enough for a start, which must not take place.
     expect(scene.state()).toBe("stopped");
     expect(await answerOf(scene.report()?.port)).toBeNull();
     expect(await scene.services().act(7, "start", ["web"], scene.progress, signal())).toMatchObject({
@@ -75,7 +75,7 @@ test("unhealthy after three checks that failed, and serving again after one that
   for (let failures = 0; failures < 3; failures += 1) {
     expect(scene.state()).toBe("serving");
     ahead += 31_000;
-    await Bun.sleep(1500);
+    await Bun.sleep(1500); // The check runs and is counted; a report shows only the third.
   }
   expect(scene.report()).toMatchObject({ state: "unhealthy", fault: "exit code 1" });
   writeFileSync(join(scene.data, "ok"), "");

@@ -257,7 +257,7 @@ describe("a deploy of services", () => {
     scene.services().close();
     for (let round = 0; round < 12; round += 1) {
       const runner = startRunner(releases());
-      await Bun.sleep(600 + Math.random() * 2500);
+      await Bun.sleep(600 + Math.random() * 2500); // Any moment of the deploys.
       runner.kill("SIGKILL");
       await runner.exited;
     }

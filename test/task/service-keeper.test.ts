@@ -160,7 +160,7 @@ for (const { kind, isHere } of kinds)
       for (let round = 0; round < (kind === "container" ? 5 : 25); round += 1) {
         const stop = new AbortController();
         const restarted = scene.services().act(7, "restart", ["web"], scene.progress, stop.signal);
-        await Bun.sleep(20 + Math.random() * (kind === "container" ? 1500 : 200));
+        await Bun.sleep(20 + Math.random() * (kind === "container" ? 1500 : 200)); // Any moment of the start.
         for (const pid of holdersOfFile(3, join(scene.instance(), "lock"))) kill(pid, "TERM");
         stop.abort();
         await restarted;
@@ -175,7 +175,7 @@ for (const { kind, isHere } of kinds)
       await open(kind);
       await start();
       for (let round = 0; round < (kind === "container" ? 3 : 10); round += 1) {
-        await Bun.sleep(Math.random() * 1500);
+        await Bun.sleep(Math.random() * 1500); // Any moment.
         const victims = [keeperOf(), ...scene.copies()].filter((pid) => pid > 0 && Math.random() < 0.6);
         for (const pid of victims) kill(pid);
       }

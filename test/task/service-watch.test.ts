@@ -4,7 +4,7 @@ import { manualClock } from "../../src/clock.ts";
 import { completePipeline } from "../../src/model/pipeline.ts";
 import { type RunningService, stateAt, unknownAfterMs } from "../../src/model/service/running-service.ts";
 import { renderReason } from "../../src/reason/reason.ts";
-import { buildWatchedTime } from "../../src/task/queue/watched-time.ts";
+import { buildWatchedTime } from "../../src/task/notify/watched-time.ts";
 import { buildServiceWatch } from "../../src/task/service/service-watch.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleRunner, sampleService, sampleTask } from "../support/samples.ts";
@@ -31,8 +31,8 @@ describe.each(await availableDatabases())("services of a runner that is away, on
         message,
         author,
       },
-      ...{ pipeline, env: {}, bytes: null, place: 1, replacedPlace: 0, deployedAt: now },
-      ...{ endedAt: null, rolledBackAt: null, images: {} },
+      ...{ pipeline, env: {}, digest: null, bytes: null, place: 1, replacedPlace: 0, deployedAt: now },
+      ...{ endedAt: null, rolledBackAt: null, images: {}, promotedFrom: null },
     });
     await store.projects.setLive(projectId, { liveTaskId: taskId });
     const reportedAt = new Date(now.getTime() - unknownAfterMs - 1000);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import type { ServiceAnswer } from "../../src/http/api/services.ts";
-import type { TaskJson } from "../../src/task/queue/task-json.ts";
+import type { TaskJson } from "../../src/task/view/task-json.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";

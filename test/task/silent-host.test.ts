@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { messageOf } from "../../src/errors.ts";
 import { openRemote } from "../../src/git/remote.ts";
-import type { TaskJson } from "../../src/task/queue/task-json.ts";
+import type { TaskJson } from "../../src/task/view/task-json.ts";
 import { buildCli } from "../support/cli.ts";
 import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";

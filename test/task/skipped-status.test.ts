@@ -33,6 +33,13 @@ async function push(hook: TestHook, branch: string, after: string): Promise<unkn
   return body.status;
 }
 
+/** Messages to one host start in their order, so all earlier ones have arrived when that of another push does. */
+async function statusesArrived(hook: TestHook): Promise<void> {
+  const commit = sha(`last of ${hook.projectId}`);
+  expect(await push(hook, "main", commit)).toBe("accepted");
+  await eventually("the last push has a status", () => heldOf(commit).length > 0);
+}
+
 const heldOf = (commit: string) => host.held.filter((status) => status.commit === commit);
 
 test("a push that a filter excludes gets a status with the reason, if the project asks for it", async () => {
@@ -68,7 +75,7 @@ test("a push of two branches at once leaves the status of the task, whichever ar
   await eventually("every task has a status", () =>
     commits.every((commit) => heldOf(commit).some(({ state }) => state === "pending")),
   );
-  await Bun.sleep(300);
+  await statusesArrived(hook);
   expect(commits.map((commit) => heldOf(commit).at(-1)?.state)).toEqual(commits.map(() => "pending"));
 });
 
@@ -76,7 +83,7 @@ test("without the setting an excluded push has no status", async () => {
   const hook = await hookWith({ name: "silent" });
   const commit = sha("silent");
   expect(await push(hook, "other", commit)).toBe("ignored");
-  await Bun.sleep(300);
+  await statusesArrived(hook);
   expect(heldOf(commit)).toEqual([]);
 });
 

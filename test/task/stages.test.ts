@@ -27,6 +27,7 @@ describe("a task runs its stages in one workspace", () => {
       `checkout: fetching main of ${repository.url}`,
       `checkout: commit ${commit} Sell apples`,
       "build: one",
+      expect.stringMatching(/^system: \[sealed: \d+ files, .* SHA-256 [0-9a-f]{64}, in .* s\]$/),
       "deploy: built",
       "start: refs/heads/main start",
     ]);

@@ -34,7 +34,7 @@ test("a built workspace waits as long as the server says, also if the clock of i
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
-  built.seal();
+  built.seal(null);
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(2 * hourMs);
   const next = await workspaces.open(7, 2, 1);
@@ -91,7 +91,7 @@ async function buildThenRelease() {
   const workspaces = open(clock);
   const built = await workspaces.open(7, 1, 1);
   mkdirSync(built.source);
-  built.seal();
+  built.seal(null);
   await built.close({ state: "waiting", until: clock.now() + hourMs });
   clock.advance(hourMs / 2);
   const other = await workspaces.open(7, 2, 1);

@@ -10,9 +10,9 @@ const places =
 const elsewhere = [
   "src/account/first-admin.ts",
   "src/account/rescue.ts",
-  "src/http/hook-route.ts",
+  "src/http/routes/hook-route.ts",
   "src/http/server.ts",
-  "src/http/runner-routes.ts",
+  "src/http/routes/runner-routes.ts",
   "src/sample/sample-repository.ts",
   "src/store/keepers/task-claim.ts",
   "src/store/query/database-url.ts",

@@ -62,7 +62,11 @@ const parts: Part[] = [
     ],
     types: ["bus interface"],
   },
-  { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
+  {
+    name: "push",
+    files: /^src\/push\//,
+    imports: ["bus interface", "model", "git rules", "text rules", "base"],
+  },
   // It starts git and knows the folders of runners, which webhooks do not.
   {
     name: "sample",
@@ -85,7 +89,12 @@ const parts: Part[] = [
     files: /^src\/task\//,
     imports: ["git-host", "runner protocol", "pipeline", "model", "git rules", "text rules", "base"],
   },
-  { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
+  {
+    name: "account",
+    files: /^src\/account\//,
+    imports: ["model", "git rules", "text rules", "base"],
+    types: ["config"],
+  },
   { name: "store", files: /^src\/store\//, imports: ["pipeline", "model", "git rules", "base"] },
   { name: "bus interface", files: /^src\/bus\/(bus|log|record-version)\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
@@ -112,23 +121,24 @@ const parts: Part[] = [
   { name: "git-host", files: /^src\/git-host\//, imports: ["git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git\/(git-(ref|url)|repository-place)\.ts$/, imports: ["base"] },
-  // Which characters are escaped, how long a commit is written, and the texts of reasons: the server, the command line and the console must agree.
+  // Which characters are escaped, how long a commit is written, why a stage was skipped, the names of the console's channels, and the texts of reasons: the server, the command line and the console must agree.
   {
     name: "text rules",
-    files: /^src\/(visible-text|model\/git\/short-commit|model\/stage\/stage-name|reason\/[\w-]+-texts)\.ts$/,
+    files:
+      /^src\/(visible-text|model\/console\/console-names|model\/git\/short-commit|model\/stage\/(skip-cause|stage-name)|reason\/[\w-]+-texts)\.ts$/,
     imports: [],
   },
-  // What of a project both the server and a runner know: its steps, and what it takes on the disk.
+  // What both the server and a runner know: the steps of a project, how they are isolated, and what it takes on the disk.
   {
     name: "pipeline",
-    files: /^src\/model\/(pipeline|service\/(service|route|given|image-name|disk-use))\.ts$/,
+    files:
+      /^src\/model\/(pipeline|execution|pipeline-file\/[\w-]+|service\/(service|route|given|image-name|disk-use))\.ts$/,
     imports: ["text rules", "base"],
   },
   {
     name: "model",
     files: /^src\/model\//,
-    imports: ["pipeline", "git rules", "text rules", "base"],
-    types: ["git-host"],
+    imports: ["git-host", "pipeline", "git rules", "text rules", "base"],
   },
   { name: "base", files: /^src\/((reason|system|telemetry)\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
@@ -158,13 +168,16 @@ const parts: Part[] = [
 
 /** Folders of an area from top to bottom: a folder imports only from folders below it. "." is the area itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
+  // "." is what every route uses: requests, answers, callers, files.
+  "src/http": ["routes", "connect", "feign", "api", "manual", "."],
   "src/push": [".", "admission", "publish", "presence", "events", "fanout", "trace", "connection", "message"],
   "src/webhook": [".", "receive", "poll", "decide", "hook"],
   "src/git-host": [".", "api", "status", "proof", "delivery"],
-  "src/task": [".", "service", "hand-out", "approval", "events", "notify", "release", "queue"],
+  "src/task": ["transfer", "service", "hand-out", ".", "approval", "events", "notify", "release", "view"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": [
     "run",
+    "transfer",
     "service",
     "route",
     "keeper",
@@ -193,6 +206,7 @@ const owners = {
   "@platformatic/kafka": ["bus"],
   "@opentelemetry/sdk-trace": ["base"],
   "@opentelemetry/exporter-trace-otlp-http": ["base"],
+  "openid-client": ["account"],
   hono: ["http", "console"],
   marked: ["http"],
   minisearch: ["manual"],

@@ -8,8 +8,10 @@ import { allTexts } from "../../src/reason/all-texts.ts";
 import { stringsOf, textOutsideCatalogue } from "../support/console-text.ts";
 
 const root = join(import.meta.dir, "../..");
+/** The page of components is for its developers, in English. */
+const notTranslated = /^console\/(text\/(en|zh-cn)[/.]|review\/)/;
 const files = [...new Bun.Glob("console/**/*.{ts,tsx}").scanSync(root)]
-  .filter((path) => !/^console\/text\/(en|zh-cn)[/.]/.test(path))
+  .filter((path) => !notTranslated.test(path))
   .sort()
   .map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
 

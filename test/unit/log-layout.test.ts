@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { firstErrorOf } from "../../console/first-error.ts";
 import { headHeight, LogLayout, lineHeight } from "../../console/log-layout.ts";
 import { LogLines } from "../../console/log-lines.ts";
+import { probableCauseOf } from "../../console/probable-cause.ts";
 
 function logOf(lines: [stage: string, text: string][]): LogLines {
   const log = new LogLines((tell) => tell());
@@ -92,7 +92,7 @@ test("long and wide lines take more rows when they are wrapped", () => {
   expect(heights.map((height) => height / lineHeight)).toEqual([3, 2, 1, 1]);
 });
 
-test("the first error of a stage is found; without one, its last line", () => {
+test("the first line that names an error is found; without one, the last line is, and it is not called an error", () => {
   const log = logOf([
     ["checkout", "error: not of this stage"],
     ["build", "> build --fail-fast"],
@@ -102,9 +102,56 @@ test("the first error of a stage is found; without one, its last line", () => {
     ["deploy", "copying"],
     ["deploy", ""],
   ]);
-  expect(firstErrorOf(log, "build")).toBe(3);
-  expect(firstErrorOf(log, "deploy")).toBe(5);
-  expect(firstErrorOf(log, "start")).toBeNull();
+  expect(probableCauseOf(log, "build")).toEqual({ index: 3, namesError: true });
+  expect(probableCauseOf(log, "deploy")).toEqual({ index: 5, namesError: false });
+  expect(probableCauseOf(log, "start")).toBeNull();
+});
+
+test("what says why a test failed comes before which file it is in", () => {
+  const log = logOf([
+    ["build", "FAIL  src/cart.test.js (1.2 s)"],
+    ["build", "  ● adds the price of two pears"],
+    ["build", "    Error: expected 4, received 3"],
+  ]);
+  expect(probableCauseOf(log, "build")).toEqual({ index: 2, namesError: true });
+  const alone = logOf([
+    ["build", "FAIL  src/cart.test.js"],
+    ["build", "1 of 3 files"],
+  ]);
+  expect(probableCauseOf(alone, "build")).toEqual({ index: 0, namesError: true });
+});
+
+test.each([
+  "✓ answers an unknown page with not found",
+  "  PASS  test/error.test.ts",
+  "ok 3 - a failed payment is refused",
+  "compiled src/error.ts",
+  "copied dist/exception/index.js",
+  "warning: the flag will be an error in version 4",
+  "3 × 4 tiles",
+  "without errors",
+])("%s names no error", (text) => {
+  const log = logOf([
+    ["build", text],
+    ["build", "done"],
+  ]);
+  expect(probableCauseOf(log, "build")).toEqual({ index: 1, namesError: false });
+});
+
+test.each([
+  "npm ERR! missing script: build",
+  "TypeError: undefined is not a function",
+  "java.lang.IllegalStateException: closed",
+  "make: *** [Makefile:2: all] Error 1",
+  "sh: 1: vite: not found",
+  "  ✕ a transfer keeps the sum",
+  "src/cart.ts(3,1): error TS2304: Cannot find name 'x'.",
+])("%s names an error", (text) => {
+  const log = logOf([
+    ["build", text],
+    ["build", "done"],
+  ]);
+  expect(probableCauseOf(log, "build")).toEqual({ index: 0, namesError: true });
 });
 
 test("neither the output of a rollback nor a repetition is taken for the error of the failed stage", () => {
@@ -113,13 +160,25 @@ test("neither the output of a rollback nor a repetition is taken for the error o
     ["start", "the page has no heading"],
     ["start", "the page has no heading"],
     ["system", "[start failed. Rolling back to task 1]"],
-    ["start", "<h1>Hello</h1>"],
+    ["start", "error: of the earlier release"],
   ]);
-  expect(firstErrorOf(log, "start")).toBe(1);
+  expect(probableCauseOf(log, "start")).toEqual({ index: 1, namesError: false });
+});
+
+test("an error of a step that passed is not the error of the step that failed", () => {
+  const log = new LogLines((tell) => tell());
+  const at = "2026-01-01T00:00:00.000Z";
+  const lines = [
+    ["lint", "error: ignored"],
+    ["test", "1 of 2 tests"],
+  ] as const;
+  log.add(lines.map(([step, text], index) => ({ index, stage: "build", step, at, text })));
+  expect(probableCauseOf(log, "build/test")).toEqual({ index: 1, namesError: false });
 });
 
 test("what the runner says is never taken for the error", () => {
   const waiting: [string, string] = ["start", "[waiting for 127.0.0.1:3000]"];
-  expect(firstErrorOf(logOf([["start", "listening"], waiting]), "start")).toBe(0);
-  expect(firstErrorOf(logOf([waiting, ["system", "port 3000 is still held by task 1"]]), "start")).toBeNull();
+  expect(probableCauseOf(logOf([["start", "listening"], waiting]), "start")?.index).toBe(0);
+  const held = logOf([waiting, ["system", "port 3000 is still held by task 1"]]);
+  expect(probableCauseOf(held, "start")).toBeNull();
 });

@@ -204,6 +204,10 @@ describe("a commit status", () => {
     fetchingSince: null,
     deployingSince: null,
     serviceAction: null,
+    deploys: null,
+    move: null,
+    targetRunnerId: null,
+    pipeline: null,
     finishedAt: sampleTime,
   };
   const project = (url: string): Project => ({

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { recognisedHost } from "../../src/git-host/recognise.ts";
 import { presetsFor } from "../../src/set-up/presets.ts";
+import { presetsIn } from "../../src/set-up/programs.ts";
 
 const presets = (names: string[], packageJson = "", procfile = "") =>
   presetsFor(
@@ -60,10 +61,79 @@ test("what stays up is a service in the foreground, with a port that is checked"
     ...presets(["package.json"], '{"scripts":{"start":"node ."}}'),
   ].map(({ services: found, start }) => [start, Object.keys(found), found.web?.command, found.web?.port]);
   expect(services).toEqual([
-    ["", ["web"], 'java -jar "$(ls target/*.jar | head -n 1)"', 8080],
-    ["", ["web"], 'java -jar "$(ls build/libs/*.jar | head -n 1)"', 8080],
+    ["", ["web"], expect.stringContaining("ls target/*.jar"), 8080],
+    ["", ["web"], expect.stringContaining("ls build/libs/*.jar"), 8080],
     ["", ["web"], "./service", 8080],
-    ["", ["web"], "npm run start", 3000],
+    ["", ["web"], "npm run start", "$PORT"],
+  ]);
+});
+
+test("the output folder of a site comes from its build, and one that cannot be known is empty", () => {
+  const outputOf = (build: string, packages: string[] = [], configs: Record<string, string> = {}) => {
+    const devDependencies = Object.fromEntries(packages.map((name) => [name, "1"]));
+    const manifest = JSON.stringify({ scripts: { build }, devDependencies });
+    const texts = new Map(Object.entries({ "package.json": manifest, ...configs }));
+    return presetsFor(["package.json"], texts, "shop")[0]?.env.OUTPUT_DIR;
+  };
+  expect(outputOf("vite build", ["vite"])).toBe("dist");
+  expect(outputOf("vite build --outDir=web/out/", ["vite"])).toBe("web/out");
+  expect(outputOf("vite build", ["vite"], { "vite.config.ts": 'build: { outDir: "./build" }' })).toBe(
+    "build",
+  );
+  expect(outputOf("vite build", ["vite"], { "vite.config.ts": "build: { outDir: folder }" })).toBe("");
+  expect(outputOf("vite build", ["vite"], { "vite.config.ts": 'build: { outDir: "../public" }' })).toBe("");
+  expect(outputOf("react-scripts build", ["react-scripts"])).toBe("build");
+  expect(outputOf("gatsby build", ["gatsby"])).toBe("public");
+  expect(outputOf("astro build", ["vite", "astro"])).toBe("dist");
+  expect(outputOf("eleventy", ["vite", "@11ty/eleventy"])).toBe("_site");
+  expect(outputOf("next build", ["next"])).toBe("out");
+  expect(outputOf("node build.mjs")).toBe("");
+  expect(presets(["package.json"], '{"devDependencies":{"vite":"1"}}')[0]?.env).toEqual({
+    ...{ OUTPUT_DIR: "", SITE_DIR: "" },
+  });
+  expect(presets(["index.html"])[0]?.env).toEqual({ OUTPUT_DIR: ".", SITE_DIR: "" });
+});
+
+test("the package of a Go program is its folder, or asked for", () => {
+  expect(presets(["go.mod", "main.go"])[0]).toMatchObject({ build: "go build -o service .", env: {} });
+  expect(presets(["go.mod", "main_test.go"])[0]).toMatchObject({
+    build: 'go build -o service "$MAIN_PACKAGE"',
+    env: { MAIN_PACKAGE: "" },
+  });
+});
+
+test("programs in folders are found, those of tests and dependencies are not", () => {
+  const start = '{"scripts":{"start":"node ."}}';
+  const inTree = (files: Record<string, string>) =>
+    presetsIn(Object.keys(files), new Map(Object.entries(files)), "shop").map(
+      ({ name, folder, because, build, services, cache }) => ({
+        ...{ name, folder, because, build, cache },
+        command: services.web?.command,
+      }),
+    );
+  expect(inTree({ "README.md": "", "apps/my web/package.json": start })).toEqual([
+    {
+      ...{ name: "node", folder: "apps/my web", because: "apps/my web/package.json" },
+      build: "cd 'apps/my web'\nnpm install --cache .npm --no-audit --no-fund",
+      cache: ["apps/my web/.npm"],
+      command: "cd 'apps/my web' && npm run start",
+    },
+  ]);
+  const others = ["node_modules/a", "tests/b", "a/b/c", ".hidden", "examples/d"];
+  expect(inTree(Object.fromEntries(others.map((folder) => [`${folder}/package.json`, start])))).toEqual([]);
+  const foldersOf = (files: Record<string, string>) => inTree(files).map(({ folder }) => folder);
+  expect(foldersOf({ "go.mod": "", "worker/Procfile": "job: ./run", "public/index.html": "" })).toEqual([
+    ...["", "worker"],
+  ]);
+  expect(foldersOf({ "README.md": "", "site/index.html": "" })).toEqual(["site"]);
+  // The packages of a workspace share its lock file, and are what is deployed.
+  const workspace = inTree({
+    "package.json": '{"workspaces":["apps/*"],"scripts":{"build":"turbo build"}}',
+    "package-lock.json": "{}",
+    "apps/api/package.json": start,
+  });
+  expect(workspace.map(({ folder, build }) => [folder, build])).toEqual([
+    ["apps/api", "cd apps/api\nnpm ci --cache .npm --no-audit --no-fund"],
   ]);
 });
 

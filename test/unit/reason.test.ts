@@ -6,6 +6,7 @@ import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { allTexts } from "../../src/reason/all-texts.ts";
 import { answerTexts } from "../../src/reason/answer-texts.ts";
 import { fieldTexts } from "../../src/reason/field-texts.ts";
+import { pipelineTexts } from "../../src/reason/pipeline-texts.ts";
 import {
   inOrder,
   mapTexts,
@@ -16,6 +17,7 @@ import {
 } from "../../src/reason/reason.ts";
 import { reasonTexts } from "../../src/reason/reason-texts.ts";
 import { reasonOf } from "../../src/reason/said-reason.ts";
+import { systemTexts } from "../../src/reason/system-texts.ts";
 import { warningTexts } from "../../src/reason/warning-texts.ts";
 import { finishRequest } from "../../src/runner/protocol.ts";
 
@@ -23,7 +25,9 @@ const why = newReason("paths_cut", { sent: 20, total: 31 });
 const nested = newReason("paths_unknown", { why });
 
 test("a code has one meaning", () => {
-  const all = [reasonTexts, fieldTexts, answerTexts, warningTexts].flatMap((texts) => Object.keys(texts));
+  const all = [reasonTexts, fieldTexts, answerTexts, warningTexts, systemTexts, pipelineTexts].flatMap(
+    (texts) => Object.keys(texts),
+  );
   expect(all).toHaveLength(Object.keys(allTexts).length);
 });
 

@@ -5,7 +5,15 @@ import type { ProjectRun } from "../../src/model/console/overview.ts";
 import type { TaskState } from "../../src/model/task.ts";
 
 function run(projectId: number, id: number, state: TaskState): ProjectRun {
-  return { id, projectId, state, createdAt: new Date(0), durationMs: null, nothingRan: false };
+  return {
+    id,
+    projectId,
+    state,
+    createdAt: new Date(0),
+    finishedAt: null,
+    durationMs: null,
+    nothingRan: false,
+  };
 }
 
 function setUp() {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
-import { spansOfTask, taskTraceparent } from "../../src/task/queue/task-trace.ts";
+import { spansOfTask, taskTraceparent } from "../../src/task/view/task-trace.ts";
 import { readTraceparent } from "../../src/telemetry/trace-context.ts";
 import { sampleStage, sampleTask } from "../support/samples.ts";
 
@@ -23,6 +23,10 @@ function ended(change: Partial<Task>): Task {
     fetchingSince: null,
     deployingSince: null,
     serviceAction: null,
+    deploys: null,
+    move: null,
+    targetRunnerId: null,
+    pipeline: null,
     finishedAt: second(60),
     ...change,
   };

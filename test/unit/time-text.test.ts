@@ -1,9 +1,14 @@
 import { expect, test } from "bun:test";
-import { hoursOf } from "../../console/components/outcome-bars.tsx";
 import { en } from "../../console/text/en.ts";
 import type { Catalogue } from "../../console/text/text.ts";
 import { zhCN } from "../../console/text/zh-cn.ts";
-import { durationText, relativeText, shortRef, sizeText } from "../../console/time-text.ts";
+import {
+  durationText,
+  relativeText,
+  roughDurationText,
+  shortRef,
+  sizeText,
+} from "../../console/time-text.ts";
 
 const english: Catalogue = { language: "en", messages: en };
 globalThis.slipwayText = english;
@@ -33,9 +38,9 @@ test("durations and sizes have one unit, or two that matter", () => {
   ]);
   expect([900, 2048, 5 * 1024 ** 2, 1.5 * 1024 ** 3].map(sizeText)).toEqual([
     "900 B",
-    "2.0 KiB",
-    "5.0 MiB",
-    "1.5 GiB",
+    "2.0 KB",
+    "5.0 MB",
+    "1.5 GB",
   ]);
 });
 
@@ -58,18 +63,11 @@ test("a ref is shown by its short name", () => {
   expect(["refs/heads/release/2", "refs/tags/v1", "main"].map(shortRef)).toEqual(["release/2", "v1", "main"]);
 });
 
-test("deliveries of a day fall into 24 hours, none lost at the edges", () => {
-  const at = (hoursAgo: number) => new Date(now - hoursAgo * 3_600_000).toISOString();
-  const hours = hoursOf(
-    [
-      { at: at(0), status: "accepted", count: 2 },
-      { at: at(0.5), status: "ignored", count: 1 },
-      { at: at(23.9), status: "failed", count: 1 },
-      { at: at(24.1), status: "failed", count: 1 },
-    ],
-    now,
-  );
-  expect(hours).toHaveLength(24);
-  expect(hours.at(-1)?.total).toBe(3);
-  expect(hours[0]?.total).toBe(2);
+test("a rough duration has no seconds from a minute on", () => {
+  expect([59_000, 61_000, 868_000, 7_500_000].map(roughDurationText)).toEqual([
+    "59 sec",
+    "1 min",
+    "14 min",
+    durationText(7_500_000),
+  ]);
 });

@@ -19,6 +19,6 @@ const measures = () => [
 test("measures of a trace are in the language of the page, names of others are not touched", () => {
   expect(measures()).toEqual(["189 bytes", "25,600 KB", "120 a minute"]);
   globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
-  expect(measures()).toEqual(["189 字节", "25,600 千字节", "每分钟 120 次"]);
+  expect(measures()).toEqual(["189 字节", "25,600 KB", "每分钟 120 次"]);
   expect(traceValue("branch", "189 bytes")).toBe("189 bytes");
 });

@@ -34,6 +34,8 @@ describe.each(pairs)("a recorded backup of %s", (from, to) => {
         secretNames: ["DEPLOY_KEY", "OTHER"],
         git: { credentialSet: true },
       });
+      const group = { env: {}, secrets: [] };
+      expect(await api("GET", `/api/groups/${facts.ids.group}`)).toMatchObject(group);
       const { tasks } = facts;
       for (const task of [
         "queued",

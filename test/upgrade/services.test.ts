@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Pipeline } from "../../src/model/pipeline.ts";
+import { type FileSource, withProjectSettings } from "../../src/model/pipeline-file/file-source.ts";
+import { readPipelineFile } from "../../src/model/pipeline-file/read-file.ts";
+import { writePipelineFile } from "../../src/model/pipeline-file/write-file.ts";
 import { serviceDefaults } from "../../src/model/service/service.ts";
 import {
   type Caller,
@@ -69,6 +73,25 @@ describe.each(await recordedDatabases())("start scripts of the recorded installa
   afterAll(async () => {
     await server?.stop();
     await installation?.remove();
+  });
+
+  test("every project is exported as a file that deploys the same", async () => {
+    const { items } = await admin<{ items: { id: number; name: string; pipeline: Pipeline }[] }>(
+      ...(["GET", "/api/projects?pageSize=200"] as const),
+    );
+    expect(items.length).toBeGreaterThan(10);
+    for (const { id, name, pipeline } of items) {
+      const read = readPipelineFile(writePipelineFile(pipeline));
+      if (Array.isArray(read)) throw new Error(`${name}: ${JSON.stringify(read)}`);
+      const change = { pipeline: { from: "repository" } };
+      const { pipelineFile } = await admin<{ pipelineFile: FileSource }>(
+        "PATCH",
+        `/api/projects/${id}`,
+        change,
+      );
+      expect(withProjectSettings(read.pipeline, pipelineFile)).toEqual({ pipeline, faults: [] });
+      await admin("PATCH", `/api/projects/${id}`, { pipeline: { from: "project" } });
+    }
   });
 
   test("one command in the background is a service, and is answered as a start script", async () => {

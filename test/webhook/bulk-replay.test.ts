@@ -237,6 +237,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
     id: n + 1,
     repeat_of: null,
     replaced_by: null,
+    environment: "",
   }));
   const pushedAgain: number[] = [];
   const replayMany = buildBulkReplays({

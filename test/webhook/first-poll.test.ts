@@ -52,9 +52,8 @@ test("a credential that is stored while a poll waits for the host is used at onc
       // Without a credential the host takes its time: the first poll is still under way.
       if (sentWith === 0 && waiting++ === 0) await isOver.promise;
       if (request.headers.has("authorization")) {
-        // The first poll, which is refused now, ends before the second.
         if (sentWith++ === 0) isOver.resolve();
-        await Bun.sleep(300);
+        await Bun.sleep(300); // The first poll, which is refused now, ends before the second.
       }
       return fetch(`${git.url}${pathname}${search}`, request);
     },

@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { atStart, found, often, scene, type Webhook } from "../support/poll-scene.ts";
+import { openServerFile } from "../support/server-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("a push that no delivery reported", () => {
@@ -216,7 +216,7 @@ describe("nothing is built", () => {
     await at.server().admin.expect(200, "PUT", at.hook, { enabled: false });
     expect((await at.webhook()).poll).toBeNull();
     await at.repository.push({ a: "1" });
-    await Bun.sleep(1500);
+    await Bun.sleep(1500); // Time enough for a poll, which must not take place.
     await at.server().admin.expect(200, "PUT", at.hook, { enabled: true });
     await at.polled();
     expect(await at.tasks()).toEqual([]);
@@ -239,7 +239,7 @@ describe("nothing is built", () => {
     const at = await scene();
     await at.polled();
     await at.server().stop();
-    const file = new Database(join(at.dataDir, "slipway.db"));
+    const file = openServerFile(at.dataDir);
     file.run("update polls set version = '0.0.1'");
     file.close();
     await at.repository.push({ a: "1" });
@@ -264,7 +264,7 @@ describe("nothing is built", () => {
     try {
       const poll = async () => (await restored.admin.expect<Webhook>(200, "GET", at.hook)).poll;
       await eventually("a poll has ended", async () => ((await poll())?.lastAt ?? null) !== null);
-      await Bun.sleep(2500);
+      await Bun.sleep(2500); // Time enough for more polls, which must not build it either.
       const list = await restored.admin.expect<{ total: number }>(200, "GET", "/api/tasks");
       expect(list.total).toBe(0);
     } finally {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import pino from "pino";
 import { networksOf } from "../../src/http/client-address.ts";
-import { hookRoutes } from "../../src/http/hook-route.ts";
+import { hookRoutes } from "../../src/http/routes/hook-route.ts";
 import { listenOn } from "../../src/http/server.ts";
 import { answerOf } from "../../src/webhook/decide/outcome.ts";
 import { setUpApi } from "../support/api-setup.ts";
+import { eventually } from "../support/eventually.ts";
 import { deliverTo, deliveryOf, makeHook } from "../support/hook.ts";
 import { rawRequest } from "../support/raw-http.ts";
 
@@ -129,12 +130,12 @@ async function lastDelivery(): Promise<Record<string, unknown>> {
 }
 
 async function eventuallyNewer(id: number): Promise<Record<string, unknown>> {
-  for (let tries = 0; tries < 500; tries++) {
-    const last = await lastDelivery();
-    if ((last.id as number) > id) return last;
-    await Bun.sleep(20);
-  }
-  throw new Error("no record appeared");
+  let last: Record<string, unknown> = {};
+  await eventually("a record appears", async () => {
+    last = await lastDelivery();
+    return (last.id as number) > id;
+  });
+  return last;
 }
 
 describe("the endpoint", () => {

@@ -5,7 +5,9 @@ import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState
 import { useLocation } from "wouter";
 import { answerOf, api } from "../../api.ts";
 import { useGroups } from "../../group-query.ts";
-import { resultsOf, type SearchResult, wantedOf } from "../../search-results.ts";
+import { homeQuery } from "../../home-query.ts";
+import { askedAction } from "../../search-actions.ts";
+import { offeredActions, ownResults, resultsOf, type SearchResult, wantedOf } from "../../search-results.ts";
 import type { Me } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { takeTyped } from "../../typed-ahead.ts";
@@ -19,10 +21,13 @@ export default function SearchDialog({
   me,
   isOpen,
   onClose,
+  onHelp,
 }: {
   me: Me;
   isOpen: boolean;
   onClose: () => void;
+  /** Shows the keys. */
+  onHelp: () => void;
 }) {
   return (
     <Modal
@@ -34,13 +39,13 @@ export default function SearchDialog({
       yOffset="9vh"
       classNames={{ body: "search-body" }}
     >
-      <Search me={me} onClose={onClose} />
+      <Search me={me} onClose={onClose} onHelp={onHelp} />
     </Modal>
   );
 }
 
-function Search({ me, onClose }: { me: Me; onClose: () => void }) {
-  const [, go] = useLocation();
+function Search({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {
+  const [path, go] = useLocation();
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
   const listId = useId();
@@ -53,9 +58,18 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
     enabled: wanted !== "",
     placeholderData: keepPreviousData,
   });
+  const [asked] = useDebouncedValue(askedAction(text)?.target, typingMs);
+  // The rows of Home say what can be done with a project.
+  const projects = useQuery({
+    ...homeQuery({ page: 1, groupId: "", search: asked ?? "" }),
+    enabled: asked !== undefined,
+  });
   const mayAdd = useGroups().some(({ permission }) => permission === "manage") || me.role === "admin";
   const found = text.trim() === "" ? undefined : query.data;
-  const results = text.trim() === "" ? [] : resultsOf(text, found, { role: me.role, mayAdd });
+  const own = ownResults(text, onHelp, me, path);
+  const offered = offeredActions(text, projects.data?.projects.items ?? []);
+  const results =
+    text.trim() === "" ? own : [...offered, ...resultsOf(text, found, { role: me.role, mayAdd }), ...own];
   const chosen = Math.min(active, results.length - 1);
   const idOf = (index: number) => `${listId}-${index}`;
 
@@ -72,7 +86,8 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
 
   const open = (result: SearchResult) => {
     onClose();
-    go(result.href);
+    if (typeof result.to === "string") go(result.to);
+    else result.to();
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
@@ -88,7 +103,7 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
       open(result);
     }
   };
-  const isDone = wanted === wantedOf(text) && !query.isFetching;
+  const isDone = wanted === wantedOf(text) && !query.isFetching && !projects.isFetching;
   return (
     <>
       <TextInput

@@ -1,6 +1,6 @@
 import { Kbd, Modal } from "@mantine/core";
-import type { ReactNode } from "react";
-import { placesFor } from "../../places.ts";
+import { Fragment, type ReactNode } from "react";
+import { pagesFor } from "../../places.ts";
 import { t } from "../../text/text.ts";
 
 /** The keys that work on every page. */
@@ -25,14 +25,23 @@ export default function ShortcutList({
         <Shortcut text={t("shell.shortcutOpen")}>
           <Kbd>Enter</Kbd>
         </Shortcut>
-        {placesFor(role).map(
-          ({ name, key }) =>
+        {pagesFor(role).map(
+          ({ name, key, moreKeys = [] }) =>
             key !== undefined && (
               <Shortcut key={name} text={t("shell.shortcutGo", { page: t(`shell.${name}`) })}>
-                <Kbd>G</Kbd> {t("shell.shortcutThen")} <Kbd>{key.toUpperCase()}</Kbd>
+                <Kbd>G</Kbd> {t("shell.shortcutThen")}{" "}
+                {[key, ...moreKeys].map((each, index) => (
+                  <Fragment key={each}>
+                    {index > 0 && ` ${t("shell.shortcutOr")} `}
+                    <Kbd>{each.toUpperCase()}</Kbd>
+                  </Fragment>
+                ))}
               </Shortcut>
             ),
         )}
+        <Shortcut text={t("shell.shortcutRows")}>
+          <Kbd>J</Kbd> <Kbd>K</Kbd> <Kbd>X</Kbd>
+        </Shortcut>
         <Shortcut text={t("shell.shortcutClose")}>
           <Kbd>Esc</Kbd>
         </Shortcut>

@@ -1,26 +1,24 @@
-import { Button, Table, Text } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { Link } from "wouter";
 import { answerOf, api } from "../../api.ts";
-import { ConfirmButton } from "../../components/confirm.tsx";
-import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
-import { rich } from "../../text/rich.ts";
+import { pushHref } from "../../push-tabs.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
+import { DisconnectButton } from "./disconnect-button.tsx";
 
 const refreshMs = 3000;
 const shown = 100;
 
-/** Users with a normal connection, each with its connections and the button that ends them. */
+/** Users with a normal connection. Each leads to what is known about the user. */
 export function OnlineUsers() {
   const online = useQuery({
     queryKey: ["push-online"],
     queryFn: () => answerOf(api.push.online.$get({ query: {} })),
     refetchInterval: refreshMs,
   });
-  const [opened, setOpened] = useState<string | null>(null);
   return (
     <Panel title={t("push.online")} about={t("push.onlineAbout")}>
       <Loaded query={online}>
@@ -34,12 +32,19 @@ export function OnlineUsers() {
               <Table aria-label={t("push.online")}>
                 <Table.Tbody>
                   {users.slice(0, shown).map((userId) => (
-                    <UserRow
-                      key={userId}
-                      userId={userId}
-                      isOpened={opened === userId}
-                      onToggle={() => setOpened(opened === userId ? null : userId)}
-                    />
+                    <Table.Tr key={userId}>
+                      <Table.Td>
+                        <Link
+                          href={pushHref("find", `user=${encodeURIComponent(userId)}`)}
+                          className="foreign"
+                        >
+                          {visible(userId)}
+                        </Link>
+                      </Table.Td>
+                      <Table.Td ta="right">
+                        <DisconnectButton userId={userId} />
+                      </Table.Td>
+                    </Table.Tr>
                   ))}
                 </Table.Tbody>
               </Table>
@@ -54,90 +59,4 @@ export function OnlineUsers() {
       </Loaded>
     </Panel>
   );
-}
-
-function UserRow({
-  userId,
-  isOpened,
-  onToggle,
-}: {
-  userId: string;
-  isOpened: boolean;
-  onToggle: () => void;
-}) {
-  return (
-    <>
-      <Table.Tr>
-        <Table.Td className="foreign">{visible(userId)}</Table.Td>
-        <Table.Td ta="right">
-          <Button size="compact-sm" variant="subtle" aria-expanded={isOpened} onClick={onToggle}>
-            {t("push.connections")}
-          </Button>{" "}
-          <ConfirmButton
-            label={t("push.disconnect")}
-            aria-label={t("push.disconnectOne", { userId })}
-            size="compact-sm"
-            title={t("push.disconnectTitle", { userId })}
-            confirm={t("push.disconnect")}
-            isDanger
-            onConfirm={() => answerOf(api.push.disconnect.$post({ json: { userId } }))}
-            done={t("push.disconnected", { userId })}
-            failed={t("push.disconnectFailed", { userId })}
-            refresh={["push-online", "push-connections"]}
-          >
-            {t("push.disconnectText")}
-          </ConfirmButton>
-        </Table.Td>
-      </Table.Tr>
-      {isOpened && <Connections userId={userId} />}
-    </>
-  );
-}
-
-function Connections({ userId }: { userId: string }) {
-  const query = useQuery({
-    queryKey: ["push-connections", userId],
-    queryFn: () => answerOf(api.push.connections.$get({ query: { userId } })),
-    refetchInterval: refreshMs,
-  });
-  return (
-    <Table.Tr>
-      <Table.Td colSpan={2}>
-        <Loaded query={query}>
-          {({ connections = [] }) => (
-            <ul className="connection-list">
-              {connections.map((connection) => (
-                <li key={connection.connectionId}>
-                  <ConnectionText connection={connection} />
-                </li>
-              ))}
-            </ul>
-          )}
-        </Loaded>
-      </Table.Td>
-    </Table.Tr>
-  );
-}
-
-interface Connection {
-  connectionId: string;
-  kind: string;
-  protocol: string;
-  address: string;
-  openedAt: string;
-  channels: string[];
-}
-
-function ConnectionText({ connection }: { connection: Connection }) {
-  const { connectionId, kind, protocol, address, openedAt, channels } = connection;
-  const text = rich("push.connection", {
-    id: <code>{connectionId}</code>,
-    kind,
-    protocol,
-    address: visible(address),
-    time: <Moment at={openedAt} />,
-  });
-  if (channels.length === 0) return text;
-  const names = visible(channels.join(t("words.listSeparator")));
-  return rich("push.connectionChannels", { connection: text, channels: names });
 }

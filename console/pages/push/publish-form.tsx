@@ -1,9 +1,14 @@
 import { Button, Select, Textarea, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { Link } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
-import { Panel, Problem } from "../../components/page.tsx";
+import { ActProblem, Panel } from "../../components/page.tsx";
+import { pushHref } from "../../push-tabs.ts";
 import { t } from "../../text/text.ts";
+import { visible } from "../../visible.ts";
+import { UserState, userTraceQuery } from "./user-state.tsx";
 
 const targets = ["all", "user", "temp_user", "channel"] as const;
 
@@ -23,8 +28,16 @@ export function PublishForm() {
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    publish.mutate(undefined);
+    // What was refused is shown by the form.
+    publish.mutateAsync(undefined).catch(() => {});
   };
+  // A result is that of the message on the screen.
+  const edited =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      publish.reset();
+      set(value);
+    };
   const receivers = publish.data?.receivers ?? null;
   return (
     <Panel title={t("push.publish")} about={t("push.publishAbout")}>
@@ -34,14 +47,15 @@ export function PublishForm() {
           data={targets.map((target) => ({ value: target, label: t(`push.target_${target}`) }))}
           allowDeselect={false}
           value={targetType}
-          onChange={(value) => setTargetType(targets.find((each) => each === value) ?? "all")}
+          onChange={(value) => edited(setTargetType)(targets.find((each) => each === value) ?? "all")}
         />
         {targetType !== "all" && (
           <TextInput
             label={t(targetType === "channel" ? "push.channel" : "push.userId")}
             required
             value={target}
-            onChange={(event) => setTarget(event.currentTarget.value)}
+            error={publish.errorOf("target")}
+            onChange={(event) => edited(setTarget)(event.currentTarget.value)}
           />
         )}
         <Textarea
@@ -51,9 +65,10 @@ export function PublishForm() {
           autosize
           minRows={3}
           value={data}
-          onChange={(event) => setData(event.currentTarget.value)}
+          error={publish.errorOf("data")}
+          onChange={(event) => edited(setData)(event.currentTarget.value)}
         />
-        {publish.isError && <Problem problem={publish.error} />}
+        <ActProblem act={publish} />
         <div className="publish-foot">
           <Button type="submit" loading={publish.isPending}>
             {t("push.send")}
@@ -63,7 +78,27 @@ export function PublishForm() {
               (receivers === null ? t("push.queued") : t("push.received", { count: receivers }))}
           </span>
         </div>
+        {publish.isSuccess && !(receivers !== null && receivers > 0) && targetType.endsWith("user") && (
+          <NotReceived userId={target} isCounted={receivers !== null} />
+        )}
       </form>
     </Panel>
+  );
+}
+
+/** Why nobody received it: where the user is. In a cluster nobody has counted, so it is only asked for by the link. */
+function NotReceived({ userId, isCounted }: { userId: string; isCounted: boolean }) {
+  const { data: trace } = useQuery({ ...userTraceQuery(userId), enabled: isCounted });
+  return (
+    <p className="small">
+      {trace && (
+        <>
+          <UserState userId={userId} trace={trace} />{" "}
+        </>
+      )}
+      <Link href={pushHref("find", `user=${encodeURIComponent(userId)}`)}>
+        {t("push.findWhy", { userId: visible(userId) })}
+      </Link>
+    </p>
   );
 }

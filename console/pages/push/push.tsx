@@ -2,13 +2,12 @@ import { Tabs } from "@mantine/core";
 import { useLocation } from "wouter";
 import { PageHead } from "../../components/page.tsx";
 import { usePushStats } from "../../push-stats.ts";
-import { type PushTab, pushTabs } from "../../push-tabs.ts";
+import { type PushTab, pushHref, pushTabs } from "../../push-tabs.ts";
 import { t } from "../../text/text.ts";
 import { Channels } from "./channels.tsx";
-import { ConnectCode, PublishCode } from "./code-examples.tsx";
+import { CodeExamples } from "./code-examples.tsx";
 import { Figures } from "./figures.tsx";
-import { MakeCode } from "./make-code.tsx";
-import { MessageTrace } from "./message-trace.tsx";
+import { FindUser } from "./find-user.tsx";
 import { OnlineUsers } from "./online-users.tsx";
 import { PublishForm } from "./publish-form.tsx";
 import { TestConnection } from "./test-connection.tsx";
@@ -21,10 +20,10 @@ export default function PushPage({ tab }: { tab: PushTab }) {
   const connection = useTestConnection();
   return (
     <>
-      <PageHead title={t("push.title")} about={t("push.about")} />
+      <PageHead title={t("push.title")} tab={t(`push.tab_${tab}`)} about={t("push.about")} />
       <Tabs
         value={tab}
-        onChange={(chosen) => go(chosen === "overview" ? "/push" : `/push/${chosen}`)}
+        onChange={(chosen) => go(pushHref(pushTabs.find((each) => each === chosen) ?? "monitor"))}
         keepMounted={false}
       >
         <Tabs.List mb="lg">
@@ -34,7 +33,7 @@ export default function PushPage({ tab }: { tab: PushTab }) {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Tabs.Panel value="overview">
+        <Tabs.Panel value="monitor">
           <div className="stack">
             <Figures {...stats} />
             <div className="columns">
@@ -43,27 +42,20 @@ export default function PushPage({ tab }: { tab: PushTab }) {
             </div>
           </div>
         </Tabs.Panel>
-        <Tabs.Panel value="connect">
-          <div className="stack">
-            <MakeCode />
-            <ConnectCode />
-          </div>
+        <Tabs.Panel value="find">
+          <FindUser />
         </Tabs.Panel>
-        <Tabs.Panel value="publish">
+        <Tabs.Panel value="channels">
+          <Channels channels={stats.query.data?.channels ?? []} />
+        </Tabs.Panel>
+        <Tabs.Panel value="playground">
           <div className="stack">
             <div className="columns">
               <PublishForm />
               <TestConnection connection={connection} />
             </div>
-            <PublishCode />
-            <OnlineUsers />
+            <CodeExamples />
           </div>
-        </Tabs.Panel>
-        <Tabs.Panel value="trace">
-          <MessageTrace />
-        </Tabs.Panel>
-        <Tabs.Panel value="channels">
-          <Channels channels={stats.query.data?.channels ?? []} />
         </Tabs.Panel>
       </Tabs>
     </>

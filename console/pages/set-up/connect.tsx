@@ -15,7 +15,6 @@ import { projectQuery } from "../../project-query.ts";
 import type { Project, Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { visible } from "../../visible.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { HostSteps } from "../webhook/host-steps.tsx";
 import { postReceiveHook } from "../webhook/post-receive.ts";
@@ -40,10 +39,7 @@ export default function Connect({ id }: { id: number }) {
     >
       {(loaded) => (
         <Permitted permission={loaded.permission}>
-          <PageHead
-            title={t("setUp.connect")}
-            about={<span className="foreign">{visible(loaded.name)}</span>}
-          />
+          <PageHead title={t("setUp.connect")} project={loaded} />
           <ForManagers>
             <Loaded query={webhook}>{(hook) => <Steps project={loaded} webhook={hook} />}</Loaded>
           </ForManagers>
@@ -109,7 +105,7 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
       >
         {prepare.isError && <Problem title={t("setUp.prepareFailed")} problem={prepare.error} />}
         {hook === undefined || (!isPrepared && !prepare.isError) ? (
-          <Rows count={3} />
+          <Rows count={6} />
         ) : hook !== null || (isHostKind(webhook.provider) && webhook.baseUrlConfigured) ? (
           <>
             <HostHook

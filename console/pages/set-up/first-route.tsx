@@ -31,8 +31,11 @@ export function FirstRoute({
     );
   if (note === "") return null;
   return (
-    <Text size="sm" c="dimmed">
-      {t("setUp.noDomain", { why: reasonIn(note, noteParts) })}
-    </Text>
+    <details className="by-hand">
+      <summary>{t("setUp.domain")}</summary>
+      <Text size="sm" c="dimmed">
+        {t("setUp.noDomain", { why: reasonIn(note, noteParts) })}
+      </Text>
+    </details>
   );
 }

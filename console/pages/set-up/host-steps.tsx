@@ -11,7 +11,7 @@ export function HostSteps(props: {
   const { stages } = props;
   if (!props.isAdmin)
     return (
-      <Alert color="lamp" variant="light" role="note">
+      <Alert color="gray" variant="light" role="note">
         {t("setUp.hostStepsAsk", { stages })}
       </Alert>
     );

@@ -4,7 +4,7 @@ import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { ItemTable } from "../../components/list.tsx";
 import { Moment } from "../../components/moment.tsx";
-import { Panel } from "../../components/page.tsx";
+import { Panel, Rows } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
 import { hostName } from "../../git-hosts.ts";
 import { type HostToken, hostTokensQuery } from "../../host-token-query.ts";
@@ -22,7 +22,7 @@ export function HostTokensPanel() {
       action={<ConnectHost button={{ variant: "default" }} />}
       isFlush={(tokens.data?.items.length ?? 0) > 0}
     >
-      <Loaded query={tokens}>
+      <Loaded query={tokens} placeholder={<Rows count={1} shape="lines" />}>
         {({ items }) =>
           items.length === 0 ? (
             t("hostHook.noTokens")

@@ -1,21 +1,34 @@
-import { Autocomplete, Button, Checkbox, Select, Text, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { type StageName, stageNames } from "../../../src/model/stage/stage-name.ts";
 import { complain, useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
+import { GroupPicker } from "../../components/group-picker.tsx";
 import { PageHead, Panel, Problem } from "../../components/page.tsx";
+import { Picker } from "../../components/picker.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
 import { isHostKind } from "../../git-hosts.ts";
-import { groupChoices, useGroups } from "../../group-query.ts";
+import { useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { FirstRoute } from "./first-route.tsx";
 import { originOf } from "./host-pages.ts";
 import { HostSteps } from "./host-steps.tsx";
-import { checksOf, pipelineOf, presetTitles, type Scripts, scriptPath, scriptsOf } from "./preset-fields.ts";
+import { NewService } from "./new-service.tsx";
+import {
+  bestPreset,
+  checksOf,
+  pipelineOf,
+  presetKey,
+  presetTitles,
+  type Scripts,
+  scriptPath,
+  scriptsOf,
+} from "./preset-fields.ts";
+import { PresetVariables } from "./preset-variables.tsx";
 import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
   type CredentialFields,
@@ -31,6 +44,7 @@ interface Fields extends Scripts {
   name: string;
   ref: string;
   groupId: number | null;
+  /** Empty: the user has not chosen yet. */
   preset: string;
   /** Whether the health check of the preset is used. */
   isChecked: boolean;
@@ -38,12 +52,15 @@ interface Fields extends Scripts {
   isOnHost: boolean;
 }
 
+/** Instead of a preset. */
+const emptyScripts = "none";
+
 const empty: Fields = {
   url: "",
   name: "",
   ref: "main",
   groupId: null,
-  preset: "",
+  preset: emptyScripts,
   ...scriptsOf(undefined),
   isChecked: true,
   isOnHost: true,
@@ -68,8 +85,8 @@ export default function NewProject() {
   /** What the last suggestion filled in: fields that the user changed are kept. */
   const suggested = useRef<Fields>(empty);
   const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
-  const preset = found?.presets.find(({ name }) => name === fields.preset);
-  const checks = preset ? checksOf(preset) : [];
+  const preset = found?.presets.find((each) => presetKey(each) === fields.preset);
+  const checks = preset ? checksOf(preset, fields.ports) : [];
   const hostStages = preset?.hostStages.filter((stage) => fields[stage] !== "") ?? [];
 
   const suggest = useCallback((inspected: Inspected) => {
@@ -105,7 +122,7 @@ export default function NewProject() {
       const isChosen = chosen?.url === fields.url.trim();
       return { ...project, hasToken: isChosen || (await keepToken(hookKind, fields.url, typed.token)) };
     },
-    { done: ({ name }) => t("setUp.added", { name }), refresh: ["projects", "overview"] },
+    { done: ({ name }) => t("setUp.added", { name }), refresh: ["projects", "home"] },
   );
   useUnsaved(fields.url !== "" && !add.isPending && !add.isSuccess);
   const refused = add.error instanceof ApiProblem ? add.error : null;
@@ -117,9 +134,9 @@ export default function NewProject() {
     error: errorOf(name, path),
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
   });
-  const choose = (name: string | null) => {
-    const chosen = found?.presets.find((each) => each.name === name);
-    set({ preset: name ?? "", ...scriptsOf(chosen), domain: fields.domain });
+  const choose = (name: string) => {
+    const chosen = found?.presets.find((each) => presetKey(each) === name);
+    set({ preset: name, ...scriptsOf(chosen), domain: fields.domain });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -145,6 +162,8 @@ export default function NewProject() {
     ...stageNames.map(scriptPath),
     ...commandPaths,
     ...domainPaths,
+    ...Object.keys(fields.ports).map((name) => `pipeline.start.${name}.port`),
+    ...Object.keys(fields.env).map((name) => `env.${name}`),
   ]);
   return (
     <>
@@ -180,38 +199,42 @@ export default function NewProject() {
                   error={errorOf("ref", "git.ref")}
                   onChange={(ref) => set({ ref })}
                 />
-                {groups.length > 0 && (
-                  <Select
+                {(isAdmin || groups.length > 0) && (
+                  <GroupPicker
                     label={t("setUp.group")}
                     description={t("setUp.groupHint")}
-                    placeholder={isAdmin ? t("setUp.noGroup") : t("setUp.chooseGroup")}
                     required={!isAdmin}
-                    clearable={isAdmin}
-                    allowDeselect={false}
-                    searchable
-                    data={groupChoices(groups)}
-                    value={groupId === null ? null : String(groupId)}
+                    groups={groups}
+                    value={groupId}
                     error={errorOf("groupId", "groupId")}
-                    onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
+                    onChange={(chosen) => set({ groupId: chosen })}
                   />
                 )}
               </div>
             </Panel>
             <Panel title={t("setUp.stages")} about={t("setUp.stagesAbout")}>
               <div className="form wide-form">
-                <Select
+                <Picker
                   label={t("setUp.preset")}
-                  allowDeselect={false}
-                  maw={420}
-                  data={[
-                    ...(found?.presets ?? []).map(({ name, because }) => ({
-                      value: name,
-                      label: t("setUp.presetBecause", { preset: presetTitles()[name], file: because }),
+                  required
+                  placeholder={t("setUp.choosePreset")}
+                  choices={[
+                    ...(found?.presets ?? []).map((each) => ({
+                      value: presetKey(each),
+                      label: t("setUp.presetBecause", {
+                        preset: presetTitles()[each.name],
+                        file: each.because,
+                      }),
                     })),
-                    { value: "", label: t("setUp.presetEmpty") },
+                    { value: emptyScripts, label: t("setUp.presetEmpty") },
                   ]}
                   value={fields.preset}
                   onChange={choose}
+                />
+                <PresetVariables
+                  env={fields.env}
+                  errorOf={(name) => errorOf("env", `env.${name}`)}
+                  onChange={(name, value) => set({ env: { ...fields.env, [name]: value } })}
                 />
                 {stageNames
                   .filter((name) => name !== "start" || (preset?.start ?? "") !== "")
@@ -225,16 +248,16 @@ export default function NewProject() {
                     />
                   ))}
                 {Object.entries(fields.services).map(([name, command]) => (
-                  <ScriptEditor
+                  <NewService
                     key={name}
-                    label={t("serviceForm.cardOf", { name })}
-                    description={t("serviceForm.commandHint")}
-                    minLines={1}
-                    value={command}
-                    error={errorOf("services", `pipeline.start.${name}.command`)}
-                    onChange={(event) =>
-                      set({ services: { ...fields.services, [name]: event.currentTarget.value } })
+                    name={name}
+                    command={command}
+                    port={fields.ports[name]}
+                    errorOf={(field) =>
+                      errorOf(field === "port" ? "ports" : "services", `pipeline.start.${name}.${field}`)
                     }
+                    onCommand={(typed) => set({ services: { ...fields.services, [name]: typed } })}
+                    onPort={(typed) => set({ ports: { ...fields.ports, [name]: typed } })}
                   />
                 ))}
                 {found !== null && commandPaths.length > 0 && (
@@ -247,7 +270,7 @@ export default function NewProject() {
                 )}
                 {checks.length > 0 && (
                   <Checkbox
-                    label={t("setUp.presetCheck", { check: checks.join(t("words.listSeparator")) })}
+                    label={t("setUp.presetCheck", { checks: checks.join(t("words.listSeparator")) })}
                     checked={fields.isChecked}
                     onChange={(event) => set({ isChecked: event.currentTarget.checked })}
                   />
@@ -260,22 +283,13 @@ export default function NewProject() {
                     onChange={(isOnHost) => set({ isOnHost })}
                   />
                 )}
-                {preset !== undefined && Object.keys(preset.env).length > 0 && (
-                  <Text size="sm" c="dimmed">
-                    {t("setUp.variables", {
-                      names: Object.entries(preset.env)
-                        .map(([name, value]) => `${name}=${value}`)
-                        .join(", "),
-                    })}
-                  </Text>
-                )}
               </div>
             </Panel>
             {add.error !== null && !(refused?.isAbout(shownPaths) ?? false) && (
               <Problem title={t("setUp.notAdded")} problem={add.error} />
             )}
             <div>
-              <Button type="submit" size="md" loading={add.isPending}>
+              <Button type="submit" loading={add.isPending}>
                 {t("setUp.submit")}
               </Button>
             </div>
@@ -300,17 +314,17 @@ async function keepToken(kind: string | null, cloneUrl: string, token: string): 
 }
 
 function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fields> {
-  const [best] = presets;
+  const best = bestPreset(presets);
   return {
     name,
     ref: defaultBranch ?? "main",
-    preset: best?.name ?? "",
+    preset: best ? presetKey(best) : best === null ? "" : emptyScripts,
     ...scriptsOf(best),
   };
 }
 
 async function addProject(
-  { url, name, ref, groupId, isChecked, ...scripts }: Fields,
+  { url, name, ref, groupId, isChecked, env, ...scripts }: Fields,
   preset: Preset | undefined,
   hostStages: Preset["hostStages"],
   credential: ReturnType<typeof credentialOf>,
@@ -321,8 +335,9 @@ async function addProject(
         name,
         groupId,
         git: { url: url.trim(), ref },
+        env,
         pipeline: pipelineOf(scripts, preset, { isChecked, hostStages }),
-        ...(preset ? { env: preset.env, cache: preset.cache } : {}),
+        ...(preset ? { cache: preset.cache } : {}),
       },
     }),
   );

@@ -196,7 +196,7 @@ function State({
   // A private repository is no error: the next step is to enter a credential.
   if (found.needsCredential && !hasCredential)
     return (
-      <Alert color="lamp" variant="light" role="note" title={t("setUp.needsCredential")}>
+      <Alert color="gray" variant="light" role="note" title={t("setUp.needsCredential")}>
         {t("setUp.credential")}
       </Alert>
     );
@@ -210,7 +210,7 @@ function State({
     );
   if (found.defaultBranch === null)
     return (
-      <Alert color="lamp" variant="light" role="note">
+      <Alert color="gray" variant="light" role="note">
         {t("setUp.empty")}
       </Alert>
     );

@@ -77,7 +77,7 @@ export function CheckFields({
         <NumberInput
           label={t("stages.healthTimeout")}
           description={t("stages.healthTimeoutHint")}
-          suffix=" s"
+          suffix={t("words.secondsSuffix")}
           min={0}
           max={3600}
           maw={220}

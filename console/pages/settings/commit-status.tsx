@@ -1,6 +1,7 @@
-import { Alert, Checkbox, TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { answerOf, api } from "../../api.ts";
+import { Notice } from "../../components/notice.tsx";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
 import { useProjectDraft } from "../../project-query.ts";
@@ -25,18 +26,11 @@ export function CommitStatusSettings({ project }: { project: Project }) {
     ...(status.data?.tokenSet && !status.data.supported ? [t("settings.statusUnsupported")] : []),
   ];
   return (
-    <Panel title={t("settings.commitStatus")} about={t("settings.statusAbout")}>
+    <Panel id="commit-status" title={t("settings.commitStatus")} about={t("settings.statusAbout")}>
       {warnings.map((warning) => (
-        <Alert
-          key={warning}
-          color="lamp"
-          variant="light"
-          role="note"
-          aria-label={t("settings.commitStatus")}
-          mb="md"
-        >
+        <Notice key={warning} label={t("settings.commitStatus")}>
           <span className="foreign">{warning}</span>
-        </Alert>
+        </Notice>
       ))}
       <form className="form" onSubmit={draft.submit}>
         <TextInput

@@ -19,10 +19,10 @@ function changeOf({ image, isolation, cache, ...limits }: Partial<Fields>): Proj
 const imageExample = "node:22";
 
 const bounds = [
-  { field: "memoryMb", suffix: " MiB", min: 16 },
+  { field: "memoryMb", suffix: " MB", min: 16 },
   { field: "cpus", suffix: "", min: 0.01 },
   { field: "processes", suffix: "", min: 8 },
-  { field: "diskMb", suffix: " MiB", min: 1 },
+  { field: "diskMb", suffix: " MB", min: 1 },
 ] as const;
 
 /** Names of the fields. */

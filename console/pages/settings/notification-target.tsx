@@ -1,10 +1,12 @@
-import { Button, MultiSelect, NumberInput, PasswordInput, TextInput } from "@mantine/core";
-import { useId } from "react";
+import { Button, Group, MultiSelect, NumberInput, PasswordInput, TextInput } from "@mantine/core";
+import { useId, useState } from "react";
 import { tell, warn } from "../../act.ts";
+import { ChatSign } from "../../components/chat-sign.tsx";
 import { ForManagers, useMayManage } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { reasonIn } from "../../text/reason-text.ts";
 import { type TextKey, t } from "../../text/text.ts";
+import { visible } from "../../visible.ts";
 
 type Target = Project["notify"][number];
 
@@ -38,15 +40,15 @@ const eventNames = {
 
 const events = Object.keys(eventNames) as Target["events"];
 
-const formats: { value: Target["format"]; sign: string; address: string }[] = [
-  { value: "slipway", sign: "{}", address: "https://example.com/hooks/deploys" },
-  { value: "slack", sign: "#", address: "https://hooks.slack.com/services/…" },
-  { value: "discord", sign: "D", address: "https://discord.com/api/webhooks/…" },
-  { value: "dingtalk", sign: "Di", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
-  { value: "feishu", sign: "Fe", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
-  { value: "wecom", sign: "We", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
-  { value: "telegram", sign: "T", address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>" },
-  { value: "push", sign: "»", address: "channel:releases" },
+const formats: { value: Target["format"]; address: string }[] = [
+  { value: "slipway", address: "https://example.com/hooks/deploys" },
+  { value: "slack", address: "https://hooks.slack.com/services/…" },
+  { value: "discord", address: "https://discord.com/api/webhooks/…" },
+  { value: "dingtalk", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
+  { value: "feishu", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
+  { value: "wecom", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
+  { value: "telegram", address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>" },
+  { value: "push", address: "channel:releases" },
 ];
 
 export const freshTarget: EditedTarget = {
@@ -64,8 +66,42 @@ export function sentTarget({ secretSet: _secretSet, secret, ...target }: EditedT
   return { ...target, ...(secret ? { secret } : {}) };
 }
 
-/** One address that receives messages: the service as tiles, then its fields, each with a label. */
-export function TargetCard({
+type TargetProps = Parameters<typeof TargetFields>[0];
+
+/** A notification address. A saved one is one line until the user edits it. */
+export function TargetCard(props: TargetProps) {
+  const [isOpened, setOpened] = useState(false);
+  const { target, fault, onTest } = props;
+  if (isOpened || onTest === undefined || fault !== undefined) return <TargetFields {...props} />;
+  const address = visible(target.url);
+  return (
+    <div className="target-line">
+      <div className="target-line-what">
+        <b>{t(`notify.service_${target.format}`)}</b> <span className="mono foreign">{address}</span>
+        <div className="dim small">
+          {target.events.length === 0
+            ? t("notify.allEvents")
+            : target.events.map((event) => t(eventNames[event])).join(t("words.listSeparator"))}
+        </div>
+      </div>
+      <ForManagers>
+        <Group gap="xs">
+          <TestButton onTest={onTest} />
+          <Button
+            variant="default"
+            aria-label={t("notify.changeOf", { address })}
+            onClick={() => setOpened(true)}
+          >
+            {t("notify.change")}
+          </Button>
+        </Group>
+      </ForManagers>
+    </div>
+  );
+}
+
+/** The service as tiles, then its fields, each with a label. */
+function TargetFields({
   target,
   change,
   fault,
@@ -91,7 +127,7 @@ export function TargetCard({
     <fieldset className="target-card">
       <legend className="visually-hidden">{t("notify.target")}</legend>
       <div role="radiogroup" aria-label={t("notify.format")} className="tiles">
-        {formats.map(({ value, sign }) => (
+        {formats.map(({ value }) => (
           <label key={value} className="tile">
             <input
               type="radio"
@@ -100,9 +136,7 @@ export function TargetCard({
               disabled={!mayManage}
               onChange={() => change({ ...target, format: value })}
             />
-            <span className="tile-sign" aria-hidden="true">
-              {sign}
-            </span>
+            <ChatSign format={value} />
             {t(`notify.service_${value}`)}
           </label>
         ))}

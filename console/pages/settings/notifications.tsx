@@ -5,6 +5,7 @@ import { answerOf, api, ifMatch } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { defaultNotifyQuery } from "../../default-notify-query.ts";
+import { type ProjectChange, projectForm } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
@@ -44,8 +45,8 @@ export function NotificationSettings({ project }: { project: Project }) {
   );
   return (
     <Panel title={t("settings.notifications")} about={t("notify.about")}>
-      <RowsForm<EditedTarget>
-        project={project}
+      <RowsForm<EditedTarget, Project, ProjectChange>
+        form={projectForm(project)}
         rowsOf={({ notify }) => notify}
         fresh={freshTarget}
         changeOf={(rows) => ({ notify: rows.map(sentTarget) })}
@@ -56,6 +57,10 @@ export function NotificationSettings({ project }: { project: Project }) {
         removeLabelOf={() => t("notify.remove")}
         failure={t("notify.notSaved")}
         label={t("notify.targets")}
+        labels={{
+          ...{ url: t("notify.address"), events: t("notify.events"), logLines: t("notify.logLines") },
+          ...{ secret: t("notify.secret"), format: t("notify.format") },
+        }}
         isUndoable={false}
         isWide
       >
@@ -69,7 +74,9 @@ export function NotificationSettings({ project }: { project: Project }) {
         )}
       </RowsForm>
       <DefaultChoice project={project} />
-      <ProjectKey projectId={project.id} kind="notify-key" />
+      {project.notify.some(({ format }) => format === "slipway") && (
+        <ProjectKey projectId={project.id} kind="notify-key" />
+      )}
       <ForManagers>
         <NotificationAttempts project={project} />
       </ForManagers>

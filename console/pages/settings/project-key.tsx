@@ -50,13 +50,15 @@ export function ProjectKey({ projectId, kind }: { projectId: number; kind: Param
         {isSet ? about.set : about.unset}
       </Text>
       <ForManagers>
-        <Group align="flex-end" gap="sm" mt={6}>
+        <Group className="field-row" gap="sm" mt={6}>
           <PasswordInput
             label={about.label}
             required
+            withAsterisk={false}
             w={260}
             autoComplete="off"
             value={value}
+            error={set.errorOf("value")}
             onChange={(event) => setValue(event.currentTarget.value)}
           />
           <Button type="submit" variant="default" loading={set.isPending}>

@@ -1,9 +1,10 @@
 import { Checkbox, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { AllowedDomains } from "../../components/allowed-domains.tsx";
+import { GroupPicker } from "../../components/group-picker.tsx";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
-import { groupChoices, useGroups } from "../../group-query.ts";
+import { useGroups } from "../../group-query.ts";
 import { useProjectDraft } from "../../project-query.ts";
 import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
@@ -112,23 +113,19 @@ function GroupField({
   value: number | null;
   onChange: (groupId: number | null) => void;
 }) {
-  const { data: me } = useQuery(meQuery);
   const groups = useGroups();
   const offered = groups.filter((group) => group.permission === "manage" || group.id === stored);
   const isUnknown = stored !== null && !offered.some((group) => group.id === stored);
   return (
-    <Select
+    <GroupPicker
       label={t("settings.group")}
-      placeholder={t("settings.noGroup")}
-      clearable={me?.role === "admin"}
-      allowDeselect={false}
-      data={groupChoices(
+      groups={
         isUnknown
           ? [...offered, { id: stored, name: t("settings.unknownGroup", { id: String(stored) }) }]
-          : offered,
-      )}
-      value={value === null ? null : String(value)}
-      onChange={(chosen) => onChange(chosen === null ? null : Number(chosen))}
+          : offered
+      }
+      value={value}
+      onChange={onChange}
     />
   );
 }

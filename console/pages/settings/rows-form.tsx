@@ -4,12 +4,11 @@ import type { ApiProblem } from "../../api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
-import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
-import type { Project } from "../../shapes.ts";
+import { type SettingsForm, useSettingsDraft } from "../../draft.ts";
 
-/** A setting of a project that is a list: rows are edited in place, removed and added, and saved as a whole. */
-export function RowsForm<Row>({
-  project,
+/** A setting that is a list: rows are edited in place, removed and added, and saved as a whole. */
+export function RowsForm<Row, Source extends { revision: string }, Change>({
+  form: settings,
   rowsOf,
   fresh,
   changeOf,
@@ -18,16 +17,17 @@ export function RowsForm<Row>({
   removeLabelOf,
   failure,
   label,
+  labels = {},
   isWide = false,
   isUndoable = true,
   extra,
   children,
 }: {
-  project: Project;
-  rowsOf: (project: Project) => Row[];
+  form: SettingsForm<Source, Change>;
+  rowsOf: (source: Source) => Row[];
   /** What an added row holds. */
   fresh: Row;
-  changeOf: (rows: Row[]) => ProjectChange;
+  changeOf: (rows: Row[]) => Change;
   /** The error of a row: invalid alone, in conflict with other rows, or refused by the server. */
   faultOf: (rows: Row[], index: number, refused: ApiProblem | null) => string | undefined;
   addLabel: string;
@@ -36,16 +36,18 @@ export function RowsForm<Row>({
   failure: string;
   /** Name of the list, for conflicts. */
   label: string;
+  /** Names of the fields of a row, for what the server refused. */
+  labels?: Readonly<Record<string, string>>;
   /** A row takes much room, and wraps where there is too little. */
   isWide?: boolean;
   /** False: removed rows cannot be restored. */
   isUndoable?: boolean;
   /** Next to the button that adds a row. */
   extra?: (rows: Row[], replace: (rows: Row[]) => void) => ReactNode;
-  children: (row: Row, change: (row: Row) => void, fault: string | undefined) => ReactNode;
+  children: (row: Row, change: (row: Row) => void, fault: string | undefined, rows: Row[]) => ReactNode;
 }) {
-  const draft = useProjectDraft(
-    project,
+  const draft = useSettingsDraft(
+    settings,
     (read) => ({ list: rowsOf(read).map((row, key) => ({ key, row })) }),
     ({ list = [] }) => changeOf(list.map(({ row }) => row)),
     { isUndoable },
@@ -84,6 +86,7 @@ export function RowsForm<Row>({
               row,
               (changed) => change(key, changed),
               isTried || refused !== null ? faultOf(rows, index, refused) : undefined,
+              rows,
             )}
             <ForManagers>
               <ActionIcon
@@ -112,7 +115,7 @@ export function RowsForm<Row>({
           </Group>
         </ForManagers>
       </Stack>
-      <FormFoot draft={draft} failure={failure} labels={{ list: label }} />
+      <FormFoot draft={draft} failure={failure} labels={{ ...labels, list: label }} />
     </form>
   );
 }

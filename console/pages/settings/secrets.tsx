@@ -23,26 +23,49 @@ function isForm(value: string | null): value is Form {
   return value === "variable" || value === "file";
 }
 
-/** Secrets are written, never read: a list of names, each to replace or delete. */
-export function SecretSettings({ project }: { project: Project }) {
+/** Whose secrets they are. */
+interface Owner {
+  of: "projects" | "groups";
+  id: number;
+}
+
+function endpointOf({ of }: Owner) {
+  return of === "projects" ? api.projects[":id"].secrets[":name"] : api.groups[":id"].secrets[":name"];
+}
+
+/** What shows secrets, or what a project has of its group. */
+const refresh = ["project", "groups"];
+
+/** Secrets of a project or a group are written, never read: a list of names, each to replace or delete. */
+export function SecretSettings({
+  owner,
+  secrets,
+  usual,
+  about,
+}: {
+  owner: Owner;
+  secrets: Secret[];
+  /** The stages of a new secret, unless the user chooses others. */
+  usual: Scope;
+  about: string;
+}) {
   const [name, setName] = useState("");
   const [value, setValue] = useState("");
   const [chosen, setChosen] = useState<Scope | null>(null);
   const [chosenForm, setChosenForm] = useState<Form | null>(null);
   useUnsaved(name !== "" || value !== "");
-  const known = project.secrets.find((secret) => secret.name === name);
-  const usual = project.deploy.approval === "required" ? "deploy" : "all";
+  const known = secrets.find((secret) => secret.name === name);
   const scope = chosen ?? known?.scope ?? usual;
   const form = chosenForm ?? known?.as ?? "variable";
   const set = useAct(
     () =>
       answerOf(
-        api.projects[":id"].secrets[":name"].$put({
-          param: { id: project.id, name },
+        endpointOf(owner).$put({
+          param: { id: owner.id, name },
           json: { value, scope, as: form },
         }),
       ),
-    { done: t("variables.secretStored", { name }), refresh: ["project"] },
+    { done: t("variables.secretStored", { name }), refresh },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -56,28 +79,29 @@ export function SecretSettings({ project }: { project: Project }) {
     });
   };
   return (
-    <Panel title={t("variables.secrets")} about={t("variables.secretsAbout")}>
-      {project.secrets.length === 0 ? (
+    <Panel title={t("variables.secrets")} about={about}>
+      {secrets.length === 0 ? (
         <Text size="sm" c="dimmed">
           {t("variables.noSecrets")}
         </Text>
       ) : (
-        <Table aria-label={t("variables.secrets")} maw={640}>
+        <Table aria-label={t("variables.secrets")} maw={820}>
           <Table.Tbody>
-            {project.secrets.map((secret) => (
-              <SecretRow key={secret.name} projectId={project.id} secret={secret} />
+            {secrets.map((secret) => (
+              <SecretRow key={secret.name} owner={owner} secret={secret} />
             ))}
           </Table.Tbody>
         </Table>
       )}
       <ForManagers>
         <form onSubmit={submit}>
-          <Group align="flex-end" mt="md" gap="sm">
+          <Group className="field-row" mt="md" gap="sm">
             <TextInput
               label={t("variables.name")}
               placeholder={exampleName}
               required
               value={name}
+              error={set.errorOf("name")}
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <PasswordInput
@@ -86,6 +110,7 @@ export function SecretSettings({ project }: { project: Project }) {
               w={220}
               autoComplete="off"
               value={value}
+              error={set.errorOf("value")}
               onChange={(event) => setValue(event.currentTarget.value)}
             />
             <Select
@@ -117,11 +142,13 @@ export function SecretSettings({ project }: { project: Project }) {
   );
 }
 
+/** Which stages get a secret, in words. */
+export function scopeTitle(scope: Scope): string {
+  return scope === "all" ? t("variables.allStages") : t("variables.deployStages");
+}
+
 function scopeChoices(): { value: Scope; label: string }[] {
-  return [
-    { value: "all", label: t("variables.allStages") },
-    { value: "deploy", label: t("variables.deployStages") },
-  ];
+  return (["all", "deploy"] as const).map((value) => ({ value, label: scopeTitle(value) }));
 }
 
 function formChoices(): { value: Form; label: string }[] {
@@ -131,22 +158,22 @@ function formChoices(): { value: Form; label: string }[] {
   ];
 }
 
-function SecretRow({ projectId, secret }: { projectId: number; secret: Secret }) {
+function SecretRow({ owner, secret }: { owner: Owner; secret: Secret }) {
   const { name, scope, isScopeChosen, as } = secret;
   const choose = useAct(
     (use: { scope: Scope } | { as: Form }) =>
       answerOf(
-        api.projects[":id"].secrets[":name"].$patch({
-          param: { id: projectId, name },
+        endpointOf(owner).$patch({
+          param: { id: owner.id, name },
           json: use,
         }),
       ),
-    { done: t("variables.stagesSaved", { name }), refresh: ["project"] },
+    { done: t("variables.stagesSaved", { name }), refresh },
   );
   return (
     <Table.Tr>
       <Table.Td>
-        <Group gap="xs">
+        <div className="secret-row">
           <code className="secret-name">{name}</code>
           <Select
             aria-label={t("variables.stagesOf", { name })}
@@ -171,9 +198,9 @@ function SecretRow({ projectId, secret }: { projectId: number; secret: Secret })
             value={as}
             onChange={(chosen) => isForm(chosen) && choose.mutate({ as: chosen })}
           />
-        </Group>
+        </div>
       </Table.Td>
-      <Table.Td ta="right">
+      <Table.Td ta="right" className="nowrap">
         <ForManagers>
           <ConfirmButton
             label={t("variables.deleteSecretShort")}
@@ -182,11 +209,9 @@ function SecretRow({ projectId, secret }: { projectId: number; secret: Secret })
             title={t("variables.deleteQuestion", { name })}
             confirm={t("variables.deleteSecret")}
             isDanger
-            onConfirm={() =>
-              answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } }))
-            }
+            onConfirm={() => answerOf(endpointOf(owner).$delete({ param: { id: owner.id, name } }))}
             done={t("variables.secretDeleted", { name })}
-            refresh={["project"]}
+            refresh={refresh}
           >
             {t("variables.deleteHint")}
           </ConfirmButton>

@@ -1,14 +1,16 @@
-/** Sections of a project's settings, in the order of the navigation: `/projects/7/settings/stages`. */
+/** Sections of a project's settings, in the order of the navigation: `/projects/7/settings/pipeline`. */
 export const settingsSections = [
-  "general",
-  "stages",
+  "source",
+  "rules",
+  "pipeline",
+  "environments",
   "variables",
-  "execution",
-  "members",
+  "access",
   "notifications",
-  "commit-status",
-  "delete",
 ] as const;
+
+/** What belongs to all environments is a setting of their project. */
+export const environmentSections = ["variables"] as const satisfies (typeof settingsSections)[number][];
 
 export type SettingsSection = (typeof settingsSections)[number];
 

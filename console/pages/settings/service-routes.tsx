@@ -57,7 +57,7 @@ export function ServiceRoutes({
       ))}
       {error !== undefined && <div className="wrong">{error}</div>}
       <ForManagers>
-        <Button mt={4} variant="subtle" size="compact-xs" onClick={() => onChange([...routes, fresh])}>
+        <Button mt={4} variant="subtle" size="compact-sm" onClick={() => onChange([...routes, fresh])}>
           {t("routeForm.add", { name: service })}
         </Button>
       </ForManagers>

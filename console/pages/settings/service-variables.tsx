@@ -72,7 +72,7 @@ export function ServiceVariables({
         <Button
           mt={4}
           variant="subtle"
-          size="compact-xs"
+          size="compact-sm"
           onClick={() => setTyped([...rows, { name: "", value: "" }])}
         >
           {t("serviceForm.addVariable", { name: service })}

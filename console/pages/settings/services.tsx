@@ -141,7 +141,7 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
       {...small}
       label={t("serviceForm.drain")}
       aria-label={t("serviceForm.drainOf", { name })}
-      suffix=" s"
+      suffix={t("words.secondsSuffix")}
       min={0}
       max={3600}
       value={drain}
@@ -154,7 +154,7 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
       {...small}
       label={t("serviceForm.stopGrace")}
       aria-label={t("serviceForm.stopGraceOf", { name })}
-      suffix=" s"
+      suffix={t("words.secondsSuffix")}
       min={0}
       max={3600}
       value={stopGrace}

@@ -9,6 +9,7 @@ import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { ApprovalFields } from "./approval.tsx";
+import { type PipelineSource, PipelineSourceFields, sourceChange, sourceOf } from "./pipeline-source.tsx";
 import { isNameTaken, type NamedService, ServiceCards, shownServices, storedServices } from "./services.tsx";
 import { filledSteps, StageSteps, type Step, shownSteps } from "./steps.tsx";
 
@@ -23,6 +24,7 @@ interface Start {
 
 /** Each list can change and conflict separately. `rule`: approvals. */
 interface Fields extends Omit<Pipeline, "start"> {
+  source: PipelineSource;
   start: Start;
   rollback: Project["rollback"];
   rollbackWithin: Project["rollbackWithin"];
@@ -38,25 +40,44 @@ function startOf(start: Pipeline["start"]): Start {
   };
 }
 
-function fieldsOf({ rollback, rollbackWithin, deploy: rule, pipeline }: Project): Fields {
+function fieldsOf(project: Project): Fields {
+  const { rollback, rollbackWithin, deploy: rule, pipeline } = project;
   const { build, deploy, start, ...rest } = pipeline;
   const shown = { build: shownSteps("build", build), deploy: shownSteps("deploy", deploy) };
-  return { ...rest, ...shown, start: startOf(start), rollback, rollbackWithin, rule };
+  return {
+    ...rest,
+    ...shown,
+    source: sourceOf(project),
+    start: startOf(start),
+    rollback,
+    rollbackWithin,
+    rule,
+  };
 }
 
 function changeOf(changed: Partial<Fields>): ProjectChange {
-  const { rollback, rollbackWithin, rule, build, deploy, start, ...rest } = changed;
+  const { rollback, rollbackWithin, rule, source } = changed;
   const pipeline = {
-    ...rest,
+    ...(source ? sourceChange(source) : {}),
+    ...(source?.from === "repository" ? {} : pipelineOf(changed)),
+  };
+  return {
+    ...{ rollback, rollbackWithin, deploy: rule },
+    ...(Object.keys(pipeline).length === 0 ? {} : { pipeline }),
+  };
+}
+
+/** What changed of a pipeline that the project itself says. */
+function pipelineOf(changed: Partial<Fields>) {
+  const { rollback: _, rollbackWithin: _within, rule: _rule, source: _source, ...said } = changed;
+  const { build, deploy, start, ...folders } = said;
+  return {
+    ...folders,
     ...(build ? { build: filledSteps("build", build) } : {}),
     ...(deploy ? { deploy: filledSteps("deploy", deploy) } : {}),
     ...(start
       ? { start: start.kind === "steps" ? filledSteps("start", start.steps) : storedServices(start.services) }
       : {}),
-  };
-  return {
-    ...{ rollback, rollbackWithin, deploy: rule },
-    ...(Object.keys(pipeline).length === 0 ? {} : { pipeline }),
   };
 }
 
@@ -69,9 +90,11 @@ export function StageSettings({ project }: { project: Project }) {
   const { value, set, refused } = draft;
   const { data: me } = useQuery(meQuery);
   // What follows a stage applies only if the stage has a script.
-  const deploys = starts(value.start) || hasScript(value.deploy);
+  const isFile = value.source.from === "repository";
+  const deploys = isFile || starts(value.start) || hasScript(value.deploy);
   const setStart = (change: Partial<Start>) => set({ start: { ...value.start, ...change } });
   const isUnclear =
+    !isFile &&
     value.start.kind === "services" &&
     value.start.services.some((_, at) => isNameTaken(value.start.services, at));
   const steps = (stage: StageName) => ({
@@ -86,44 +109,54 @@ export function StageSettings({ project }: { project: Project }) {
         style={{ maxWidth: 820 }}
         onSubmit={(event) => (isUnclear ? event.preventDefault() : draft.submit(event))}
       >
-        <Group title={t("stages.groupScripts")}>
-          <StageSteps {...steps("build")} steps={value.build} onChange={(build) => set({ build })} />
-          <StageSteps {...steps("deploy")} steps={value.deploy} onChange={(deploy) => set({ deploy })} />
-          <div>
-            <Text size="sm" fw={600} mb={4} id="start-kind">
-              {t("serviceForm.kind")}
-            </Text>
-            <SegmentedControl
-              aria-labelledby="start-kind"
-              fullWidth
-              maw={460}
-              styles={{ label: { whiteSpace: "normal" } }}
-              data={[
-                { value: "services", label: t("serviceForm.kindServices") },
-                { value: "steps", label: t("serviceForm.kindSteps") },
-              ]}
-              value={value.start.kind}
-              onChange={(kind) => setStart({ kind: kind === "steps" ? "steps" : "services" })}
-            />
-            <Text size="xs" c="dimmed" mt={4}>
-              {t(value.start.kind === "steps" ? "serviceForm.kindStepsHint" : "serviceForm.kindServicesHint")}
-            </Text>
-          </div>
-          {value.start.kind === "steps" ? (
-            <StageSteps
-              {...steps("start")}
-              steps={value.start.steps}
-              onChange={(changed) => setStart({ steps: changed })}
-            />
-          ) : (
-            <ServiceCards
-              isAdmin={me?.role === "admin"}
-              errorOf={(path) => refused?.about(path)}
-              services={value.start.services}
-              onChange={(services) => setStart({ services })}
-            />
-          )}
-        </Group>
+        <PipelineSourceFields
+          project={project}
+          value={value.source}
+          onChange={(source) => set({ source })}
+          errorOf={(path) => refused?.about(path)}
+        />
+        {!isFile && (
+          <Group title={t("stages.groupScripts")}>
+            <StageSteps {...steps("build")} steps={value.build} onChange={(build) => set({ build })} />
+            <StageSteps {...steps("deploy")} steps={value.deploy} onChange={(deploy) => set({ deploy })} />
+            <div>
+              <Text size="sm" fw={600} mb={4} id="start-kind">
+                {t("serviceForm.kind")}
+              </Text>
+              <SegmentedControl
+                aria-labelledby="start-kind"
+                fullWidth
+                maw={460}
+                styles={{ label: { whiteSpace: "normal" } }}
+                data={[
+                  { value: "services", label: t("serviceForm.kindServices") },
+                  { value: "steps", label: t("serviceForm.kindSteps") },
+                ]}
+                value={value.start.kind}
+                onChange={(kind) => setStart({ kind: kind === "steps" ? "steps" : "services" })}
+              />
+              <Text size="xs" c="dimmed" mt={4}>
+                {t(
+                  value.start.kind === "steps" ? "serviceForm.kindStepsHint" : "serviceForm.kindServicesHint",
+                )}
+              </Text>
+            </div>
+            {value.start.kind === "steps" ? (
+              <StageSteps
+                {...steps("start")}
+                steps={value.start.steps}
+                onChange={(changed) => setStart({ steps: changed })}
+              />
+            ) : (
+              <ServiceCards
+                isAdmin={me?.role === "admin"}
+                errorOf={(path) => refused?.about(path)}
+                services={value.start.services}
+                onChange={(services) => setStart({ services })}
+              />
+            )}
+          </Group>
+        )}
         {deploys && (
           <Group title={t("stages.groupRelease")}>
             <Select
@@ -148,21 +181,24 @@ export function StageSettings({ project }: { project: Project }) {
                 onChange={(minutes) => set({ rollbackWithin: Number(minutes) })}
               />
             )}
-            {(["data", "scratch"] as const).map((list) => (
-              <TagsInput
-                key={list}
-                label={t(`stages.${list}`)}
-                description={t(`stages.${list}Hint`)}
-                value={value[list]}
-                error={refused?.about(`pipeline.${list}`)}
-                onChange={(folders) => set({ [list]: folders })}
+            {!isFile &&
+              (["data", "scratch"] as const).map((list) => (
+                <TagsInput
+                  key={list}
+                  label={t(`stages.${list}`)}
+                  description={t(`stages.${list}Hint`)}
+                  value={value[list]}
+                  error={refused?.about(`pipeline.${list}`)}
+                  onChange={(folders) => set({ [list]: folders })}
+                />
+              ))}
+            {!isFile && (
+              <Checkbox
+                label={t("stages.sealed")}
+                description={t("stages.sealedHint")}
+                {...draft.flag("sealed")}
               />
-            ))}
-            <Checkbox
-              label={t("stages.sealed")}
-              description={t("stages.sealedHint")}
-              {...draft.flag("sealed")}
-            />
+            )}
           </Group>
         )}
         {(deploys || value.rule.approval === "required") && (
@@ -192,6 +228,7 @@ function labelsOf(): Record<keyof Fields, string> {
   ) as Record<StageName, string>;
   return {
     ...steps,
+    source: t("pipelineFile.from"),
     data: t("stages.data"),
     scratch: t("stages.scratch"),
     sealed: t("stages.sealed"),

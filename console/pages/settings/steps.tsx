@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import type { StageName } from "../../../src/model/stage/stage-name.ts";
 import { isSideEffect, stepTitle } from "../../../src/model/stage/stage-name.ts";
 import { Icon } from "../../components/icon.tsx";
+import { useAnchor } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
 import type { Project } from "../../shapes.ts";
@@ -95,7 +96,7 @@ const editors: Record<Field, (props: FieldProps) => ReactNode> = {
       label={t("stages.timeLimit")}
       aria-label={t("stages.timeLimitOf", { stage: title })}
       placeholder={t("stages.timeLimitTask")}
-      suffix=" s"
+      suffix={t("words.secondsSuffix")}
       min={1}
       value={step.timeout ?? ""}
       error={error}
@@ -211,8 +212,9 @@ export function StageSteps({ stage, steps, onChange, isAdmin, errorOf }: StageSt
     onChange([...steps, ...shownSteps(stage, []).map((step) => ({ ...step, name }))]);
   };
   const replaced = (at: number, ...others: Step[]) => onChange(steps.toSpliced(at, 1, ...others));
+  const anchor = useAnchor<HTMLDivElement>(stage);
   return (
-    <div className="script">
+    <div className="script" id={stage} ref={anchor}>
       {[...steps.entries()].map(([at, step]) => (
         <div key={`${stage} ${String(at)}`} className="step">
           {rows.map((fields) => (

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import type { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
-import type { Project } from "../../shapes.ts";
+import type { SettingsForm } from "../../draft.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { DotEnvButton } from "./dot-env-button.tsx";
@@ -14,7 +14,11 @@ interface Variable {
   value: string;
 }
 
-function variablesOf({ env }: Project): Variable[] {
+interface WithVariables {
+  env: Record<string, string>;
+}
+
+function variablesOf({ env }: WithVariables): Variable[] {
   return Object.entries(env).map(([name, value]) => ({ name, value }));
 }
 
@@ -27,12 +31,18 @@ function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): s
   return refused?.about(`env.${row.name}`);
 }
 
-/** Plain variables of the scripts, saved as a whole. */
-export function EnvironmentSettings({ project }: { project: Project }) {
+/** Plain variables of the scripts, of a project or of all projects of a group, saved as a whole. */
+export function VariableSettings({
+  form,
+  about,
+}: {
+  form: SettingsForm<WithVariables & { revision: string }, WithVariables>;
+  about: string;
+}) {
   return (
-    <Panel title={t("variables.title")} about={t("variables.about")}>
+    <Panel title={t("variables.title")} about={about}>
       <RowsForm
-        project={project}
+        form={form}
         rowsOf={variablesOf}
         fresh={{ name: "", value: "" }}
         changeOf={(rows) => ({

@@ -2,9 +2,9 @@ import { Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
-import { ApiProblem, answerOf, api } from "../../api.ts";
+import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
-import { Panel } from "../../components/page.tsx";
+import { ActProblem, Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
 import { defaultNotifyQuery } from "../../default-notify-query.ts";
 import { t } from "../../text/text.ts";
@@ -50,16 +50,16 @@ function DefaultForm({ target }: { target: EditedTarget | null }) {
         {t("system.notifyAdd")}
       </Button>
     );
-  const refused = save.error instanceof ApiProblem ? save.error : null;
   return (
     <form onSubmit={submit} className="form wide-form">
       <TargetCard
         target={shown}
         change={setEdited}
-        fault={refused?.about("url") ?? refused?.about("secret")}
+        fault={save.errorOf("url") ?? save.errorOf("secret")}
         signsWithSecret
         onTest={edited === null ? () => test.mutateAsync(undefined) : undefined}
       />
+      <ActProblem act={save} />
       <Group>
         <Button type="submit" disabled={edited === null} loading={save.isPending}>
           {t("system.notifySave")}

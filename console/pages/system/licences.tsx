@@ -1,7 +1,8 @@
-import { Button, Table } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answerOf, api } from "../../api.ts";
+import { ItemTable } from "../../components/list.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
 import { t } from "../../text/text.ts";
@@ -33,26 +34,15 @@ function Packages() {
   return (
     <Loaded query={query}>
       {({ packages }) => (
-        <Table aria-label={t("system.licences")} className="list-table">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("system.package")}</Table.Th>
-              <Table.Th>{t("system.version")}</Table.Th>
-              <Table.Th>{t("system.licence")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {packages.map(({ name, version, licence }) => (
-              <Table.Tr key={`${name} ${version}`}>
-                <Table.Td>
-                  <code>{visible(name)}</code>
-                </Table.Td>
-                <Table.Td>{visible(version)}</Table.Td>
-                <Table.Td>{visible(licence)}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <ItemTable
+          label={t("system.licences")}
+          items={packages.map((each) => ({ ...each, id: `${each.name} ${each.version}` }))}
+          columns={[
+            { title: t("system.package"), cell: ({ name }) => <code>{visible(name)}</code> },
+            { title: t("system.version"), cell: ({ version }) => visible(version) },
+            { title: t("system.licence"), cell: ({ licence }) => visible(licence) },
+          ]}
+        />
       )}
     </Loaded>
   );

@@ -1,10 +1,12 @@
-import { Alert, Table } from "@mantine/core";
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
 import type { ReactNode } from "react";
 import { answerOf, api } from "../../api.ts";
+import { ItemTable } from "../../components/list.tsx";
+import { Notice } from "../../components/notice.tsx";
 import { PageHead, Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { sizeText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
@@ -49,7 +51,11 @@ export default function System() {
 /** Share of free space below which the disk needs attention. */
 const scarce = 0.1;
 
-function Attention({ system: { address, disk, runners, broker, warnings } }: { system: SystemState }) {
+function Attention({
+  system: { address, disk, runners, broker, warnings, warningParts },
+}: {
+  system: SystemState;
+}) {
   const points = [
     ...(address === "" ? [t("system.attentionAddress")] : []),
     ...(disk.freeBytes < scarce * disk.totalBytes ? [t("system.attentionDisk")] : []),
@@ -58,16 +64,14 @@ function Attention({ system: { address, disk, runners, broker, warnings } }: { s
   ];
   if (points.length + warnings.length === 0) return null;
   return (
-    <Alert variant="light" color="lamp" role="note" title={t("system.attention")}>
+    <Notice tone="needed" title={t("system.attention")}>
       {points.map((point) => (
         <div key={point}>{visible(point)}</div>
       ))}
-      {warnings.map((warning) => (
-        <div key={warning} lang="en">
-          {visible(warning)}
-        </div>
+      {warnings.map((warning, index) => (
+        <div key={warning}>{reasonIn(warning, warningParts[index])}</div>
       ))}
-    </Alert>
+    </Notice>
   );
 }
 
@@ -116,29 +120,24 @@ function sourceText(source: string | null): string {
 function Settings({ system: { settings } }: { system: SystemState }) {
   return (
     <Panel title={t("system.settings")} about={t("system.settingsAbout")} isFlush>
-      <Table aria-label={t("system.settings")} className="list-table">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t("system.setting")}</Table.Th>
-            <Table.Th>{t("system.source")}</Table.Th>
-            <Table.Th>{t("system.value")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {settings.map(({ key, value, used, source }) => (
-            <Table.Tr key={key}>
-              <Table.Td>
-                <code>{key}</code>
-              </Table.Td>
-              <Table.Td>{sourceText(source)}</Table.Td>
-              <Table.Td data-whole>
+      <ItemTable
+        label={t("system.settings")}
+        items={settings.map((each) => ({ ...each, id: each.key }))}
+        columns={[
+          { title: t("system.setting"), cell: ({ key }) => <code>{key}</code> },
+          { title: t("system.source"), cell: ({ source }) => sourceText(source) },
+          {
+            title: t("system.value"),
+            isWhole: true,
+            cell: ({ value, used }) => (
+              <>
                 <code>{visible(used ?? value)}</code>
                 {used !== null && <div className="waiting">{t("system.lowered", { value })}</div>}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+              </>
+            ),
+          },
+        ]}
+      />
     </Panel>
   );
 }

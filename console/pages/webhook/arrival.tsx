@@ -8,16 +8,10 @@ import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 
-/** Shows whether deliveries of the host arrive. It changes by itself while the user fills in the form of the host. */
-export function Arrival({ projectId }: { projectId: number }) {
-  return <ArrivalState delivery={useArrival(projectId)} />;
-}
-
 /** The last delivery that the host sent. Null: none yet; undefined: not loaded. */
 export function useArrival(projectId: number): DeliverySummary | null | undefined {
   const refetchInterval = usePolling();
-  const filters = { projectId: String(projectId), status: "", code: "", from: "", to: "", search: "" };
-  const { data } = useQuery({ ...deliveriesQuery(filters, 1), refetchInterval });
+  const { data } = useQuery({ ...deliveriesQuery(projectId), refetchInterval });
   return data && (data.items.find(({ remote_ip: from }) => from !== "test" && from !== "replay") ?? null);
 }
 
@@ -25,6 +19,7 @@ export function isRefused({ status }: DeliverySummary): boolean {
   return status === "rejected" || status === "failed";
 }
 
+/** Whether deliveries of the host arrive. It changes by itself while the user fills in the form of the host. */
 export function ArrivalState({ delivery }: { delivery: DeliverySummary | null | undefined }) {
   if (delivery === undefined) return <div className="arrival">{"\u00a0"}</div>;
   if (delivery === null)

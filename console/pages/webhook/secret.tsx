@@ -5,7 +5,7 @@ import { answerOf, api, isChangedMeanwhile, queryClient } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
 import { Moment } from "../../components/moment.tsx";
-import { Panel, Problem } from "../../components/page.tsx";
+import { ActProblem, Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Conflict } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
@@ -97,6 +97,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
             required
             autoComplete="off"
             value={secret}
+            error={save.errorOf("secret")}
             onChange={(event) => setSecret(event.currentTarget.value)}
           />
           {webhook.secretSet && (
@@ -111,9 +112,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
               {t("webhook.secretChanged")}
             </Conflict>
           )}
-          {save.isError && !isConflict && (
-            <Problem title={t("webhook.secretNotSaved")} problem={save.error} />
-          )}
+          {!isConflict && <ActProblem title={t("webhook.secretNotSaved")} act={save} />}
           <Group gap="sm">
             <Button type="submit" disabled={secret === ""} loading={save.isPending}>
               {t("webhook.saveSecret")}

@@ -2,8 +2,8 @@
 export const app = {
   notFound: "Not found",
   noSuchPage: "This page does not exist",
-  overview: "Overview",
-  noSuchPageHint: "The address may contain a typing error, or the object was deleted. Go to the {overview}.",
+  home: "home page",
+  noSuchPageHint: "The address may contain a typing error, or the object was deleted. Go to the {home}.",
   pageFailed: "This page failed",
   pageFailedHint: "Select “Try again” to reload it. If it fails again, the message below shows the cause.",
   pageFailedTitle: "Couldn't show the page",
@@ -16,5 +16,5 @@ export const app = {
   leaveGo: "Leave without saving",
   adminsOnly: "Admins only",
   adminsOnlyTitle: "You have no permission for this page",
-  adminsOnlyHint: "Only admins can open it. Ask an admin if you need access, or go to the {overview}.",
+  adminsOnlyHint: "Only admins can open it. Ask an admin if you need access, or go to the {home}.",
 } as const;

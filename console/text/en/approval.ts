@@ -2,7 +2,8 @@
 export const approval = {
   title: "This deploy waits for an approval",
   managersOnly: "A manager of the project can approve or reject it.",
-  nothingServes: "Nothing is known to serve. It would deploy:",
+  firstDeploy: "This is the first deploy:",
+  unknownServes: "It is not known what serves. It would deploy:",
   pushes: "Pushes since {commit}, which serves",
   pushesHint: "Each push is listed with its last commit.",
   goesBack: "Goes back from {commit}, which serves, to {to}",
@@ -21,6 +22,8 @@ export const approval = {
   approved: "Task {id} is approved.",
   comment: "Comment (optional)",
   mayApprove: "May approve it: {people}",
+  youMayApprove: "You may approve it.",
+  youAndOthersMayApprove: "You may approve it, and so may {people}.",
   excluded: {
     one: "{count} manager has a part in it and may not approve it",
     other: "{count} managers have a part in it and may not approve it",
@@ -28,7 +31,10 @@ export const approval = {
   needsReason:
     "Everybody who may manage the project has a part in this deploy. An administrator may approve it with a written reason, which the audit log keeps.",
   overrideReason: "Reason (kept in the audit log, and shown with the task)",
-  overridden: "Approved by {user}, because nobody else was left who may: {reason}",
+  overridden: "Approved by {user} {when}, because nobody else was left who may: {reason}.",
+  given: "Approved by {user} {when}.",
+  refused: "Rejected by {user} {when}.",
+  waited: "It had waited {time}.",
   reason: "Reason (shown with the task)",
   reject: "Reject",
   rejectTitle: "Reject task {id}?",
@@ -37,8 +43,5 @@ export const approval = {
   rejected: "Task {id} is rejected.",
   hint: "The deploy waits for an approval before it changes anything.",
   hintOf: "A deploy of these refs waits for an approval before it changes anything: {refs}",
-  waiting: { one: "A deploy waits for an approval:", other: "{count} deploys wait for an approval:" },
-  waitingTask: "{project} task {id}",
-  waitingLabel: "Deploys that wait for an approval",
   requested: "Task {id} of {project} waits for your approval.",
 } as const;

@@ -11,7 +11,7 @@ export const execution = {
   offlineOf: "{stage} without network",
   isolation: "Run on",
   isolationHint: "Tasks wait while no such runner is available.",
-  isolationNone: "any runner",
+  isolationNone: "a runner of any isolation",
   isolationSandbox: "a runner whose scripts run in sandboxes or in containers",
   isolationContainer: "a runner that runs every script in a container",
   cache: "Cache folders",

@@ -7,6 +7,8 @@ export const filter = {
   unknownWord: "{word} is not a filter. Filters: {known}.",
   unknownValue: "{word} can't be {value}. Values: {known}.",
   noTime: "{word}: {value} is not a date such as 2026-01-31 or 2026-01-31T18:00.",
+  unknownParameters:
+    "The address has parameters that this list does not know, and ignores: {names}. Known: {known}.",
   noProject: "No project has the name {name}.",
   twice: "{word} is given twice.",
   twoBare:

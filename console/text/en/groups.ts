@@ -11,7 +11,13 @@ export const groups = {
   deleteOne: "Delete {name}",
   deleteTitle: "Delete the group {name}?",
   deleteConfirm: "Delete the group",
-  deleteText: "Its projects stay, without a group. Permissions that it granted end.",
+  deleteText:
+    "Its projects stay, without a group. Permissions that it granted end, and its variables and secrets are deleted.",
+  values: "Variables and secrets",
+  valuesAbout:
+    "All projects of the group get these variables and secrets. What a project has itself hides those of the same name.",
+  variablesAbout:
+    "Every script of every project of the group gets these variables. Store passwords and tokens as secrets instead.",
   labels: "Labels",
   labelsTitle: "Labels that projects of {name} may request",
   labelsSaved: "The labels of {name} were saved.",

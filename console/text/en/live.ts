@@ -15,6 +15,9 @@ export const live = {
   closedAbout:
     "The live connection is closed ({reason}). The page requests changes every few seconds instead.",
   reason_1000: "disconnected",
+  reason_1001: "the page was left, or the server stopped",
+  reason_1005: "closed without a code (the page was left)",
+  reason_1006: "the connection broke off",
   reason_1012: "the server is restarting",
   reason_4000: "the code is missing",
   reason_4001: "the code was not accepted",
@@ -27,6 +30,6 @@ export const live = {
   reason_4201: "nothing was received",
   reason_4301: "too many messages",
   reasonNoCode: "there is no code to connect with: {problem}",
-  reasonOther: "the connection ended ({code})",
+  reasonOther: "closed with code {code}",
   label: "Live connection: {state}",
 } as const;

@@ -6,6 +6,8 @@ export const notify = {
   targets: "Notification addresses",
   add: "Add an address",
   remove: "Remove the address",
+  change: "Change",
+  changeOf: "Change {address}",
   service_slipway: "Signed webhook",
   service_slack: "Slack",
   service_discord: "Discord",

@@ -1,5 +1,8 @@
 /** What returns with a release besides its commit. */
 export const release = {
+  deployed: "deployed {when}",
+  takesBack: "Changes since then, which go away",
+  goesAway: "These commits go away:",
   settings: "Settings that differ",
   setting: "Setting",
   settingThen: "With this release",

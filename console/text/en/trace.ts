@@ -31,4 +31,12 @@ export const trace = {
   bytes: { one: "{count} byte", other: "{count} bytes" },
   kilobytes: "{count} KB",
   perMinute: "{count} a minute",
+  change_branch: "Change the branches",
+  change_tag: "Change the tags",
+  change_event: "Change the events",
+  change_path: "Change the paths",
+  change_keyword: "Change the keyword",
+  change_fork: "Change the rule about forks",
+  change_signature: "Check the secret",
+  change_repository: "Change the repository",
 } as const;

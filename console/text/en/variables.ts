@@ -25,7 +25,7 @@ export const variables = {
   stages: "Stages",
   stagesOf: "Stages that get {name}",
   stagesHint:
-    "Every build gets the secrets of all stages, also the build of a push that nobody has approved. Choose “Only deploy and start” for what a build does not need. To give such a secret to all stages, store its value again. Of a file, the variable has the path.",
+    "Every build gets the secrets of all stages, also the build of a push that nobody has approved. Choose “Only deploy and start” for what a build does not need. To give such a secret to all stages, store its value again. A secret that is stored as a file is written to a file for the script, and the variable holds the path of that file.",
   stagesSaved: "The use of {name} is saved.",
   form: "As",
   formOf: "Form of {name}",
@@ -44,4 +44,12 @@ export const variables = {
   deleteQuestion: "Delete the secret {name}?",
   deleteHint: "From the next task on, scripts do not get it. You cannot undo this.",
   secretDeleted: "{name} was deleted.",
+  inherited: "From the group",
+  inheritedAbout:
+    "Scripts get these variables and secrets of the group too. What the project has itself hides those of the same name.",
+  inheritedNone: "The group has no variables and no secrets.",
+  inheritedSecret: "secret, {stages}",
+  fromGroup: "from group {group}",
+  hiddenBy_variable: "from group {group}, hidden by the project's variable",
+  hiddenBy_secret: "from group {group}, hidden by the project's secret",
 } as const;

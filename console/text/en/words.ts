@@ -11,7 +11,6 @@ export const words = {
   serverUnreachable: "The server does not answer. Check the connection, then try again.",
   showPassword: "Show the password",
   tryAgain: "Try again",
-  and: "{list} and {count} more",
   any: "any",
   copied: "Copied",
   copiedIt: "I've copied it",
@@ -25,6 +24,7 @@ export const words = {
   none: "none",
   project: "Project",
   search: "Search",
+  secondsSuffix: " s",
   selectedForCopy: "The text is selected: press Ctrl+C (⌘C on a Mac)",
   unknown: "unknown",
 } as const;

@@ -4,8 +4,8 @@ import type { Translated } from "../message.ts";
 export const app: Translated<typeof english> = {
   notFound: "未找到",
   noSuchPage: "此页面不存在",
-  overview: "概览",
-  noSuchPageHint: "地址可能有误，或者对象已被删除。前往{overview}。",
+  home: "首页",
+  noSuchPageHint: "地址可能有误，或者对象已被删除。前往{home}。",
   pageFailed: "此页面出错",
   pageFailedHint: "请选择“重试”重新加载。如果再次出错，下方的信息会说明原因。",
   pageFailedTitle: "无法显示页面",
@@ -18,5 +18,5 @@ export const app: Translated<typeof english> = {
   leaveGo: "不保存并离开",
   adminsOnly: "仅限管理员",
   adminsOnlyTitle: "您没有访问此页面的权限",
-  adminsOnlyHint: "只有管理员可以打开此页面。如需访问，请联系管理员，或前往{overview}。",
+  adminsOnlyHint: "只有管理员可以打开此页面。如需访问，请联系管理员，或前往{home}。",
 };

@@ -13,7 +13,7 @@ export const execution: Translated<typeof english> = {
   offlineOf: "{stage} 无网络",
   isolation: "运行于",
   isolationHint: "没有合适的运行器时，任务会等待。",
-  isolationNone: "任意运行器",
+  isolationNone: "任何隔离级别的运行器",
   isolationSandbox: "在沙箱或容器中运行脚本的运行器",
   isolationContainer: "所有脚本都在容器中运行的运行器",
   cache: "缓存目录",
@@ -21,7 +21,7 @@ export const execution: Translated<typeof english> = {
   memory: "内存",
   cpus: "处理器（仅容器）",
   processes: "进程数",
-  disk: "发布和数据的磁盘空间",
+  disk: "版本和数据的磁盘空间",
   nice: "优先级 nice 值（0 到 19）",
   noLimit: "不限",
 };

@@ -15,6 +15,9 @@ export const live: Translated<typeof english> = {
   closed: "非实时",
   closedAbout: "实时连接已关闭（{reason}）。页面改为每隔几秒查询一次更改。",
   reason_1000: "已断开",
+  reason_1001: "页面已离开，或服务器已停止",
+  reason_1005: "未带代码关闭（页面已离开）",
+  reason_1006: "连接中断",
   reason_1012: "服务器正在重启",
   reason_4000: "缺少连接码",
   reason_4001: "连接码未被接受",
@@ -27,6 +30,6 @@ export const live: Translated<typeof english> = {
   reason_4201: "没有收到任何数据",
   reason_4301: "消息过多",
   reasonNoCode: "没有可用于连接的连接码：{problem}",
-  reasonOther: "连接已中断（{code}）",
+  reasonOther: "以代码 {code} 关闭",
   label: "实时连接：{state}",
 };

@@ -7,6 +7,8 @@ export const notify: Translated<typeof english> = {
   targets: "通知地址",
   add: "添加地址",
   remove: "移除地址",
+  change: "更改",
+  changeOf: "更改 {address}",
   service_slipway: "签名 Webhook",
   service_slack: "Slack",
   service_discord: "Discord",

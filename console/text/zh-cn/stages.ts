@@ -34,7 +34,7 @@ export const stages: Translated<typeof english> = {
   sealed: "deploy 和 start 只能读取版本内容",
   sealedHint: "数据目录和临时目录除外。",
   groupScripts: "脚本",
-  groupRelease: "发布与回滚",
+  groupRelease: "版本与回滚",
   groupApproval: "批准",
   rollback: "如果部署、启动或健康检查失败",
   rollbackAutomatic: "回到上一个版本",

@@ -24,8 +24,7 @@ export const system: Translated<typeof english> = {
   attentionRunners: "没有已连接的运行器：任务会一直排队。",
   attentionBroker: "{name} 未就绪：{detail}",
   backup: "备份",
-  backupAbout:
-    "数据库和密钥文件写入数据旁的一个文件。文件包含密钥：请像密钥一样保护它，并在另一台机器上保留副本。",
+  backupAbout: "数据库和加密密钥写入数据旁的一个文件。请像密钥一样保护它，并在另一台机器上保留副本。",
   backupNow: "立即备份",
   backupFailed: "无法写入备份",
   backupDone: "{file}：{size}，用时 {duration}",
@@ -39,7 +38,7 @@ export const system: Translated<typeof english> = {
   notifySaved: "默认地址已保存。",
   notifyRemoved: "默认地址已移除。",
   settings: "生效的设置",
-  settingsAbout: "每项设置的值及其来源。不显示机密。",
+  settingsAbout: "每项设置的值及其来源。不显示密钥。",
   setting: "设置",
   value: "值",
   lowered: "配置为 {value}；进程的打开文件数限制不允许更多（ulimit -n）。",

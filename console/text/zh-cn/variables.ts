@@ -23,7 +23,7 @@ export const variables: Translated<typeof english> = {
   stages: "阶段",
   stagesOf: "获得 {name} 的阶段",
   stagesHint:
-    "每次构建都会获得“所有阶段”的密钥，未经批准的推送的构建也不例外。构建不需要的密钥请选择“仅 deploy 和 start”。要让所有阶段获得这样的密钥，请重新保存其值。对于文件，变量的值是其路径。",
+    "每次构建都会获得“所有阶段”的密钥，未经批准的推送的构建也不例外。构建不需要的密钥请选择“仅 deploy 和 start”。要让所有阶段获得这样的密钥，请重新保存其值。以文件形式保存的密钥会写入一个供脚本使用的文件，变量的值是该文件的路径。",
   stagesSaved: "{name} 的用法已保存。",
   form: "形式",
   formOf: "{name} 的形式",
@@ -42,4 +42,11 @@ export const variables: Translated<typeof english> = {
   deleteQuestion: "删除密钥 {name}？",
   deleteHint: "从下一个任务起，脚本将得不到它。此操作无法撤销。",
   secretDeleted: "{name} 已删除。",
+  inherited: "来自群组",
+  inheritedAbout: "脚本还会得到群组的这些变量和密钥。项目自己的同名变量或密钥会将其覆盖。",
+  inheritedNone: "该群组没有变量和密钥。",
+  inheritedSecret: "密钥，{stages}",
+  fromGroup: "来自群组 {group}",
+  hiddenBy_variable: "来自群组 {group}，被项目的变量覆盖",
+  hiddenBy_secret: "来自群组 {group}，被项目的密钥覆盖",
 };

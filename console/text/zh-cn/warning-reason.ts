@@ -15,9 +15,9 @@ export const warningReason: Translated<typeof warningTexts> = {
   warn_start_port:
     "start 的某个步骤使用了 $PORT，而只有服务才有此变量。请把它启动的程序写成在前台运行的服务，或设置变量 PORT。",
   warn_disk:
-    "此项目的发布（{releases}）和数据（{data}）已占其上限 {limit} 的 {percent}%；超过上限的部署会失败。请减少保留的发布（runner.releases）、清理数据目录，或提高上限（项目的 limits.diskMb、运行器的 runner.projectQuota）。",
+    "此项目的版本（{releases}）和数据（{data}）已占其上限 {limit} 的 {percent}%；超过上限的部署会失败。请减少保留的版本（runner.releases）、清理数据目录，或提高上限（项目的 limits.diskMb、运行器的 runner.projectQuota）。",
   warn_not_sealed:
-    "与 2.0 之前的版本一样，部署和启动可以写入此项目的发布版本。请将它们写入的文件夹列为 data 或 scratch，然后封存发布版本。",
+    "与 2.0 之前的版本一样，部署和启动可以写入此项目的版本。请将它们写入的文件夹列为 data 或 scratch，然后封存版本。",
   warn_new_project:
     "它的 Webhook 的分支筛选为空：启用 Webhook 后，推送任何分支都会启动任务。如果只有 {branch} 应启动任务，请把筛选设为它。",
   warn_merge_requests:
@@ -33,6 +33,8 @@ export const warningReason: Translated<typeof warningTexts> = {
     "{other} 以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
   warn_status_hidden:
     "另一个项目以相同的 context {context} 报告同一仓库的提交状态：两者互相覆盖，成功会掩盖失败。请为每个项目设置各自的“提交状态的 context”。",
+  warn_group_secrets_all:
+    "构建不需要审批，但会获得群组 {group} 的这些密钥：{names}。请在群组的页面上为每个密钥选择：所有阶段都能获得，还是只有 deploy 和 start。",
   warn_secrets_all:
     "构建不需要审批，但会获得这些密钥：{names}。请为每个密钥选择：所有阶段都能获得，还是只有 deploy 和 start。",
 };

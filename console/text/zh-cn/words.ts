@@ -13,7 +13,6 @@ export const words: Translated<typeof english> = {
   serverUnreachable: "服务器没有响应。请检查网络连接后重试。",
   showPassword: "显示密码",
   tryAgain: "重试",
-  and: "{list} 及另外 {count} 项",
   any: "任意",
   copied: "已复制",
   copiedIt: "我已复制",
@@ -27,6 +26,7 @@ export const words: Translated<typeof english> = {
   none: "无",
   project: "项目",
   search: "搜索",
+  secondsSuffix: " 秒",
   selectedForCopy: "文本已选中：请按 Ctrl+C（Mac 上按 ⌘C）",
   unknown: "未知",
 };

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import { Fault, messageOf } from "../../errors.ts";
-import type { SystemBackup } from "../../http/api/system-shape.ts";
+import type { SystemBackup } from "../../model/console/system.ts";
 import { newReason } from "../../reason/reason.ts";
 
 /** Writes a backup into `<data.dir>/backups`, as `slipway backup` does. Calls during a backup get its result. */

@@ -1,5 +1,5 @@
 import lock from "../../../package-lock.json" with { type: "json" };
-import type { PackageInside } from "../../http/api/system-shape.ts";
+import type { PackageInside } from "../../model/console/system.ts";
 
 interface Locked {
   version?: string;

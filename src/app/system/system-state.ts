@@ -2,9 +2,10 @@ import { statfs } from "node:fs/promises";
 import type { BusState } from "../../bus/bus.ts";
 import type { Config } from "../../config/config.ts";
 import { type EffectiveSetting, effectiveSettings } from "../../config/config-load.ts";
-import type { SystemState } from "../../http/api/system-shape.ts";
+import type { SystemState } from "../../model/console/system.ts";
 import { isSeen } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
+import type { Reason } from "../../reason/reason.ts";
 import { version } from "../../version.ts";
 import type { PushPart } from "../push-part.ts";
 
@@ -17,7 +18,7 @@ export type SystemGateway = Pick<PushPart, "queue" | "maxConnections">;
 export function buildSystemState(
   config: Config,
   store: Store,
-  { gateway, warnings }: { gateway: SystemGateway | null; warnings: readonly string[] },
+  { gateway, warnings }: { gateway: SystemGateway | null; warnings: readonly Reason[] },
 ): () => Promise<SystemState> {
   const total = async (state: "queued" | "running" | "waiting") =>
     (await store.tasks.list({ state }, { page: 1, pageSize: 1 })).total;

@@ -1,5 +1,6 @@
 import type { Admin, MultipleErrors } from "@platformatic/kafka";
 import { Fault } from "../../errors.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { ExternalTopic } from "../bus.ts";
 import type { LogName } from "../log.ts";
 
@@ -58,7 +59,7 @@ export interface TopicCopies {
 }
 
 /** What to do about a log with fewer replicas than the brokers allow; null: it has enough. */
-export function replicaWarning({ name, replicas, brokers, bootstrap }: TopicCopies): string | null {
+export function replicaWarning({ name, replicas, brokers, bootstrap }: TopicCopies): Reason | null {
   const wanted = Math.min(wantedReplicas, brokers.length);
   if (replicas.length >= wanted) return null;
   const others = brokers.filter((id) => !replicas.includes(id)).sort((one, other) => one - other);
@@ -66,7 +67,6 @@ export function replicaWarning({ name, replicas, brokers, bootstrap }: TopicCopi
     version: 1,
     partitions: [{ topic: name, partition: 0, replicas: [...replicas, ...others].slice(0, wanted) }],
   };
-  const copies = replicas.length === 1 ? "one replica" : `${replicas.length} replicas`;
   const commands = [
     `echo '${JSON.stringify(plan)}' > replicas.json`,
     `kafka-reassign-partitions.sh --bootstrap-server ${bootstrap} --reassignment-json-file replicas.json --execute`,
@@ -76,8 +76,11 @@ export function replicaWarning({ name, replicas, brokers, bootstrap }: TopicCopi
         ]
       : []),
   ];
-  return (
-    `The Kafka topic ${name} has ${copies}, and the ${brokers.length} brokers allow ${wanted}: the loss of a broker can stop the push gateway ` +
-    `or lose messages. Add replicas: ${commands.join(" && ")}`
-  );
+  return newReason("system_replicas", {
+    topic: name,
+    count: replicas.length,
+    wanted,
+    brokers: brokers.length,
+    commands: commands.join(" && "),
+  });
 }

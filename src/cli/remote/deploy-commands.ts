@@ -5,7 +5,9 @@ import type { Page } from "../../model/page.ts";
 import { stageNames } from "../../model/stage/stage-name.ts";
 import { textValue } from "../option-values.ts";
 import { print, type Row, table } from "../output.ts";
+import { addEnvironmentCommands } from "./environment-commands.ts";
 import { addHookCommands } from "./hook-commands.ts";
+import { addProjectFileCommands } from "./project-file-commands.ts";
 import { addReleaseCommands } from "./release-commands.ts";
 import { addRemote, apiRemote, projectPath, type RemoteOptions } from "./remote.ts";
 import { addRouteCommands } from "./route-commands.ts";
@@ -19,6 +21,12 @@ import {
   followHelp,
 } from "./task-commands.ts";
 
+interface RunOptions {
+  ref?: string;
+  commit?: string;
+  environment?: string;
+}
+
 /** `project`, `service`, `hook`, `task` and `logs`: the deploy service from a shell. */
 export function addDeployCommands(program: Command): void {
   addProject(program);
@@ -31,6 +39,8 @@ export function addDeployCommands(program: Command): void {
 function addProject(program: Command): void {
   const project = program.command("project").description("projects and their tasks");
   addReleaseCommands(project);
+  addEnvironmentCommands(project);
+  addProjectFileCommands(project);
   addRemote(project.command("list"))
     .description("projects that you may view")
     .action(async (options: RemoteOptions) => {
@@ -39,7 +49,7 @@ function addProject(program: Command): void {
       print(options, projects, () => table(rows, ["id", "name", "url", "ref", "liveTaskId"]));
     });
   const create = addRemote(project.command("create <name> <gitUrl>"))
-    .description("add a project; its webhook is set up in the console or by the API")
+    .description("add a project; `project apply` sets up all of one, its webhook too")
     .option("--ref <ref>", "branch to build", "main");
   for (const stage of stageNames) create.option(`--${stage} <script>`, `script of the ${stage} stage`);
   create
@@ -61,9 +71,15 @@ function addProject(program: Command): void {
     .description("start a task by hand; with --commit an earlier commit is deployed again")
     .option("--ref <ref>", "branch or tag; the project's own otherwise", textValue)
     .option("--commit <sha>", "commit to build", textValue)
+    .option(
+      "--environment <name>",
+      "where it is deployed; otherwise the environment that takes the ref",
+      textValue,
+    )
     .option(followFlags, followHelp)
-    .action(async (project: string, options: FollowOptions & { ref?: string; commit?: string }) => {
+    .action(async (project: string, options: FollowOptions & RunOptions) => {
       const body = {
+        ...(options.environment ? { environment: options.environment } : {}),
         ...(options.ref ? { ref: options.ref } : {}),
         ...(options.commit ? { commit: options.commit } : {}),
       };

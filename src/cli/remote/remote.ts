@@ -31,10 +31,12 @@ export function segment(id: string): string {
   return encodeURIComponent(id);
 }
 
+export type Method = "POST" | "PUT" | "DELETE" | "PATCH";
+
 export interface Remote {
   url: string;
   get<T>(path: string): Promise<T>;
-  send<T>(method: "POST" | "PUT" | "DELETE" | "PATCH", path: string, body?: unknown): Promise<T>;
+  send<T>(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<T>;
   /** The response itself, for streams. */
   open(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -45,19 +47,36 @@ const maxSearchLength = 100;
 /** The path of the API of a project that was given by its id or its name. */
 export async function projectPath(api: Remote, project: string): Promise<string> {
   if (/^\d+$/.test(project)) return `/api/projects/${project}`;
+  const path = await projectNamed(api, project);
+  if (path !== null) return path;
+  throw new Fault(
+    "not_found",
+    `There is no project "${project}" that you may view; \`slipway project list\` lists them.`,
+  );
+}
+
+/** As `projectPath`, of a project that was given by its name; null: there is none that the caller may view. */
+export async function projectNamed(api: Remote, project: string): Promise<string | null> {
   const search = new URLSearchParams({ search: project.slice(0, maxSearchLength), pageSize: "200" });
   const { items } = await api.get<Page<ProjectAnswer>>(`/api/projects?${search}`);
   const [found, ...others] = items.filter(({ name }) => name === project);
-  if (!found)
-    throw new Fault(
-      "not_found",
-      `There is no project "${project}" that you may view; \`slipway project list\` lists them.`,
-    );
+  if (!found) return environmentNamed(api, project);
   if (others.length > 0) {
     const ids = [found, ...others].map(({ id }) => id).join(", ");
     throw new Fault("invalid", `Several projects have the name "${project}"; give one of their ids: ${ids}.`);
   }
   return `/api/projects/${segment(String(found.id))}`;
+}
+
+/** `shop/staging`: an environment of the project shop. */
+async function environmentNamed(api: Remote, name: string): Promise<string | null> {
+  const [, project, environment] = /^(.+)\/([^/]+)$/.exec(name) ?? [];
+  if (project === undefined) return null;
+  const path = await projectNamed(api, project);
+  if (path === null) return null;
+  const { items } = await api.get<{ items: { name: string; projectId: number }[] }>(`${path}/environments`);
+  const found = items.find((each) => each.name === environment);
+  return found === undefined ? null : `/api/projects/${segment(String(found.projectId))}`;
 }
 
 /** Calls the management API. */
@@ -121,8 +140,10 @@ function remote(url: string, headers: Record<string, string>): Remote {
     url,
     open,
     get: async <T>(path: string) => read<T>(await open(path)),
-    send: async <T>(method: string, path: string, body?: unknown) =>
-      read<T>(await open(path, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })),
+    send: async <T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+      read<T>(
+        await open(path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }),
+      ),
   };
 }
 

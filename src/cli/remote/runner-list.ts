@@ -21,8 +21,10 @@ export function addRunnerList(runner: Command): void {
     });
 }
 
-function rowOf({ id, name, disabled, online, isolation, version }: RunnerAnswer) {
-  return { id, name, state: disabled ? "disabled" : online ? "online" : "offline", isolation, version };
+function rowOf({ id, name, disabled, online, isolation, version, lastSeenAt }: RunnerAnswer) {
+  const hasConnected = lastSeenAt !== null;
+  const state = disabled ? "disabled" : online ? "online" : hasConnected ? "offline" : "never connected";
+  return { id, name, state, isolation: hasConnected ? isolation : "unknown", version };
 }
 
 function textOf(runner: RunnerAnswer): string {
@@ -30,7 +32,7 @@ function textOf(runner: RunnerAnswer): string {
   const lines = [
     `Runner ${runner.id} (${name}) is ${state}; version ${version || "unknown"}, ${runner.concurrency} tasks at once.`,
     `Labels: ${runner.labels.join(", ") || "none"}.`,
-    isolation === runner.reportedIsolation
+    runner.lastSeenAt === null || isolation === runner.reportedIsolation
       ? `Isolation: ${isolation}.`
       : `Isolation: ${isolation}; it reports ${runner.reportedIsolation}, which is not confirmed.`,
   ];

@@ -3,6 +3,7 @@ import { Fault } from "../../errors.ts";
 import type { LogAnswer, TaskAnswer } from "../../http/api/task-shape.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Page } from "../../model/page.ts";
+import { skipCauseOf } from "../../model/stage/skip-cause.ts";
 import { hasOwnSteps, stageNames, stepTitle } from "../../model/stage/stage-name.ts";
 import { idValue, textValue } from "../option-values.ts";
 import { print, printLogLine, table, visible, visibleLines } from "../output.ts";
@@ -107,11 +108,17 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
 }
 
 /** The stages, and below each the steps that have names of their own. */
-function stageRows({ stages }: TaskAnswer) {
-  return stages.flatMap((stage) => [
-    stage,
-    ...(hasOwnSteps(stage) ? stage.steps.map((step) => ({ ...step, name: `  ${step.name}` })) : []),
-  ]);
+function stageRows(task: TaskAnswer) {
+  return task.stages.flatMap((stage) => {
+    const skipped = skipCauseOf(task, stage).replace("_", " ");
+    const row = (step: TaskAnswer["stages"][number]["steps"][number], name: string) => ({
+      ...step,
+      name,
+      state: step.state === "skipped" ? skipped : step.state,
+    });
+    const steps = hasOwnSteps(stage) ? stage.steps : [];
+    return [row(stage, stage.name), ...steps.map((step) => row(step, `  ${step.name}`))];
+  });
 }
 
 /** Who may approve a task that waits, and why others may not; or that an approval was an override. */

@@ -7,6 +7,7 @@ interface Trace {
     id: string;
     publishedAt: string;
     targetType: string;
+    target: string;
     why: string;
     instances: {
       instance: string;
@@ -19,6 +20,18 @@ interface Trace {
   }[];
   /** Absent: the gateway is of version 1.0. */
   refusedTokens?: { instance: string; at: string; isSigned: boolean; why: string }[];
+  /** Absent: the gateway is of version 1.0. */
+  user?: {
+    connections: {
+      connectionId: string;
+      kind: string;
+      protocol: string;
+      instance: string;
+      openedAt: string;
+    }[];
+    lastClosed: { closeCode: number; at: string } | null;
+    since: string;
+  };
   connectedLike: string[];
   addressedLike: string[];
   since: string | null;
@@ -39,17 +52,20 @@ export function addTraceCommand(command: Command): void {
 
 function linesOf(
   userId: string,
-  { messages, refusedTokens = [], connectedLike, addressedLike, since, missing }: Trace,
+  { messages, refusedTokens = [], user, connectedLike, addressedLike, since, missing }: Trace,
 ): string[] {
-  const lines = messages.flatMap(({ id, publishedAt, targetType, why, instances }) => [
-    `${visible(publishedAt)} ${visible(targetType)} ${visible(id)}`,
-    `  ${visible(why)}`,
-    ...instances.map(
-      ({ instance, state, written, waiting, acknowledged, closed }) =>
-        `  ${visible(instance)}: ${visible(state)}, ${written} written, ${waiting} waiting, ${acknowledged} acknowledged, ${closed} closed`,
-    ),
-  ]);
-  if (messages.length === 0) lines.push(`No message to ${visible(userId)} is known.`);
+  const lines = user === undefined ? [] : userLines(userId, user);
+  for (const { id, publishedAt, targetType, target, why, instances } of messages)
+    lines.push(
+      `${visible(publishedAt)} ${visible([targetType, target].join(" ").trim())} ${visible(id)}`,
+      `  ${visible(why)}`,
+      ...instances.map(
+        ({ instance, state, written, waiting, acknowledged, closed }) =>
+          `  ${visible(instance)}: ${visible(state)}, ${written} written, ${waiting} waiting, ${acknowledged} acknowledged, ${closed} closed`,
+      ),
+    );
+  const isNoneForUser = messages.every(({ targetType }) => targetType === "all");
+  if (isNoneForUser) lines.push(`No message to the user “${visible(userId)}” is known.`);
   for (const { instance, at, isSigned, why } of refusedTokens) {
     const named = isSigned ? "" : " with a wrong signature, so that anybody can have named the user";
     lines.push(`${visible(at)} ${visible(instance)} refused a JWT${named}: ${visible(why)}`);
@@ -59,6 +75,20 @@ function linesOf(
   if (connectedLike.length > 0) lines.push(`Similar user ids are connected: ${list(connectedLike)}.`);
   if (missing.length > 0) lines.push(`No answer in time from ${list(missing)}.`);
   return lines;
+}
+
+function userLines(userId: string, { connections, lastClosed, since }: NonNullable<Trace["user"]>): string[] {
+  const name = visible(userId);
+  if (connections.length > 0)
+    return connections.map(
+      ({ connectionId, kind, protocol, instance, openedAt }) =>
+        `${name} is connected to ${visible(instance)}: ${visible(connectionId)} (${visible(kind)}, ${visible(protocol)}) since ${visible(openedAt)}.`,
+    );
+  if (lastClosed !== null)
+    return [`${name} is offline since ${visible(lastClosed.at)} (close code ${lastClosed.closeCode}).`];
+  return [
+    `${name} is offline, and had no connection since ${visible(since)}; earlier ones are not remembered.`,
+  ];
 }
 
 function list(names: readonly string[]): string {

@@ -19,20 +19,26 @@
  *
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */
+import { activityApi } from "./activity.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { compressed } from "./compressed.ts";
 import { defaultNotifyApi } from "./default-notify.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import type { ApiDeps } from "./deps.ts";
+import { environmentsApi } from "./environments.ts";
+import { groupSecretsApi } from "./group-secrets.ts";
 import { groupsApi } from "./groups.ts";
+import { homeApi } from "./home.ts";
 import { hostHooksApi } from "./host-hooks.ts";
 import { hostTokensApi } from "./host-tokens.ts";
-import { membersApi } from "./members.ts";
+import { accessApi, membersApi } from "./members.ts";
 import { noticesApi } from "./notices.ts";
 import { notificationsApi } from "./notifications.ts";
 import { describeApi } from "./openapi.ts";
 import { overviewApi } from "./overview.ts";
+import { pipelineChecksApi } from "./pipeline-checks.ts";
+import { projectInheritedApi } from "./project-inherited.ts";
 import { projectNamesApi } from "./project-names.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
@@ -48,6 +54,7 @@ import { samplesApi } from "./samples.ts";
 import { searchApi } from "./search.ts";
 import { serviceRoutesApi } from "./service-routes.ts";
 import { servicesApi } from "./services.ts";
+import { signInApi } from "./sign-in.ts";
 import { systemApi } from "./system.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
@@ -61,16 +68,21 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  for (const path of ["overview", "search", "project-names", "tasks", "tasks/:id/log"])
+  for (const path of ["activity", "home", "overview", "search", "project-names", "tasks", "tasks/:id/log"])
     app.get(`/api/${path}`, compressed);
   const api = app
     .route("/api", authApi(deps))
+    .route("/api", signInApi(deps))
     .route("/api", usersApi(deps))
     .route("/api", groupsApi(deps))
+    .route("/api", groupSecretsApi(deps))
     .route("/api", membersApi("group", deps))
     .route("/api", projectsApi(deps))
+    .route("/api", pipelineChecksApi(deps))
     .route("/api", membersApi("project", deps))
+    .route("/api", accessApi(deps))
     .route("/api", projectSecretsApi(deps))
+    .route("/api", projectInheritedApi(deps))
     .route("/api", notificationsApi(deps))
     .route("/api", defaultNotifyApi(deps))
     .route("/api", webhookApi(deps))
@@ -82,9 +94,12 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", hostHooksApi(deps))
     .route("/api", tasksApi(deps))
     .route("/api", releasesApi(deps))
+    .route("/api", environmentsApi(deps))
     .route("/api", servicesApi(deps))
     .route("/api", serviceRoutesApi(deps))
     .route("/api", projectTasksApi(deps))
+    .route("/api", activityApi(deps))
+    .route("/api", homeApi(deps))
     .route("/api", overviewApi(deps))
     .route("/api", noticesApi(deps))
     .route("/api", searchApi(deps))

@@ -1,6 +1,5 @@
-import { languages } from "../../model/language.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Session, User } from "../../model/user.ts";
+import { type Session, type User, userSchema } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
@@ -14,6 +13,7 @@ import { json, jsonOf, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const route = routesOf("auth");
+const { language } = userSchema.shape;
 
 const login = route("post", "/auth/login", {
   summary: "Sign in",
@@ -40,7 +40,7 @@ const logout = route("post", "/auth/logout", {
 
 export const meShape = userShape
   .extend({
-    language: z.enum(languages).nullable().openapi({
+    language: language.meta({
       description: "Language of the console; null: the language of the browser.",
     }),
     scopes: z.array(z.string()).nullable(),
@@ -59,7 +59,7 @@ const changeMe = route("patch", "/auth/me", {
   summary: "Change the own preferences",
   description: "Sets the language of the console; null: the language of the browser.",
   access: "session",
-  body: strict({ language: z.enum(languages).nullable() }),
+  body: strict({ language }),
   ok: json("The caller.", meShape),
 });
 

@@ -58,7 +58,8 @@ function given<T>(value: T | undefined, noun: string): T {
   return value;
 }
 
-type Audited = Pick<AuditEntry, "action" | "subject"> & Partial<Pick<AuditEntry, "projectId" | "detail">>;
+type Audited = Pick<AuditEntry, "action" | "subject"> &
+  Partial<Pick<AuditEntry, "projectId" | "groupId" | "detail">>;
 
 /** Who changed what, for an operation that stores the entry with the change. Secrets never stand in `detail`. */
 export function auditEntry(c: ApiContext, entry: Audited): NewAuditEntry {
@@ -69,6 +70,7 @@ export function auditEntry(c: ApiContext, entry: Audited): NewAuditEntry {
     username: caller?.username ?? "",
     action: entry.action,
     projectId: entry.projectId ?? null,
+    groupId: entry.groupId ?? null,
     subject: entry.subject,
     detail: entry.detail ?? {},
     remoteIp: c.var.clientAddress,
@@ -101,4 +103,13 @@ export function projectChange(
   detail: AuditEntry["detail"] = {},
 ): Audited {
   return { action, subject: `project ${name}`, projectId: id, detail };
+}
+
+/** A change of what a group gives to its projects. */
+export function groupChange(
+  action: string,
+  { id, name }: Pick<Group, "id" | "name">,
+  detail: AuditEntry["detail"] = {},
+): Audited {
+  return { action, subject: `group ${name}`, groupId: id, detail };
 }

@@ -1,30 +1,29 @@
 import { Fault } from "../../errors.ts";
-import type { NormalizedEvent } from "../../git-host/delivery/event.ts";
-import { providerNames } from "../../git-host/hosts.ts";
+import { type NormalizedEvent, normalizedEvent, refChange } from "../../git-host/delivery/event.ts";
 import {
   type Delivery,
+  type DeliveryAnswer,
   type DeliveryReplay,
   type DeliverySummary,
-  deliveryStatuses,
+  deliveryAnswer,
+  deliverySchema,
+  deliverySummary,
+  traceStep,
 } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
-import { eventNames } from "../../model/webhook-config.ts";
 import { inOrder, newReason, renderReason, sentencesOf } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
-import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
+import { type Answer, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacedBy } from "../../webhook/decide/record.ts";
 import { reasonPartsShape, traceJson } from "./reason-shape.ts";
-import { queryTime, text, time } from "./scalars.ts";
+import { answered, queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";
 
-export const statusShape = z.enum(deliveryStatuses);
-export const codeShape = z.enum(deliveryCodes);
+export const { status: statusShape, code: codeShape } = deliverySummary.shape;
 
 /** What a configuration makes of a delivery. */
 export const judgementShape = z.object({
-  status: statusShape,
-  code: codeShape,
-  reason: z.string(),
+  ...answered(deliverySummary.pick({ status: true, code: true, reason: true })),
   reasonParts: reasonPartsShape,
 });
 
@@ -50,17 +49,9 @@ export const deliveryFilter = {
 /** The delivery response body. */
 export const answerShape = z
   .object({
-    deliveryId: z.number().int(),
-    taskId: z.number().int().optional(),
-    mergedIntoTaskId: z.number().int().optional(),
-    status: statusShape,
-    reason: z.string(),
+    ...answered(deliveryAnswer),
     reasonParts: reasonPartsShape.optional(),
-    message: z.string(),
     messageParts: reasonPartsShape.optional(),
-    queued: z.boolean(),
-    queuePosition: z.number().int().optional(),
-    code: codeShape,
   })
   .openapi("DeliveryResponse");
 
@@ -88,109 +79,31 @@ export function triggered({ httpStatus, retryAfterSeconds, body }: Answer) {
   );
 }
 
-export const traceShape = z.array(
-  z
-    .object({
-      step: z.string(),
-      result: z.enum(["pass", "stop", "unknown", "skipped"]),
-      value: z.string(),
-      pattern: z.string(),
-      detail: z.string(),
-      detailParts: reasonPartsShape,
-    })
-    .openapi("TraceStep"),
-);
+const detailShape = z.object({ ...answered(traceStep), detailParts: reasonPartsShape });
+export const traceShape = z.array(detailShape.openapi("TraceStep"));
 
-const eventShape = z.enum(eventNames);
-const refTypeShape = z.enum(["branch", "tag"]);
-
-const refChangeFields = {
-  event: eventShape.nullable(),
-  rawRef: z.string(),
-  ref: z.string(),
-  refType: refTypeShape.nullable(),
-  commit: z.string().nullable(),
-  message: z.string(),
-  nothing: z
-    .object({ code: z.enum(["probe", "ref_deleted", "event_not_allowed"]), reason: z.string() })
-    .nullable(),
-};
+/** The API calls `skip` `nothing`. */
+const nothing = z.object({ code: refChange.shape.skip.unwrap().shape.code, reason: z.string() }).nullable();
 
 export const normalizedShape = z
   .object({
-    ...refChangeFields,
-    rawEvent: z.string(),
-    author: z.string(),
-    paths: z.array(z.string()).nullable(),
+    ...normalizedEvent.omit({ skip: true }).shape,
+    nothing,
     pathsUnknownBecause: z.string().nullable(),
-    before: z.string().optional().openapi({
-      description: "The commit before the push, if the host did not list all of its commits.",
-    }),
-    mergeRequest: z
-      .object({
-        action: z.string().nullable(),
-        title: z.string(),
-        sourceBranch: z.string(),
-        targetBranch: z.string(),
-        fromFork: z.boolean(),
-        number: z.string().optional(),
-        isMerged: z.boolean().optional(),
-      })
-      .nullable(),
-    hostDeliveryId: z.string().nullable(),
-    repository: z
-      .array(z.string())
-      .optional()
-      .openapi({ description: "Addresses of the repository, as the host names it." }),
-    sentBy: z
-      .array(z.string())
-      .optional()
-      .openapi({ description: "Users who sent it by hand, as a test or a replay." }),
     otherRefs: z
-      .array(z.object(refChangeFields).openapi("RefChange"))
+      .array(refChange.omit({ skip: true }).extend({ nothing }).openapi("RefChange"))
       .optional()
       .openapi({ description: "Other refs of a push that names several; they are not built." }),
   })
   .openapi("NormalizedEvent");
 
-const none = z.literal("");
-
 export const summaryShape = z
-  .object({
-    id: z.number().int(),
-    project_id: z.number().int(),
-    project_name: z.string(),
-    provider: z.union([z.enum(providerNames), none]),
-    event: z.union([eventShape, none]),
-    ref: z.string(),
-    ref_type: z.union([refTypeShape, none]),
-    commit: z.string(),
-    commit_message: z.string(),
-    author: z.string(),
-    status: statusShape,
-    reason: z.string(),
-    reason_parts: reasonPartsShape,
-    task_id: z.number().int(),
-    remote_ip: z.string(),
-    created_at: time,
-    code: codeShape,
-    http_status: z.number().int(),
-    count: z.number().int(),
-    host_delivery_id: z.string(),
-    repeat_of: z.number().int().nullable(),
-    replay_of: z.number().int().nullable(),
-    merged_into_task_id: z.number().int().nullable(),
-    replaced_by: z.number().int().nullable().openapi({
-      description: "The delivery that took over its task within the debounce window and is built instead.",
-    }),
-    former_project_id: z.number().int().nullable(),
-  })
+  .object({ ...answered(deliverySummary), reason_parts: reasonPartsShape })
   .openapi("DeliverySummary");
 
 export const deliveryShape = summaryShape
   .extend({
-    body: z.string(),
-    headers: z.record(z.string(), z.string()),
+    ...deliverySchema.pick({ body: true, headers: true }).shape,
     normalized: normalizedShape.nullable(),
     trace: traceShape,
     replays: z

@@ -2,10 +2,12 @@ import type { ConsoleAccess } from "../../account/console-access.ts";
 import type { Credentials } from "../../account/credential.ts";
 import type { Passwords } from "../../account/password.ts";
 import type { Permissions } from "../../account/permissions.ts";
+import type { ProviderSignIn } from "../../account/provider/provider-sign-in.ts";
 import type { SignIn } from "../../account/sign-in.ts";
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import type { Metrics } from "../../metrics.ts";
+import type { PackageInside, SystemBackup, SystemState } from "../../model/console/system.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Store } from "../../model/store.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
@@ -27,7 +29,6 @@ import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
 import type { GatewayCalls } from "../gateway-calls.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
-import type { PackageInside, SystemBackup, SystemState } from "./system-shape.ts";
 
 export interface PushDeps {
   codes: PushCodes;
@@ -50,6 +51,9 @@ export interface ApiDeps {
   credentials: Credentials;
   permissions: Permissions;
   signIn: SignIn;
+  providers: ProviderSignIn;
+  /** The setting auth.local. */
+  local: "everyone" | "admins";
   gitUrlRules: GitUrlRules;
   manualTasks: ManualTasks;
   serviceActions: ServiceActions;
@@ -62,6 +66,8 @@ export interface ApiDeps {
   anyDomain: boolean;
   /** The setting runner.labels. If set, the local runner gets these labels at every start. */
   localRunnerLabels: string[];
+  /** How the runner that this process keeps ended last; null: it has not ended, or there is none. */
+  localRunnerEnd(): { runnerId: number; at: Date; text: string } | null;
   /** Finished tasks are deleted after this many days; 0: never. */
   taskRetentionDays: number;
   webhook: {

@@ -13,6 +13,12 @@ export function documentFiles(make: () => ApiDocument, links: Record<string, str
   };
 }
 
+/** A JSON Schema, for editors. */
+export function schemaFile(make: () => object) {
+  const file = once(() => compressFile("application/schema+json", encoded(JSON.stringify(make(), null, 2))));
+  return async (request: Request) => fileResponse(request, await file(), "no-cache");
+}
+
 function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null;
   return () => {

@@ -1,38 +1,29 @@
-import { changeGroup } from "../../account/change-group.ts";
+import { changeGroup, deleteGroup as deleteGroupOperation } from "../../account/change-group.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
-import { type Group, groupRevision } from "../../model/group.ts";
-import type { Permission } from "../../model/permission.ts";
+import { type Group, groupRevision, groupSettings } from "../../model/group.ts";
 import { newReason } from "../../reason/reason.ts";
-import { existing } from "../../revision.ts";
-import { auditEntry, audited, callerOf, groupOf } from "./context.ts";
+import { type ApiContext, auditEntry, audited, callerOf, groupOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { mayAllowDomains } from "./project-limits.ts";
-import { allowedDomains } from "./project-shape.ts";
 import { revision, tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
-import { label } from "./runners.ts";
-import { name, ownPermission, time } from "./scalars.ts";
-import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import { ownPermission, time } from "./scalars.ts";
+import { secretsJson, secretsShape } from "./secret-shape.ts";
+import { json, jsonOf, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("groups");
 
 const groupShape = z
   .object({
     id: z.number().int(),
-    name: z.string().openapi({ example: "Shop" }),
+    ...groupSettings.shape,
+    secrets: secretsShape,
     permission: ownPermission,
     revision,
-    labels: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: "Labels that its projects may request; null: any." }),
-    allowedDomains,
     createdAt: time,
   })
   .openapi("Group");
-
-const labels = z.array(label).max(32).nullable();
 
 const listGroups = route("get", "/groups", {
   summary: "List groups",
@@ -45,7 +36,12 @@ const listGroups = route("get", "/groups", {
 const createGroup = route("post", "/groups", {
   summary: "Add a group",
   access: "admin",
-  body: strict({ name, labels: labels.default(null), allowedDomains: allowedDomains.default(null) }),
+  body: strict({
+    ...groupSettings.shape,
+    labels: groupSettings.shape.labels.default(null),
+    allowedDomains: groupSettings.shape.allowedDomains.default(null),
+    env: groupSettings.shape.env.default({}),
+  }),
   created: json("The new group.", groupShape),
 });
 
@@ -58,13 +54,9 @@ const getGroup = route("get", "/groups/{id}", {
 const updateGroup = route("patch", "/groups/{id}", {
   summary: "Change a group",
   description:
-    "Its name, and for administrators the labels that its projects may request, and the domains of their routes.",
+    "Its name and its variables, `env`, which are replaced as a whole; for administrators also the labels that its projects may request, and the domains of their routes.",
   access: { group: "manage" },
-  body: strict({
-    name: name.optional(),
-    labels: labels.optional(),
-    allowedDomains: allowedDomains.optional(),
-  }),
+  body: strict(groupSettings.shape).partial(),
   ok: tagged("The group as it is now.", groupShape),
 });
 
@@ -75,16 +67,29 @@ const deleteGroup = route("delete", "/groups/{id}", {
 });
 
 export function groupsApi({ store, clock }: ApiDeps) {
-  const { groups, permissions } = store;
+  const { groups } = store;
+  const writtenAll = async (c: ApiContext, items: Group[]) => {
+    const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
+    const secrets = await groups.secretNames(items.map(({ id }) => id));
+    return items.map((group) =>
+      jsonOf(groupShape, {
+        ...group,
+        secrets: secretsJson(secrets.filter(({ ownerId }) => ownerId === group.id)),
+        permission: permissionOn(group.id),
+        revision: groupRevision(group),
+      }),
+    );
+  };
+  const written = async (c: ApiContext, group: Group) => {
+    const [shown] = await writtenAll(c, [group]);
+    if (shown === undefined) throw new Error("A group was not written.");
+    return shown;
+  };
   return newApi()
     .openapi(listGroups, async (c) => {
       const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
-      const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
       const list = await groups.list(onlyGiven({ ids }), c.req.valid("query"));
-      return c.json(
-        listJson(list, (group) => groupJson(group, permissionOn(group.id))),
-        200,
-      );
+      return c.json({ ...list, items: await writtenAll(c, list.items) }, 200);
     })
     .openapi(createGroup, async (c) => {
       const body = c.req.valid("json");
@@ -95,12 +100,10 @@ export function groupsApi({ store, clock }: ApiDeps) {
         detail: { labels, allowedDomains: domains },
       };
       const group = await audited(c, entry).groups.create({ ...body, createdAt: new Date(clock.now()) });
-      return c.json(groupJson(group, "manage"), 201);
+      return c.json(await written(c, group), 201);
     })
     .openapi(getGroup, async (c) => {
-      const group = groupOf(c);
-      const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
-      return c.json(withTag(c, groupJson(group, permissionOn(group.id))), 200);
+      return c.json(withTag(c, await written(c, groupOf(c))), 200);
     })
     .openapi(updateGroup, async (c) => {
       const before = groupOf(c);
@@ -108,7 +111,7 @@ export function groupsApi({ store, clock }: ApiDeps) {
       mayAllowDomains(c, before.allowedDomains, change.allowedDomains);
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
         throw new Fault("forbidden", newReason("admins_only_labels"));
-      const isRename = change.labels === undefined && change.allowedDomains === undefined;
+      const isRename = Object.keys(change).every((field) => field === "name");
       const action = isRename ? "group.rename" : "group.update";
       const group = await store.run(changeGroup, {
         id: before.id,
@@ -116,18 +119,12 @@ export function groupsApi({ store, clock }: ApiDeps) {
         change,
         audited: auditEntry(c, { action, subject: "" }),
       });
-      return c.json(withTag(c, groupJson(group, "manage")), 200);
+      return c.json(withTag(c, await written(c, group)), 200);
     })
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
-      const group = existing(await groups.byId(id), "group", id);
-      const members = await permissions.members({ noun: "group", id });
-      await audited(c, { action: "group.delete", subject: `group ${group.name}` }).groups.delete(id);
-      c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));
+      const entry = auditEntry(c, { action: "group.delete", subject: "" });
+      c.var.consoleAccess.permissionsChanged(await store.run(deleteGroupOperation, { id, audited: entry }));
       return c.body(null, 204);
     });
-}
-
-function groupJson(group: Group, permission: Permission) {
-  return jsonOf(groupShape, { ...group, permission, revision: groupRevision(group) });
 }

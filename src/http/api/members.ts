@@ -1,5 +1,5 @@
 import type { Needed } from "../../account/permissions.ts";
-import type { MemberOwner, Permission } from "../../model/permission.ts";
+import { accessSchema, type MemberOwner, memberSchema, type Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
@@ -9,22 +9,38 @@ import { found, newApi, routesOf } from "./route.ts";
 import { permission } from "./scalars.ts";
 import { json, listOf, pageQuery, slice, strict, z } from "./shape.ts";
 
-const memberShape = z
-  .object({ userId: z.number().int(), username: z.string(), permission })
-  .openapi("Member");
+const memberShape = z.object(memberSchema.shape).openapi("Member");
 
 const memberList = listOf(memberShape, "MemberList");
+
+const accessShape = z.object(accessSchema.shape).openapi("ProjectAccess");
 
 const about: Record<MemberOwner["noun"], { list?: { description: string }; set?: { description: string } }> =
   {
     project: {
       list: {
         description:
-          "Its own members. Members of its group have their permission too, and admins have every one.",
+          "Its own members. Members of its group have their permission too, and admins have every one: see /projects/{id}/access.",
       },
     },
     group: { set: { description: "The permission holds for every project of the group." } },
   };
+
+const listAccess = routesOf("projects")("get", "/projects/{id}/access", {
+  summary: "List everybody who has access to a project, and why",
+  description: "Its members, the members of its group, and the administrators, each with every reason.",
+  access: { project: "view" },
+  query: pageQuery,
+  ok: json("One page of users.", listOf(accessShape, "ProjectAccessList")),
+});
+
+/** Who has access to a project, whatever the reason. */
+export function accessApi({ store: { permissions } }: ApiDeps) {
+  return newApi().openapi(listAccess, async (c) => {
+    const access = await permissions.accessTo(projectOf(c).id);
+    return c.json(slice(access, c.req.valid("query")), 200);
+  });
+}
 
 /** Members of a project or of a group: who may view it, who may manage it. */
 export function membersApi(noun: MemberOwner["noun"], { store: { permissions, users } }: ApiDeps) {

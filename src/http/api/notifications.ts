@@ -1,12 +1,12 @@
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
+import { commitStatusSettings } from "../../model/settings/commit-status.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
 import { hasStatusApi } from "../../task/notify/commit-status.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { commitStatusShape } from "./notify-shape.ts";
 import { reasonPartsShape, warningPartsShape, withWarnings } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { text, time } from "./scalars.ts";
@@ -58,7 +58,7 @@ const getCommitStatus = route("get", "/projects/{id}/commit-status", {
   access: { project: "view" },
   ok: json(
     "The settings, and whether statuses are sent.",
-    commitStatusShape
+    commitStatusSettings
       .extend({
         tokenSet: z.boolean(),
         supported: z

@@ -1,9 +1,10 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { pipelineFileSchema, schemaPath } from "../../model/pipeline-file/file-json-schema.ts";
 import { version } from "../../version.ts";
 import { csrfHeader, sessionCookie } from "../auth.ts";
 import type { ApiEnv } from "./context.ts";
 import type { ApiDocument } from "./docs-page.ts";
-import { documentFiles } from "./document-files.ts";
+import { documentFiles, schemaFile } from "./document-files.ts";
 
 const about = `Everything that the console and the command line do goes through this API.
 
@@ -32,4 +33,6 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   );
   app.get("/api/openapi.json", (c) => files.json(c.req.raw));
   app.get("/docs", (c) => files.page(c.req.raw));
+  const schema = schemaFile(pipelineFileSchema);
+  app.get(schemaPath, (c) => schema(c.req.raw));
 }

@@ -1,6 +1,8 @@
+import { projectCounts, runFigures } from "../../model/console/overview.ts";
 import { meShape } from "./auth.ts";
 import { countsShape } from "./delivery-shape.ts";
 import { noticesShape } from "./notices.ts";
+import { seriesShape } from "./push-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { id, ownPermission, time } from "./scalars.ts";
 import { z } from "./shape.ts";
@@ -8,17 +10,12 @@ import { taskState, waitingFields } from "./task-shape.ts";
 
 const count = z.number().int();
 
-const periodShape = z
-  .object({
-    runs: count,
-    succeeded: count,
-    medianMs: count.nullable().openapi({ description: "Of the runs that succeeded; null: none did." }),
-  })
+const periodShape = runFigures
   .nullable()
   .openapi({ description: "Null: no run finished in this time. Canceled runs do not count." });
 
 /** A task in a row: what a person has to know before opening it. */
-const briefTask = {
+export const briefTask = {
   taskId: id,
   ref: z.string(),
   commit: z.string().nullable(),
@@ -27,7 +24,8 @@ const briefTask = {
   by: z.string().openapi({ description: "The user or pusher that started it." }),
 };
 
-const rowShape = z.object({
+/** Of a project in a row: what it is, what serves, and what it does now. */
+export const rowFields = {
   projectId: id,
   name: z.string(),
   ref: z.string().openapi({ description: "The branch or tag that it builds." }),
@@ -35,7 +33,13 @@ const rowShape = z.object({
   permission: ownPermission,
   isBroken: z.boolean().openapi({ description: "The last run that was not canceled failed." }),
   live: z
-    .object({ ...briefTask, since: time.nullable() })
+    .object({
+      ...briefTask,
+      since: time.nullable(),
+      isChecked: z
+        .boolean()
+        .openapi({ description: "Whether services or a check would show that it does not work." }),
+    })
     .nullable()
     .openapi({ description: "What is serving; null: nothing is known to." }),
   liveNote: z.string(),
@@ -48,18 +52,22 @@ const rowShape = z.object({
         .string()
         .nullable()
         .openapi({ description: "The stage that runs, with its step: `build/test`." }),
-      since: time.openapi({ description: "The start of the stage, of the task, or its creation." }),
+      since: time.meta({ description: "The start of the stage, of the task, or its creation." }),
       ...waitingFields,
     })
     .nullable()
     .openapi({ description: "The task that runs, waits for an approval, or is queued." }),
+};
+
+const rowShape = z.object({
+  ...rowFields,
   approvals: count.openapi({ description: "Tasks that wait for an approval." }),
   runs: z
     .array(
       z.object({
         id,
         state: taskState,
-        at: time,
+        at: time.meta({ description: "When it ended; until then, when it was created." }),
         ms: count.nullable().openapi({ description: "How long it ran." }),
         nothingRan: z.boolean().optional(),
       }),
@@ -69,14 +77,12 @@ const rowShape = z.object({
   previous30Days: periodShape,
 });
 
-const pointShape = z.object({ at: time, connections: count, messages: count });
-
 export const overviewShape = z
   .object({
     me: meShape.openapi({
       description: "The caller, so that the first page of the console needs one request.",
     }),
-    counts: z.object({ projects: count, broken: count, active: count }),
+    counts: projectCounts,
     mayAddProject: z.boolean().openapi({ description: "The caller is an admin or manages a group." }),
     projects: z.object({
       items: z.array(rowShape),
@@ -101,24 +107,7 @@ export const overviewShape = z
           "The last deploys of all projects that succeeded, failed, timed out or were lost, newest first.",
       }),
     deliveries: countsShape.openapi({ description: "Deliveries by outcome in the last day." }),
-    gateway: z
-      .object({
-        at: time.openapi({ description: "The end of both series." }),
-        connections: count
-          .nullable()
-          .openapi({ description: "In this minute. Null: no gateway has answered since the minute before." }),
-        gateways: count.openapi({
-          description:
-            "How many gateways have answered since the minute before. Their connections are added.",
-        }),
-        hour: z.array(pointShape),
-        day: z.array(pointShape),
-      })
-      .nullable()
-      .openapi({
-        description:
-          "Connections and messages of the push gateway: the last hour by minutes, the last day by quarters of an hour, over all gateways whose servers use this database. A step without figures is left out: no server ran, or the gateway did not answer. Null for callers who are not admins.",
-      }),
+    gateway: seriesShape.nullable().openapi({ description: "Null for callers who are not admins." }),
     notices: noticesShape,
   })
   .openapi("Overview");

@@ -1,5 +1,4 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
-import type { GatewayPoint } from "../../model/console/gateway-minute.ts";
 import {
   type OverviewProject,
   overviewStates,
@@ -8,12 +7,13 @@ import {
   type ServingTask,
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
+import { isChecked } from "../../model/pipeline.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
+import { runningTitle } from "../../model/stage/task-stages.ts";
 import { type Task, type TaskWait, workedMs } from "../../model/task.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
-import { runningTitle } from "../../task/queue/stages.ts";
-import { waitJson } from "../../task/queue/task-json.ts";
-import { waitsOf } from "../../task/queue/task-waits.ts";
+import { waitJson } from "../../task/view/task-json.ts";
+import { waitsOf } from "../../task/view/task-waits.ts";
 import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
@@ -22,9 +22,10 @@ import type { ApiDeps } from "./deps.ts";
 import { noticesFor } from "./notices.ts";
 import { overviewShape } from "./overview-shape.ts";
 import { projectNameOf } from "./project-names.ts";
+import { seriesShape } from "./push-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { queryId } from "./scalars.ts";
-import { json, onlyGiven, pageQuery, z } from "./shape.ts";
+import { json, jsonOf, onlyGiven, pageQuery, z } from "./shape.ts";
 
 const route = routesOf("overview");
 const runsShown = 20;
@@ -73,7 +74,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);
-    const waitOf = await waitsOf(store.tasks, [...held, ...queued.values()], store.now());
+    const waitOf = await waitsOf(store, [...held, ...queued.values()], store.now());
     return items.map(({ project, isBroken }) => {
       const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
       const own = heldOf.get(projectId) ?? [];
@@ -147,12 +148,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
         projects: { items: rows, ...paged },
         deploys,
         deliveries: counted,
-        gateway: gateway && {
-          ...gateway,
-          at: gateway.at.toISOString(),
-          hour: gateway.hour.map(pointJson),
-          day: gateway.day.map(pointJson),
-        },
+        gateway: gateway && jsonOf(seriesShape, gateway),
         notices,
       },
       200,
@@ -160,7 +156,7 @@ export function overviewApi({ store, push, clock }: ApiDeps) {
   });
 }
 
-function briefJson(task: Task) {
+export function briefJson(task: Task) {
   const [message = ""] = task.message.split("\n");
   return {
     taskId: task.id,
@@ -172,12 +168,17 @@ function briefJson(task: Task) {
   };
 }
 
-function liveJson(serving: ServingTask | undefined) {
+export function liveJson(serving: ServingTask | undefined) {
   if (serving === undefined) return null;
-  return { ...briefJson(serving.task), since: serving.since?.toISOString() ?? null };
+  const { task, since } = serving;
+  return {
+    ...briefJson(task),
+    since: since?.toISOString() ?? null,
+    isChecked: task.pipeline !== null && isChecked(task.pipeline),
+  };
 }
 
-function currentJson(task: Task | undefined, waitOf: (task: Task) => TaskWait | undefined) {
+export function currentJson(task: Task | undefined, waitOf: (task: Task) => TaskWait | undefined) {
   if (task === undefined) return null;
   const stage = task.stages.find(({ state }) => state === "running");
   const since = stage?.startedAt ?? task.startedAt ?? task.createdAt;
@@ -190,11 +191,11 @@ function currentJson(task: Task | undefined, waitOf: (task: Task) => TaskWait | 
   };
 }
 
-function runJson({ id, state, createdAt, durationMs, nothingRan }: ProjectRun) {
+function runJson({ id, state, createdAt, finishedAt, durationMs, nothingRan }: ProjectRun) {
   return {
     id,
     state,
-    at: createdAt.toISOString(),
+    at: (finishedAt ?? createdAt).toISOString(),
     ms: durationMs,
     ...(nothingRan ? { nothingRan } : {}),
   };
@@ -204,8 +205,4 @@ function periodJson(statistics: RunStatistics | undefined) {
   if (statistics === undefined) return null;
   const { runs, succeeded, medianMs } = statistics;
   return { runs, succeeded, medianMs };
-}
-
-function pointJson({ at, connections, messages }: GatewayPoint) {
-  return { at: at.toISOString(), connections, messages };
 }

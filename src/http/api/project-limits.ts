@@ -1,8 +1,9 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
+import { type DeployRule, isWeaker } from "../../model/approval/deploy-rule.ts";
 import type { GroupKeeper } from "../../model/group.ts";
 import type { Project } from "../../model/project.ts";
-import { isAllowedDomain, placesIn } from "../../model/service/route-place.ts";
+import { refusedPlaces } from "../../model/service/route-place.ts";
 import { newReason } from "../../reason/reason.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 
@@ -49,17 +50,11 @@ export async function mayUseDomains(
 ): Promise<void> {
   if (actsAsAdmin(callerOf(c))) return;
   const group = after.groupId === null ? null : await groups.byId(after.groupId);
-  const lists = [after.allowedDomains, group?.allowedDomains ?? null].filter((list) => list !== null);
-  if (lists.length === 0 && anyDomain) return;
-  const allowed = lists.flat();
-  const held = before?.groupId === after.groupId ? placesIn(before.pipeline).map(({ domain }) => domain) : [];
-  const message =
-    allowed.length > 0
-      ? newReason("route_not_allowed", { allowed: allowed.join(", ") })
-      : newReason("route_none_allowed");
-  const fields = placesIn(after.pipeline)
-    .filter(({ domain }) => !held.includes(domain) && !isAllowedDomain(domain, allowed))
-    .map(({ field }) => ({ field, message }));
+  const fields = refusedPlaces(after.pipeline, before?.groupId === after.groupId ? before.pipeline : null, {
+    ofProject: after.allowedDomains,
+    ofGroup: group?.allowedDomains ?? null,
+    anyDomain,
+  });
   if (fields.length > 0) throw new Fault("invalid", newReason("routes_refused"), { fields });
 }
 
@@ -73,5 +68,19 @@ export function mayAllowDomains(
     return;
   throw new Fault("forbidden", newReason("admins_only_domains"), {
     fields: [{ field: "allowedDomains", message: newReason("domains_admin") }],
+  });
+}
+
+/** A manager who could turn the rule off would not be bound by it. */
+export function mayWeaken(
+  c: ApiContext,
+  before: Pick<Project, "deploy">,
+  after: DeployRule,
+  field: "deploy" | "environments" = "deploy",
+): void {
+  if (actsAsAdmin(callerOf(c)) || !isWeaker(before.deploy, after)) return;
+  const message = newReason("rule_weaker");
+  throw new Fault("forbidden", newReason("approval_rule", { fault: message }), {
+    fields: [{ field, message }],
   });
 }

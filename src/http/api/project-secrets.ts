@@ -5,19 +5,16 @@ import { newReason } from "../../reason/reason.ts";
 import { changeSecretUse, storeSecret } from "../../task/store-secret.ts";
 import { type ApiContext, auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { secretForm, secretScope, variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
+import { secretBody, secretParams, secretUseBody } from "./secret-shape.ts";
 import { json, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("projects");
 const access = { project: "manage" } as const;
 
-const secretParams = {
-  name: variableName.openapi({ param: { name: "name", in: "path" }, example: "DEPLOY_KEY" }),
-};
-
 const setSecret = route("put", "/projects/{id}/secrets/{name}", {
+  ofEnvironments: true,
   summary: "Store a secret of a project",
   description:
     "Scripts get it as an environment variable; it is masked in logs, stored encrypted, and never returned. `secrets` of the " +
@@ -25,18 +22,20 @@ const setSecret = route("put", "/projects/{id}/secrets/{name}", {
     "secrets of a project may have 512 KiB together.",
   access,
   params: secretParams,
-  body: strict({ value: text(65_536, 1), scope: secretScope.optional(), as: secretForm.optional() }),
+  body: secretBody,
 });
 
 const changeScope = route("patch", "/projects/{id}/secrets/{name}", {
+  ofEnvironments: true,
   summary: "Choose the stages that get a secret, and its form",
   description: "To give a secret of `deploy` to all stages, store its value again.",
   access,
   params: secretParams,
-  body: strict({ scope: secretScope.optional(), as: secretForm.optional() }),
+  body: secretUseBody,
 });
 
 const deleteSecret = route("delete", "/projects/{id}/secrets/{name}", {
+  ofEnvironments: true,
   summary: "Delete a secret of a project",
   access,
   params: secretParams,
@@ -75,7 +74,10 @@ const deleteCredential = route("delete", "/projects/{id}/credential", {
 });
 
 /** Keys of a project that its scripts do not get, by the name in the path. */
-const keyKinds = { "notify-key": reservedSecrets.notify, "status-token": reservedSecrets.status } as const;
+export const keyKinds = {
+  "notify-key": reservedSecrets.notify,
+  "status-token": reservedSecrets.status,
+} as const;
 const keyParams = {
   kind: z.enum(["notify-key", "status-token"]).openapi({
     param: { name: "kind", in: "path" },
@@ -84,12 +86,14 @@ const keyParams = {
   }),
 };
 
+export const keyBody = strict({ value: text(4096, 1) });
+
 const setKey = route("put", "/projects/{id}/keys/{kind}", {
   summary: "Store a key of a project",
   description: "Stored encrypted and never returned.",
   access,
   params: keyParams,
-  body: strict({ value: text(4096, 1) }),
+  body: keyBody,
 });
 
 const deleteKey = route("delete", "/projects/{id}/keys/{kind}", {
@@ -98,13 +102,13 @@ const deleteKey = route("delete", "/projects/{id}/keys/{kind}", {
   params: keyParams,
 });
 
+const keysShape = z.object({ notifyKeySet: z.boolean(), statusTokenSet: z.boolean() }).openapi("ProjectKeys");
+export type KeysAnswer = z.infer<typeof keysShape>;
+
 const listKeys = route("get", "/projects/{id}/keys", {
   summary: "Which keys of a project are set",
   access: { project: "view" },
-  ok: json(
-    "Whether each is set.",
-    z.object({ notifyKeySet: z.boolean(), statusTokenSet: z.boolean() }).openapi("ProjectKeys"),
-  ),
+  ok: json("Whether each is set.", keysShape),
 });
 
 export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
@@ -137,7 +141,8 @@ export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
       const project = projectOf(c);
       const detail = { name, ...onlyGiven({ scope, as }) };
       await store.run(storeSecret, {
-        ...{ projectId: project.id, name, ciphertext: seal(project.id, name, value), scope, as },
+        ...{ owner: { noun: "project", id: project.id }, name, ciphertext: seal(project.id, name, value) },
+        ...{ scope, as },
         audited: auditEntry(c, projectChange("project.set-secret", project, detail)),
       });
       return c.body(null, 204);
@@ -147,7 +152,7 @@ export function projectSecretsApi({ store, secrets, webhook }: ApiDeps) {
       const use = onlyGiven(c.req.valid("json"));
       const project = projectOf(c);
       const entry = auditEntry(c, projectChange("project.set-secret-scope", project, { name, ...use }));
-      const change = { projectId: project.id, name, use, audited: entry };
+      const change = { owner: { noun: "project", id: project.id } as const, name, use, audited: entry };
       mustBeSet(await store.run(changeSecretUse, change), project, name);
       return c.body(null, 204);
     })

@@ -1,6 +1,6 @@
 import type { Task } from "../../model/task.ts";
 import { ruleText } from "../../reason/rule-text.ts";
-import { taskJson } from "../../task/queue/task-json.ts";
+import { taskJson } from "../../task/view/task-json.ts";
 import { callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";

@@ -1,6 +1,6 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
-import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
+import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { differencesOf } from "../../model/audit.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
@@ -10,6 +10,7 @@ import {
   type NewProject,
   type Project,
   type ProjectChange,
+  projectDefaults,
   projectRevision,
 } from "../../model/project.ts";
 import { titlesOf } from "../../model/sealed.ts";
@@ -25,7 +26,7 @@ import {
   heldAddresses,
 } from "../../task/notify/change-targets.ts";
 import { startWarnings } from "../../task/release/start-warnings.ts";
-import { mergeDeployRule } from "./approval-shape.ts";
+import { inheritedWarnings } from "../../task/view/inherited-values.ts";
 import { boundSecretsOf, droppedWarnings } from "./bound-secrets.ts";
 import {
   type ApiContext,
@@ -37,12 +38,13 @@ import {
   projectOf,
 } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { mergeExecution } from "./execution-shape.ts";
-import { newCommitStatus } from "./notify-shape.ts";
-import { mayAllowDomains, mayAskFor, mayUseDomains } from "./project-limits.ts";
+import { mayChangeRules, mayHaveEnvironments } from "./environment-limits.ts";
+import { mergeSource, noSource } from "./pipeline-source.ts";
+import { mayAllowDomains, mayAskFor, mayUseDomains, mayWeaken } from "./project-limits.ts";
 import {
   changedProjectShape,
   mayChangeHostSteps,
+  mergeLimits,
   mergePipeline,
   projectBodies,
   projectList,
@@ -125,13 +127,14 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
     return addWarnings(shown, [
       ...startWarnings(project),
       ...(await releaseWarnings(project, store)),
+      ...(await inheritedWarnings(store, project)),
       ...ofHook,
     ]);
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
   const createWithTargets = async (c: ApiContext, asked: NewProject, targets: ChangedTargets) => {
-    const detail = { git: asked.git, groupId: asked.groupId };
+    const detail = { git: asked.git, groupId: asked.groupId ?? null };
     const entry = { action: "project.create", subject: `project ${asked.name}`, detail };
     const visible = await c.var.permissions.visibleProjectIds(callerOf(c));
     const created = await store.run(createProjectOperation, {
@@ -160,39 +163,37 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
     })
     .openapi(createProject, async (c) => {
       const body = c.req.valid("json");
+      const {
+        stages: _,
+        pipeline: _sent,
+        notify = [],
+        commitStatus = {},
+        deploy = {},
+        limits = {},
+        ...plain
+      } = body;
       await mayPlaceIn(c, body.groupId ?? null);
       await mayAskFor(c, groups, { groupId: body.groupId ?? null, labels: body.labels ?? [] }, []);
-      const targets = changeTargets([], new Map(), body.notify ?? []);
-      const pipeline = mergePipeline(emptyPipeline, body);
+      const targets = changeTargets([], new Map(), notify);
+      const { pipeline = emptyPipeline, pipelineFile = null } = mergeSource(noSource, body, mergePipeline);
       mayChangeHostSteps(actsAsAdmin(callerOf(c)), emptyPipeline, pipeline);
       const asked: NewProject = {
-        name: body.name,
-        groupId: body.groupId ?? null,
+        ...onlyGiven(plain),
         git: { ref: "main", submodules: false, ...onlyGiven(body.git) },
-        pipeline,
-        ...mergeExecution(null, body),
+        ...{ pipeline, pipelineFile },
         needsContainer: needsContainer(body.image ?? "", pipeline),
-        env: body.env ?? {},
         notify: [],
-        commitStatus: newCommitStatus(body.name, body.commitStatus),
-        labels: body.labels ?? [],
-        supersede: body.supersede ?? "none",
-        deploy: mergeDeployRule(noApproval, body.deploy),
-        rollback: body.rollback ?? "automatic",
-        ...onlyGiven({ rollbackWithin: body.rollbackWithin }),
+        commitStatus: { context: `slipway/${body.name}`, skipped: false, ...onlyGiven(commitStatus) },
+        deploy: { ...noApproval, ...onlyGiven(deploy) },
+        ...mergeLimits(null, limits),
         publicUrl: ownPublicUrl(body.publicUrl ?? "", pipeline),
-        allowedDomains: body.allowedDomains ?? null,
-        defaultNotify: body.defaultNotify ?? true,
         sample: false,
         createdAt: new Date(clock.now()),
       };
       mayAllowDomains(c, null, asked.allowedDomains);
-      await mayUseDomains(
-        c,
-        { groups, anyDomain },
-        { ...asked, allowedDomains: asked.allowedDomains ?? null },
-        null,
-      );
+      const complete = { ...projectDefaults, ...asked };
+      await mayUseDomains(c, { groups, anyDomain }, complete, null);
+      await mayHaveEnvironments(c, { store, anyDomain }, complete, null);
       const project = await createWithTargets(c, asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const shown = await written(c, project);
@@ -202,19 +203,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
     .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
-      const {
-        git,
-        stages,
-        pipeline,
-        notify,
-        commitStatus,
-        image,
-        isolation,
-        cache,
-        limits,
-        deploy,
-        ...body
-      } = c.req.valid("json");
+      const { git, stages, pipeline, notify, commitStatus, limits, deploy, ...body } = c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const update = async (before: Project) => {
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
@@ -226,9 +215,9 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
           ...(targets ? { notify: targets.notify } : {}),
           ...(commitStatus ? { commitStatus: { ...before.commitStatus, ...onlyGiven(commitStatus) } } : {}),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
-          ...(deploy ? { deploy: mergeDeployRule(before.deploy, deploy) } : {}),
-          ...(stages || pipeline ? { pipeline: mergePipeline(before.pipeline, { stages, pipeline }) } : {}),
-          ...mergeExecution(before, onlyGiven({ image, isolation, cache, limits })),
+          ...(deploy ? { deploy: { ...before.deploy, ...onlyGiven(deploy) } } : {}),
+          ...mergeSource(before, { stages, pipeline }, mergePipeline),
+          ...(limits ? mergeLimits(before.limits, limits) : {}),
         };
         if (change.publicUrl !== undefined)
           change.publicUrl = ownPublicUrl(
@@ -248,6 +237,11 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
           );
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, groups, { ...before, ...change }, before.labels);
+        if (change.environments || (change.pipeline && before.environments.length > 0)) {
+          const after = { ...before, ...change };
+          await mayHaveEnvironments(c, { store, anyDomain }, after, before);
+          mayChangeRules(c, before, after);
+        }
         const forget = boundSecretsOf(before, { ...before, ...change });
         const sealed = targets && changedSecrets(secrets, id, before.notify, targets.addresses);
         const detail = {
@@ -267,9 +261,10 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
         });
         return done && { ...done, before };
       };
-      const { before, project, forgotten } = await untilUnchanged(async () =>
+      const { before, project, forgotten, removed } = await untilUnchanged(async () =>
         update(existing(await projects.byId(id), "project", name)),
       );
+      for (const environment of removed) await deleteWithTasks(projects, environment.id);
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
           ...(await membersOf(before.groupId)),
@@ -282,7 +277,9 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
-      await mustNotRun(store, project);
+      const environments = await projects.environmentsOf([project.id]);
+      for (const each of [project, ...environments]) await mustNotRun(store, each);
+      for (const environment of environments) await deleteWithTasks(projects, environment.id);
       const { delete: deleteAudited } = audited(c, projectChange("project.delete", project)).projects;
       if (!project.sample) await deleteWithTasks({ ...projects, delete: deleteAudited }, project.id);
       else {
@@ -295,7 +292,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
 
 /** The fields whose values the audit log shows. Variables, scripts and targets may contain secrets. */
 function auditable(change: ProjectChange): ProjectChange {
-  const { env: _env, pipeline: _pipeline, notify: _notify, needsContainer: _needs, ...shown } = change;
+  const { env: _env, pipeline: _pipeline, notify: _notify, needsContainer: _needs, ...rest } = change;
+  const { environments: _environments, ...shown } = rest;
   return shown;
 }
 
@@ -331,15 +329,6 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
   const caller = callerOf(c);
   if (groupId !== null) await c.var.permissions.authorize(caller, { group: "manage" }, "write", groupId);
   else if (!actsAsAdmin(caller)) throw new Fault("forbidden", newReason("group_missing"));
-}
-
-/** A manager who could turn the rule off would not be bound by it. */
-function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
-  if (actsAsAdmin(callerOf(c)) || !isWeaker(before.deploy, after)) return;
-  const message = newReason("rule_weaker");
-  throw new Fault("forbidden", newReason("approval_rule", { fault: message }), {
-    fields: [{ field: "deploy", message }],
-  });
 }
 
 /** The address of a route that comes back from a form is not one of the project's own: it follows the route. */

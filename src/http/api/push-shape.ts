@@ -1,120 +1,40 @@
+import { gatewayPoint } from "../../model/console/gateway-minute.ts";
+import { connectionsReport } from "../../model/gateway/connections-report.ts";
+import { messageReport, refusedToken, reportedMessage } from "../../model/gateway/message-report.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
-import { time } from "./scalars.ts";
+import { answered, time } from "./scalars.ts";
 import { z } from "./shape.ts";
 
+export const connectionsShape = z.object(connectionsReport.shape).openapi("PushConnections");
+
 const count = z.number().int();
+const pointShape = z.object(answered(gatewayPoint));
 
-/** The output of push/connections-report.ts. */
-export const connectionsShape = z
+/** The output of http/gateway-history.ts. */
+export const seriesShape = z
   .object({
-    node: z.string(),
-    total: count,
-    normal: count,
-    temporary: count,
-    console: count.openapi({
-      description: "Temporary connections of the console itself, included in the counts.",
-    }),
-    users: count,
-    published: count.openapi({
-      description: "Messages of applications since the start of the instance, without those for the console.",
-    }),
-    isCluster: z.boolean().openapi({ description: "Other instances distribute the same messages." }),
-    maxConnections: count,
-    verifying: count,
-    isDraining: z.boolean(),
-    buffers: z.object({ bufferedBytes: count, lagging: count }),
-    channelCount: count,
-    channels: z.array(z.object({ name: z.string(), members: count })),
-    connections: z
-      .array(
-        z.object({
-          connectionId: z.string(),
-          userId: z.string(),
-          kind: z.enum(["normal", "temporary"]),
-          protocol: z.string(),
-          channels: z.array(z.string()),
-          address: z.string(),
-          openedAt: time,
-          endsAt: time.nullable(),
-          bufferedBytes: count,
-        }),
-      )
-      .optional(),
-  })
-  .openapi("PushConnections");
-
-const tracedConnectionShape = z.object({
-  connectionId: z.string(),
-  userId: z.string(),
-  kind: z.enum(["normal", "temporary"]),
-  protocol: z.enum(["raw", "slipway.v1"]),
-  state: z.enum(["waiting", "written", "acknowledged", "closed"]).openapi({
-    description:
-      "`waiting`: the client is behind. `closed`: the connection closed before the message was sent or acknowledged.",
-  }),
-  isResumed: z.boolean().openapi({ description: "The client got it after a reconnect." }),
-  closeCode: count.nullable(),
-  at: time,
-});
-
-/** The output of push/trace-report.ts. */
-export const messagesShape = z
-  .object({
-    messages: z.array(
-      z.object({
-        id: z.string(),
-        position: z.string().nullable().openapi({ description: "In the log; null: it was not appended." }),
-        publishedAt: time,
-        targetType: z.string(),
-        target: z.string(),
-        users: count.nullable().openapi({ description: "Number of users of a message to several." }),
-        ack: z.boolean().openapi({ description: "Clients were asked to acknowledge it." }),
-        data: z.string().nullable().openapi({
-          description: "Null: longer than 4,096 characters, no longer known, or not told by the gateway.",
-        }),
-        cause: z.string().openapi({ description: "Why it arrived or did not." }),
-        causeParts: reasonPartsShape,
-        instances: z.array(
-          z.object({
-            instance: z.string(),
-            state: z.enum(["distributed", "kept", "repeated", "refused"]),
-            at: time,
-            written: count,
-            waiting: count,
-            acknowledged: count,
-            closed: count,
-            connections: z.array(tracedConnectionShape),
-            closedBefore: z.object({ closeCode: count, at: time }).nullable().openapi({
-              description: "The close of the user's last connection before the message.",
-            }),
-            openedAfter: z.object({ recovered: z.boolean(), at: time }).nullable().openapi({
-              description: "The user's next connection after the message.",
-            }),
-          }),
-        ),
-      }),
-    ),
-    refusedTokens: z
-      .array(
-        z.object({
-          instance: z.string(),
-          at: time,
-          isSigned: z
-            .boolean()
-            .openapi({ description: "False: anybody can have named the user in the token." }),
-          cause: z.string(),
-          causeParts: reasonPartsShape,
-        }),
-      )
-      .openapi({
-        description:
-          "JWTs with this user that were refused as codes, the newest first; at most 20 of each process, ten of them unsigned.",
-      }),
-    connectedLike: z.array(z.string()).openapi({ description: "Similar user ids of open connections." }),
-    addressedLike: z.array(z.string()).openapi({ description: "Similar user ids of messages." }),
-    since: time
+    at: time.meta({ description: "The end of both series." }),
+    connections: count
       .nullable()
-      .openapi({ description: "All instances that answered know the messages since then." }),
-    missing: z.array(z.string()).openapi({ description: "Instances that did not answer in time." }),
+      .openapi({ description: "In this minute. Null: no gateway has answered since the minute before." }),
+    gateways: count.openapi({
+      description: "How many gateways have answered since the minute before. Their connections are added.",
+    }),
+    hour: z.array(pointShape),
+    day: z.array(pointShape),
+  })
+  .openapi("PushHistory", {
+    description:
+      "Connections and messages of the push gateway: the last hour by minutes, the last day by quarters of an hour, over all gateways whose servers use this database. A step without figures is left out: no server ran, or the gateway did not answer.",
+  });
+
+const { data, ...message } = answered(reportedMessage);
+
+export const messagesShape = messageReport
+  .extend({
+    messages: z.array(z.object({ ...message, causeParts: reasonPartsShape, data: data.unwrap() })),
+    refusedTokens: z
+      .array(z.object({ ...answered(refusedToken), causeParts: reasonPartsShape }))
+      .meta(messageReport.shape.refusedTokens.meta() ?? {}),
   })
   .openapi("PushMessages");

@@ -18,10 +18,10 @@ import { ruleText } from "../../reason/rule-text.ts";
 import { audit, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { knownCallerLimits } from "./json-body.ts";
-import { connectionsShape, messagesShape } from "./push-shape.ts";
+import { connectionsShape, messagesShape, seriesShape } from "./push-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
-import { json, onlyGiven, strict, z } from "./shape.ts";
+import { json, jsonOf, onlyGiven, strict, z } from "./shape.ts";
 
 const route = routesOf("push");
 const userId = text(255, 1).refine(isUserId, ruleText("user_id")).openapi({ example: "42" });
@@ -134,6 +134,13 @@ const connections = route("get", "/push/connections", {
   ok: json("The report.", connectionsShape),
 });
 
+const history = route("get", "/push/history", {
+  summary: "Connections and messages of the last hour and day",
+  description: "As the server has kept them, also over its restarts. Null: no push gateway runs here.",
+  access: "admin",
+  ok: json("Both series.", seriesShape.nullable()),
+});
+
 const online = route("get", "/push/online", {
   summary: "Users online",
   description: "Those with a normal connection to this instance.",
@@ -144,14 +151,15 @@ const online = route("get", "/push/online", {
 const messages = route("get", "/push/messages", {
   summary: "What became of the messages to a user",
   description:
-    "The last messages to the user, up to 100 of each instance, with what every instance knows about them. In memory only: after a " +
-    "restart of an instance its part is gone.",
+    "Where the user is connected, and the last messages to the user, to all and to the user's channels, with what every instance knows about " +
+    "them: up to 100, 20 and 50 of each instance. In memory only: after a restart of an instance its part is gone.",
   access: "admin",
   query: { user: userId },
   ok: json("The messages, the newest first.", messagesShape),
 });
 
-export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps) {
+export function pushApi({ push }: ApiDeps) {
+  const { codes, operations, consoleAccess } = push;
   return newApi()
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);
@@ -198,6 +206,10 @@ export function pushApi({ push: { codes, operations, consoleAccess } }: ApiDeps)
     .openapi(connections, async (c) =>
       c.json(await operations.connections(c.req.valid("query").userId ?? null), 200),
     )
+    .openapi(history, async (c) => {
+      const series = (await push.history?.series()) ?? null;
+      return c.json(series && jsonOf(seriesShape, series), 200);
+    })
     .openapi(messages, async (c) => {
       const report = await operations.messages(c.req.valid("query").user);
       const shown = report.messages.map(({ cause, data = null, ...message }) => ({

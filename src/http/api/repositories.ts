@@ -26,7 +26,11 @@ const presetShape = z
     name: z.enum(presetNames),
     because: z.string().openapi({ description: "The file that suggests the preset.", example: "Dockerfile" }),
     ...(Object.fromEntries(stageNames.map((name) => [name, script])) as Record<StageName, typeof script>),
-    env: z.record(z.string(), z.string()),
+    folder: z.string().openapi({ description: "Where its program is in the repository; empty: the root." }),
+    env: z.record(z.string(), z.string()).openapi({
+      description:
+        "Variables that the scripts use. An empty one cannot be known from the repository: ask for it.",
+    }),
     cache: z.array(z.string()),
     hostStages: z.array(z.enum(["deploy", "start"])).openapi({
       description:
@@ -42,7 +46,7 @@ const presetShape = z
 const inspectRepository = route("post", "/repositories/inspect", {
   summary: "Read a repository before it becomes a project",
   description:
-    "Detects the Git host, reads the branches and the files in the root with the given credential, and suggests stages. Nothing is " +
+    "Detects the Git host, reads the branches and the files with the given credential, and suggests stages. Nothing is " +
     "stored. If the repository cannot be read, `problem` says why. For admins and for managers of a group.",
   access: "signed-in",
   body: strict({

@@ -30,6 +30,8 @@ interface Options {
   scope?: TokenScope;
   /** The parameters of the path that are not ids. */
   params?: Record<string, z.ZodType>;
+  /** A change that an environment takes by itself. Without it, its project is to be changed. */
+  ofEnvironments?: true;
   query?: Shape;
   body?: z.ZodType;
   /** 200, 201 and 202; without any of them the response is 204. One from `tagged` makes a change conditional. */
@@ -83,12 +85,12 @@ export function routesOf(tag: string) {
     options: O,
   ) => {
     const { summary, description, access, scope = scopeOf(method, access) } = options;
-    const { faults = {}, ok, created, accepted } = options;
+    const { faults = {}, ok, created, accepted, ofEnvironments = false } = options;
     const request = requestOf(method, path, options);
     const documented = {
       ...{ method, path, tags: [tag], operationId: operationIdOf(method, path) },
       ...onlyGiven({ summary, description }),
-      middleware: guard(access, scope, request),
+      middleware: guard(access, scope, request, ofEnvironments),
       security: securityOf(access),
       ...(Object.keys(request).length > 0 ? { request } : {}),
       responses: {
@@ -142,9 +144,15 @@ function scopeOf(method: string, access: Access): TokenScope {
 /** After a body that took longer, the caller is looked up again: they may have lost their rights meanwhile. */
 const promptBodyMs = 10;
 
-function guard(access: Access, scope: TokenScope, { headers, body }: { headers?: unknown; body?: unknown }) {
+function guard(
+  access: Access,
+  scope: TokenScope,
+  { headers, body }: { headers?: unknown; body?: unknown },
+  ofEnvironments: boolean,
+) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
+    if (!ofEnvironments) refuseEnvironment(c);
     if (headers === undefined) refuseCondition(c);
     // After authorization, so that no body of an unauthorized caller is read. The runtime discards an unread body.
     if (body !== undefined) {
@@ -157,6 +165,18 @@ function guard(access: Access, scope: TokenScope, { headers, body }: { headers?:
     }
     await next();
   });
+}
+
+function refuseEnvironment(c: ApiContext): void {
+  const { project } = c.var;
+  if (!project?.environment || !isUnsafe(c.req.method)) return;
+  const { environment, parentId, name } = project;
+  const values = {
+    environment: environment.name,
+    project: name.slice(0, -environment.name.length - 1),
+    id: parentId ?? 0,
+  };
+  throw new Fault("conflict", newReason("environment_of", values));
 }
 
 /** A condition must not be ignored: the client would assume that it was met. */

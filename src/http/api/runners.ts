@@ -2,10 +2,11 @@ import { newToken } from "../../account/credential.ts";
 import { Fault } from "../../errors.ts";
 import { isolationLevels, weakestIsolation } from "../../model/execution.ts";
 import { effectiveIsolation, type Runner, runnerRevision } from "../../model/runner.ts";
+import { proxyNames } from "../../model/service/route.ts";
 import { newReason } from "../../reason/reason.ts";
 import { reasonJson } from "../../reason/reason-json.ts";
+import { label, lineText } from "../../reason/schema-forms.ts";
 import { existing } from "../../revision.ts";
-import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
 import { isIsolated, isolationOf, separatesProjects } from "../../task/isolation.ts";
@@ -14,15 +15,13 @@ import type { ApiDeps } from "./deps.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { revision, tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
-import { id, name, time } from "./scalars.ts";
+import { id, time } from "./scalars.ts";
 import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("runners");
 const access = "admin";
 /** A runner asks for work or beats every 15 s; silent for three times that, it is away. */
 const onlineForMs = 45_000;
-
-export const label = z.string().regex(labelPattern, labelRule).openapi({ example: "linux" });
 
 const labels = z.array(label).max(32);
 
@@ -68,7 +67,7 @@ const runnerShape = z
         "Why scripts are not isolated and how they can be, as the runner reports it; empty: they are, or it does not say.",
     }),
     isolationNoteParts: reasonPartsShape,
-    proxy: z.enum(["caddy", "nginx"]).nullable().openapi({
+    proxy: z.enum(proxyNames).nullable().openapi({
       description: "The proxy with which it serves routes, as it reports it; null: it cannot serve any.",
     }),
     proxyNote: z.string().openapi({
@@ -82,6 +81,10 @@ const runnerShape = z
     }),
     containers: z.boolean().openapi({ description: "Whether it can run stages in containers." }),
     online: z.boolean(),
+    lastEnd: z.object({ at: time, text: z.string() }).nullable().openapi({
+      description:
+        "Of a local runner that is not online: when it ended last, and the last that it wrote; null: it is not known to have ended.",
+    }),
     lastSeenAt: time.nullable(),
     revision,
     createdAt: time,
@@ -118,7 +121,7 @@ const createRunner = route("post", "/runners", {
   description: "`token` is shown only once; pass it to `slipway runner` in a file (`--token-file`).",
   access,
   body: strict({
-    name,
+    name: lineText,
     labels: labels.default([]),
     groupIds: groupIds.default([]),
     alsoUnlabelled: alsoUnlabelled.default(false),
@@ -147,7 +150,7 @@ const updateRunner = route("patch", "/runners/{id}", {
     "A disabled runner gets no more tasks and finishes its running ones. With `groupIds` it runs only projects of these groups.",
   access,
   body: strict({
-    name: name.optional(),
+    name: lineText.optional(),
     labels: labels.optional(),
     groupIds: groupIds.optional(),
     alsoUnlabelled: alsoUnlabelled.optional(),
@@ -170,10 +173,10 @@ const deleteRunner = route("delete", "/runners/{id}", {
   access,
 });
 
-export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
+export function runnersApi({ store, localRunnerLabels, localRunnerEnd, clock }: ApiDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
-  const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
+  const write = (runner: Runner) => runnerJson(runner, store.now().getTime(), localRunnerEnd());
   const byId = async (id: number) => existing(await runners.byId(id), "runner", id);
   const remoteById = async (id: number) => {
     const runner = await byId(id);
@@ -241,9 +244,13 @@ export function runnersApi({ store, localRunnerLabels, clock }: ApiDeps) {
     });
 }
 
-function runnerJson(runner: Runner, now: number) {
-  const { disabled, lastSeenAt } = runner;
-  const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
+/** Whether it calls as often as a runner does. */
+export function isOnline({ lastSeenAt }: Pick<Runner, "lastSeenAt">, nowMs: number): boolean {
+  return lastSeenAt !== null && nowMs - lastSeenAt.getTime() < onlineForMs;
+}
+
+function runnerJson(runner: Runner, now: number, end: ReturnType<ApiDeps["localRunnerEnd"]>) {
+  const online = !runner.disabled && isOnline(runner, now);
   return jsonOf(runnerShape, {
     ...runner,
     ...reasonJson({ isolationNote: runner.isolationNote, proxyNote: runner.proxyNote }),
@@ -251,6 +258,7 @@ function runnerJson(runner: Runner, now: number) {
     isolated: isIsolated(runner),
     projectUsers: separatesProjects(runner),
     online,
+    lastEnd: online || end?.runnerId !== runner.id ? null : { at: end.at.toISOString(), text: end.text },
     revision: runnerRevision(runner),
   });
 }

@@ -1,27 +1,12 @@
-import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
+import { permission } from "../../model/permission.ts";
 import { ruleText } from "../../reason/rule-text.ts";
-import { text } from "../../reason/schema-forms.ts";
+import { type reasonSchema, type sentenceSchema, text, time } from "../../reason/schema-forms.ts";
 import { z } from "./shape.ts";
 
-export { text };
-
-/** A name: one line without surrounding white space. */
-export const name = text(100, 1)
-  .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), ruleText("not_one_line"))
-  .openapi({ example: "shop" });
-
-/** A branch or tag that may be passed to git, full or short. */
-export const gitRef = z
-  .string()
-  .refine((ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)), ruleText("ref_invalid"))
-  .openapi({ example: "main" });
-
-export const permission = z
-  .enum(["view", "manage"])
-  .openapi({ description: "`manage` includes `view`.", example: "view" });
+export { permission, text, time };
 
 /** The caller's permission, in responses with a project or group. */
-export const ownPermission = permission.openapi({
+export const ownPermission = permission.meta({
   description: "What the caller may do with it, by themselves or through a group; `manage` includes `view`.",
   example: "manage",
 });
@@ -45,8 +30,26 @@ export function idParams<const N extends string>(...names: N[]) {
 /** A query parameter that is an id. */
 export const queryId = pathId.openapi({ type: "integer", minimum: 1, example: 7 });
 
-/** ISO 8601, UTC. */
-export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000Z" });
+type Answered<F> = F extends z.ZodDate
+  ? typeof time
+  : F extends z.ZodNullable<z.ZodDate>
+    ? z.ZodNullable<typeof time>
+    : F extends typeof reasonSchema | typeof sentenceSchema
+      ? z.ZodString
+      : F;
+
+/** The fields of a model as answers have them: times in ISO 8601, reasons as English text. */
+export function answered<S extends z.ZodRawShape>({ shape }: z.ZodObject<S>) {
+  const entries = Object.entries(shape).map(([name, field]) => {
+    const about = field instanceof z.ZodType ? (field.meta() ?? {}) : {};
+    if (field instanceof z.ZodDate) return [name, time.meta(about)];
+    if (field instanceof z.ZodNullable && field.unwrap() instanceof z.ZodDate)
+      return [name, time.nullable().meta(about)];
+    if (field instanceof z.ZodCustom) return [name, z.string().meta(about)];
+    return [name, field];
+  });
+  return Object.fromEntries(entries) as { [K in keyof S]: Answered<S[K]> };
+}
 
 /** A time in a body: ISO 8601 with its zone. */
 export const bodyTime = z.iso

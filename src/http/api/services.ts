@@ -13,8 +13,8 @@ import { type ServiceState, serviceNameSchema, serviceStates } from "../../model
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskAction } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { serviceJson } from "../../task/queue/service-json.ts";
-import { taskJson } from "../../task/queue/task-json.ts";
+import { serviceJson } from "../../task/view/service-json.ts";
+import { taskJson } from "../../task/view/task-json.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -49,7 +49,9 @@ const serviceShape = z
       .object({ taskId: id, commit: z.string(), message: z.string() })
       .nullable()
       .openapi({ description: "The release that it runs, by the task that built it." }),
-    runner: z.object({ id, name: z.string() }),
+    runner: z
+      .object({ id, name: z.string() })
+      .openapi({ description: "The name is empty if the runner was deleted." }),
     restarts: z.number().int().openapi({ description: "Since a person or a deploy last started it." }),
     lastExit: z.string().nullable().openapi({
       description: "Exit code, or name of a signal; null: it has not ended.",
@@ -69,7 +71,7 @@ export type ServiceAnswer = z.infer<typeof serviceShape>;
 const listServices = route("get", "/projects/{id}/services", {
   summary: "Services of a project",
   description:
-    "Those of the release that serves, as its runner reports them every ten seconds. A runner that is away for 30 seconds makes them `unknown`.",
+    "The services of the live release. Its runner reports their states every ten seconds. If the runner is away for 30 seconds or was deleted, the states are `unknown`. A disabled runner continues to serve and to report.",
   access: { project: "view" },
   ok: json(
     "The services.",
@@ -89,6 +91,7 @@ const away = { 503: "The runner is away." };
 
 const changeService = <A extends "start" | "stop" | "restart">(action: A, summary: string, more: string) =>
   route("post", `/projects/{id}/services/{name}/${action}`, {
+    ofEnvironments: true,
     summary,
     description: `A task in a lane of its own, which does not wait behind builds. ${more}`,
     access: { project: "manage" },
@@ -149,6 +152,7 @@ const readOutput = route("get", "/projects/{id}/services/{name}/output", {
 });
 
 const execute = route("post", "/projects/{id}/exec", {
+  ofEnvironments: true,
   summary: "Run one command in the release that serves",
   description:
     "A task with a log, in a sandbox of the release, with its variables and secrets. If deploys of the project need an approval, only an administrator may.",

@@ -23,7 +23,7 @@ export async function statusWarnings(
   if (sameRepository.length === 0) return [];
   const names = await projects.secretNames([project.id, ...sameRepository.map(({ id }) => id)]);
   const reporting = new Set(
-    names.filter(({ name }) => name === reservedSecrets.status).map(({ projectId }) => projectId),
+    names.filter(({ name }) => name === reservedSecrets.status).map(({ ownerId }) => ownerId),
   );
   if (!reporting.has(project.id)) return [];
   const visible = await c.var.permissions.visibleProjectIds(callerOf(c));

@@ -1,30 +1,33 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
+import { gitRef } from "../../model/git/git-ref.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
+import { actionsBody } from "../../model/stage/actions.ts";
 import { isFinished, type Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { approversOf } from "../../task/approval/approvers.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
-import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
-import { waitsOf } from "../../task/queue/task-waits.ts";
 import { changesOf } from "../../task/release/task-changes.ts";
+import { logLineJson, type TaskJson, taskJson } from "../../task/view/task-json.ts";
 import { answerBody, approversJson } from "./approval-shape.ts";
 import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { namedProjects } from "./project-names.ts";
+import { placeOfRun } from "./environment-places.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { gitRef, queryId, queryTime, text } from "./scalars.ts";
+import { queryId, queryTime, text } from "./scalars.ts";
 import { beginServiceAction } from "./services.ts";
 import { json, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { changesJson, getChanges } from "./task-changes.ts";
-import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
+import { logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
+import { listedTasks, writtenTasks } from "./written-tasks.ts";
 
 const route = routesOf("tasks");
 const logPage = { usual: 1000, max: 5000 };
 
 const runTask = route("post", "/projects/{id}/tasks", {
+  ofEnvironments: true,
   summary: "Run a task by hand",
   description:
     "The tip of `ref` (the project's own unless given), or a `commit` of it: any earlier one, which is how it is deployed again.",
@@ -33,6 +36,10 @@ const runTask = route("post", "/projects/{id}/tasks", {
     ref: gitRef.nullable().optional(),
     commit: wholeCommit.nullable().optional(),
     actions: actionsBody.nullable().optional(),
+    environment: text(32).optional().openapi({
+      description:
+        "Where it is deployed, for a project with environments: needed, unless one of them takes `ref`.",
+    }),
   }),
   created: json("The new task.", taskShape),
 });
@@ -124,21 +131,8 @@ const rejectTask = route("post", "/tasks/{id}/reject", {
 export function tasksApi(deps: ApiDeps) {
   const { store, manualTasks, approvals, taskRetentionDays } = deps;
   const { tasks } = store;
-  /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
-  async function writtenAll(page: Task[]): Promise<TaskJson[]> {
-    const now = store.now();
-    const queued = page.filter(({ state, serviceAction }) => state === "queued" && serviceAction === null);
-    const positions = queued.length === 0 ? {} : await tasks.positions(queued, now);
-    const waitOf = await waitsOf(tasks, page, now);
-    return page.map((task) => {
-      const wait = waitOf(task);
-      if (task.state !== "queued" || task.serviceAction !== null) return taskJson(task, onlyGiven({ wait }));
-      return taskJson(task, onlyGiven({ queuePosition: positions[task.id] ?? 1, wait }));
-    });
-  }
-
   async function written(task: Task): Promise<TaskJson> {
-    const [one] = await writtenAll([task]);
+    const [one] = await writtenTasks(store, [task]);
     return one ?? taskJson(task);
   }
 
@@ -185,27 +179,23 @@ export function tasksApi(deps: ApiDeps) {
 
   return newApi()
     .openapi(runTask, async (c) => {
-      const { ref = null, commit = null, actions } = c.req.valid("json");
-      const asked = { ref, commit, actions: actions ? onlyGiven(actions) : null };
-      const task = await manualTasks.run(projectOf(c), asked, noted(c, "task.run"));
+      const { ref = null, commit = null, actions, environment } = c.req.valid("json");
+      const asked = { ref, commit, actions: actions ?? null };
+      const place = await placeOfRun(store, projectOf(c), ref, environment);
+      const task = await manualTasks.run(place, asked, noted(c, "task.run"));
       return c.json(await written(task), 201);
     })
     .openapi(listTasks, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
-      const named = await namedProjects(store.search, list.items);
-      const items = (await writtenAll(list.items)).map((task) => ({
-        ...task,
-        projectName: named.get(task.projectId)?.name ?? "",
-        isServing: named.get(task.projectId)?.liveTaskId === task.id,
-      }));
+      const items = await listedTasks(store, list.items);
       return c.json({ ...list, items }, 200);
     })
     .openapi(getTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "view");
-      const isServing = project.liveTaskId === task.id;
-      const shown = { ...(await written(task)), isServing, links: await linksOf(task, project) };
+      const [listed] = await listedTasks(store, [task]);
+      const shown = { ...(listed ?? taskJson(task)), links: await linksOf(task, project) };
       if (task.state !== "waiting" || task.approval === null || shown.approval === null)
         return c.json(shown, 200);
       const approvers = await approversOf(store, { ...task, approval: task.approval }, project);
@@ -242,6 +232,8 @@ export function tasksApi(deps: ApiDeps) {
     })
     .openapi(rerunTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "manage");
+      if (task.move !== null || task.serviceAction?.type === "leave")
+        throw new Fault("conflict", newReason("move_again", { project: project.name }));
       const again =
         task.serviceAction === null
           ? await manualTasks.rerun(task, project, noted(c, "task.rerun"))

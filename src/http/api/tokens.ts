@@ -6,12 +6,13 @@ import { Fault } from "../../errors.ts";
 import type { ApiToken } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
 import { ruleText } from "../../reason/rule-text.ts";
+import { lineText } from "../../reason/schema-forms.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { auditEntry, audited, callerOf } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { bodyTime, name, queryId, time } from "./scalars.ts";
+import { bodyTime, queryId, time } from "./scalars.ts";
 import { json, jsonOf, listJson, listOf, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("tokens");
@@ -55,7 +56,7 @@ const createToken = (clock: Clock) =>
     access: "signed-in",
     scope,
     body: strict({
-      name,
+      name: lineText,
       scopes: z
         .array(scopeShape)
         .min(1)

@@ -1,18 +1,14 @@
 import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
-import { type User, userRevision } from "../../model/user.ts";
+import { type User, userRevision, userSchema } from "../../model/user.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { revision } from "./revision.ts";
-import { text, time } from "./scalars.ts";
+import { answered, text } from "./scalars.ts";
 import { jsonOf, z } from "./shape.ts";
 
 export const userShape = z
   .object({
-    id: z.number().int(),
-    username: z.string().openapi({ example: "ann" }),
-    role: z.enum(["admin", "user"]),
-    disabled: z.boolean(),
+    ...answered(userSchema.omit({ language: true })),
     revision,
-    createdAt: time,
   })
   .openapi("User");
 

@@ -1,5 +1,6 @@
 import { adminsLock, changeUser, deleteUser as deleteUserOperation } from "../../account/change-user.ts";
 import { Fault } from "../../errors.ts";
+import { userSchema } from "../../model/user.ts";
 import { ruleText } from "../../reason/rule-text.ts";
 import { existing } from "../../revision.ts";
 import { auditEntry, audited } from "./context.ts";
@@ -12,7 +13,7 @@ import { keepTokens, newPassword, newUsername, userJson, userShape } from "./use
 
 const route = routesOf("users");
 const access = "admin";
-const role = z.enum(["admin", "user"]);
+const { role } = userSchema.shape;
 
 const listUsers = route("get", "/users", {
   summary: "List users",

@@ -203,7 +203,7 @@ export function webhookApi({ store, webhook, secrets, clock }: ApiDeps) {
       const { config, last } = c.req.valid("json");
       const saved = await management.read(projectOf(c).id);
       const proposed = proposedConfig(saved, config);
-      const items = await whatIf(store.deliveries, saved, proposed, last);
+      const items = await whatIf(projectOf(c), store.deliveries, saved, proposed, last);
       return c.json(
         {
           changed: items.filter(({ changes }) => changes).length,

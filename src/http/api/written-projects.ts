@@ -6,7 +6,7 @@ import { projectJson, serviceSummary } from "./project-shape.ts";
 /** Projects as the API answers them to the caller. What all of them need is read once. */
 export async function writtenProjects(c: ApiContext, store: Store, projects: readonly Project[]) {
   const ids = projects.map(({ id }) => id);
-  const namesOf = Map.groupBy(await store.projects.secretNames(ids), ({ projectId }) => projectId);
+  const namesOf = Map.groupBy(await store.projects.secretNames(ids), ({ ownerId }) => ownerId);
   const servicesOf = Map.groupBy(await store.services.ofProjects(ids), ({ projectId }) => projectId);
   const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
   const now = store.now();

@@ -39,12 +39,12 @@ export function framesHandler(gateway: Gateway, options: FrameOptions): Handler 
 
   async function receive(request: Request, server: Server<unknown>): Promise<Response> {
     const { clientMaxMessageBytes: maxBytes } = options;
-    const { streams, admission } = gateway;
+    const { frames, admission } = gateway;
     const name = addressOf(request).searchParams.get("stream") ?? "";
     const rateKey = limitKeyOf(options.clientAddressOf(request, server));
-    if (!streams.isHere(name) && !(await admission.allowsCall(rateKey)))
+    if (!frames.isHere(name) && !(await admission.allowsCall(rateKey)))
       return refusalResponse("connect_rate");
-    if (!streams.mayHave(name)) return answerOf("unknown");
+    if (!frames.mayHave(name)) return answerOf("unknown");
     // The sender of a body that is cut off has disconnected, and nobody reads the answer.
     const body = await readBodyInTime(request, maxBytes, bodyTimeoutMs).catch(() => "too_late" as const);
     if (body === "too_large")
@@ -53,7 +53,7 @@ export function framesHandler(gateway: Gateway, options: FrameOptions): Handler 
       return fail(failureCodes.bodyTooSlow, "The frame did not arrive in time; send it again.", {
         connection: "close",
       });
-    return answerOf(await streams.receive(name, Buffer.from(body).toString()));
+    return answerOf(await frames.receive(name, Buffer.from(body).toString()));
   }
 
   function answerOf(result: FrameResult | null): Response {

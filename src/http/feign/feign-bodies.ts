@@ -3,8 +3,8 @@ import { isChannelName } from "../../push/message/channel-name.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { readBody } from "../body.ts";
 import { buildBodyDeadline } from "../body-deadline.ts";
+import type { CallHead } from "../call-head.ts";
 import { fail } from "./feign-envelope.ts";
-import type { FeignHead } from "./feign-head.ts";
 
 const maxBodyBytes = 64 * 1024;
 const bodySeconds = 30;
@@ -17,7 +17,7 @@ const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
 /** The text of a JSON body, or the failure response. */
 export function readJsonText(
   request: Request,
-  { contentType, contentLength, contentEncoding }: FeignHead,
+  { contentType, contentLength, contentEncoding }: CallHead,
   maxBytes: number,
 ): Promise<string | Response> | Response {
   if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
@@ -39,7 +39,7 @@ async function readCounted(request: Request, maxBytes: number): Promise<string |
     : new TextDecoder().decode(body);
 }
 
-async function readObject(request: Request, head: FeignHead): Promise<JsonObject | Response> {
+async function readObject(request: Request, head: CallHead): Promise<JsonObject | Response> {
   const text = await readJsonText(request, head, maxBodyBytes);
   if (typeof text !== "string") return text;
   const body = parseJson(text);
@@ -54,7 +54,7 @@ export interface DisconnectRequest {
 /** `{userId | connectionId, code?}` */
 export async function readDisconnect(
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<DisconnectRequest | Response> {
   const body = await readObject(request, head);
   if (body instanceof Response) return body;
@@ -72,7 +72,7 @@ export async function readDisconnect(
 /** `{userId, channel}` */
 export async function readMembership(
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<{ userId: string; channel: string } | Response> {
   const body = await readObject(request, head);
   if (body instanceof Response) return body;
@@ -86,7 +86,7 @@ export async function readMembership(
 /** `{userId, channels}` */
 export async function readGrant(
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<{ userId: string; channels: string[] } | Response> {
   const body = await readObject(request, head);
   if (body instanceof Response) return body;

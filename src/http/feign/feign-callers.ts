@@ -1,15 +1,15 @@
 import type { Server } from "bun";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { comparableHash, isSameSecret } from "../../secrets.ts";
+import type { CallHead } from "../call-head.ts";
 import type { KeylessCalls } from "../keyless-calls.ts";
 import { fail } from "./feign-envelope.ts";
-import type { FeignHead } from "./feign-head.ts";
 
 interface FeignCredentials {
   /** Null: the call is allowed. */
-  refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
+  refusalOf(head: CallHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
   /** Who an admitted caller is, the same on every instance of a cluster; empty: calls need no key. */
-  callerOf(head: FeignHead): string;
+  callerOf(head: CallHead): string;
 }
 
 /**
@@ -73,7 +73,7 @@ function unauthorized(error: string, message: string): Response {
   return fail(failureCodes.keyMissing, message, { "www-authenticate": challenge });
 }
 
-function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
+function apiKeyOf({ authorization, apiKey }: CallHead): string | null {
   if (authorization === null) return apiKey;
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }
@@ -90,9 +90,9 @@ function keylessOnly(keyless: KeylessCalls): FeignCredentials {
 
 export interface CallerRules extends FeignCredentials {
   /** Whether an admitted call may act on the channels and users of the console. */
-  mayActForConsole(head: FeignHead): boolean;
+  mayActForConsole(head: CallHead): boolean;
   /** Whether the call proves by its key that it comes from the deploy service. */
-  hasDeployKey(head: FeignHead): boolean;
+  hasDeployKey(head: CallHead): boolean;
 }
 
 export interface ConsoleRules {
@@ -113,7 +113,7 @@ export function callerRules(
   credentials: FeignCredentials,
   { deployKey, trustsHeader, reservesConsoleNames }: ConsoleRules,
 ): CallerRules {
-  const hasDeployKey = (head: FeignHead) => {
+  const hasDeployKey = (head: CallHead) => {
     const given = apiKeyOf(head);
     return deployKey !== undefined && given !== null && isSameSecret(given, deployKey);
   };

@@ -2,15 +2,17 @@ import { Fault, messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
 import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/console/console-names.ts";
-import { type ConnectionsReport, clusterReport, connectionsReport } from "../../push/connections-report.ts";
+import type { ConnectionsReport } from "../../model/gateway/connections-report.ts";
+import { clusterReport, connectionsReport } from "../../push/connections-report.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { isChannelName } from "../../push/message/channel-name.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import { presenceChannelPrefix } from "../../push/presence/channel-members.ts";
-import { clientMessageStream } from "../client-message-stream.ts";
+import { type CallHead, callHeadOf } from "../call-head.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
+import { clientMessageStream } from "./client-message-stream.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
 import type { CallerRules } from "./feign-callers.ts";
 import {
@@ -22,7 +24,6 @@ import {
   succeedForCluster,
   succeedForConnections,
 } from "./feign-envelope.ts";
-import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 import { publishBatchOperation } from "./publish-batch.ts";
 import { tracedMessage, tracedMessages } from "./traced-messages.ts";
 
@@ -40,13 +41,13 @@ export interface FeignOptions {
   log: Logger;
 }
 
-type Operation = (request: Request, head: FeignHead) => Response | Promise<Response>;
+type Operation = (request: Request, head: CallHead) => Response | Promise<Response>;
 
 /** The interface for other services. Every response, also for unknown paths, is one of the two envelopes. */
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
   const notFound: Handler = (request, server) =>
-    options.callers.refusalOf(feignHeadOf(request.headers), request, server) ??
+    options.callers.refusalOf(callHeadOf(request.headers), request, server) ??
     fail(failureCodes.noSuchOperation, "There is no such operation under /feign.");
   return {
     "/feign/publish": on("POST", publishOperation(gateway, options)),
@@ -54,7 +55,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     "/feign/getOnlineUsers": on("GET", (request) => {
       const scope = scopeOf(request);
       if (scope instanceof Response) return scope;
-      if (scope === "cluster" && gateway.isCluster) return succeed(gateway.onlineUsersOfCluster());
+      if (scope === "cluster" && gateway.isCluster) return succeed(gateway.presence.users());
       return options.instance
         ? options.instance.onlineUsers().then(succeed)
         : succeed(gateway.connections.onlineUsers());
@@ -84,7 +85,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
 function guarded(options: FeignOptions, method: "GET" | "POST", operation: Operation): Handler {
   const failed = (error: unknown) => failureOf(error, options.log);
   return (request, server) => {
-    const head = feignHeadOf(request.headers);
+    const head = callHeadOf(request.headers);
     const refusal = options.callers.refusalOf(head, request, server);
     if (refusal) return refusal;
     if (request.method !== method) return fail(failureCodes.method, `Use ${method} here.`, { allow: method });
@@ -147,7 +148,7 @@ async function disconnect(
   gateway: Gateway,
   callers: CallerRules,
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   const scope = scopeOf(request);
   if (scope instanceof Response) return scope;
@@ -167,7 +168,7 @@ async function reportConnections(
   gateway: Gateway,
   { instance, callers }: FeignOptions,
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   const scope = scopeOf(request);
   if (scope instanceof Response) return scope;
@@ -198,7 +199,7 @@ async function changeMembership(
   callers: CallerRules,
   change: "join" | "leave",
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   const body = await readMembership(request, head);
   if (body instanceof Response) return body;
@@ -212,7 +213,7 @@ async function grant(
   gateway: Gateway,
   callers: CallerRules,
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   const body = await readGrant(request, head);
   if (body instanceof Response) return body;

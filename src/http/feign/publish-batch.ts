@@ -11,10 +11,10 @@ import {
   readPublishObject,
   refusal,
 } from "../../push/message/publish-request.ts";
+import type { CallHead } from "../call-head.ts";
 import { readJsonText } from "./feign-bodies.ts";
 import type { CallerRules } from "./feign-callers.ts";
 import { consoleRefusal, fail, failUnavailable, succeed } from "./feign-envelope.ts";
-import type { FeignHead } from "./feign-head.ts";
 
 export interface PublishBatchOptions {
   callers: CallerRules;
@@ -39,7 +39,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
   const maxBodyBytes = 6 * maxMessageBytes + namesBytes;
 
   /** Never rejects. */
-  async function publish(request: PublishRequest, key: unknown, head: FeignHead): Promise<Entry | Fault> {
+  async function publish(request: PublishRequest, key: unknown, head: CallHead): Promise<Entry | Fault> {
     if (head.traceparent !== null) request.traceparent = head.traceparent;
     if (key !== undefined && key !== null && typeof key !== "string")
       return publisher.refuse(
@@ -63,7 +63,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     }
   }
 
-  return async (request: Request, head: FeignHead): Promise<Response> => {
+  return async (request: Request, head: CallHead): Promise<Response> => {
     const text = await readJsonText(request, head, maxBodyBytes);
     if (typeof text !== "string") return text;
     const body = parseJson(text);
@@ -75,7 +75,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
     return ofMessages(messages as unknown[], head);
   };
 
-  async function ofMessages(messages: unknown[], head: FeignHead): Promise<Response> {
+  async function ofMessages(messages: unknown[], head: CallHead): Promise<Response> {
     if (messages.length > maxMessages)
       return fail(failureCodes.batch, `A batch has at most ${maxMessages} messages.`);
     if (head.idempotencyKey !== null)
@@ -100,7 +100,7 @@ export function publishBatchOperation({ publisher }: Gateway, options: PublishBa
   }
 
   /** One message: all users have the same id. */
-  async function toUsers(body: JsonObject, users: unknown[], head: FeignHead): Promise<Response> {
+  async function toUsers(body: JsonObject, users: unknown[], head: CallHead): Promise<Response> {
     if (users.length > maxUsers)
       return fail(failureCodes.batch, `A message goes to at most ${maxUsers} users.`);
     const { targetType = "user", data, ack, idempotencyKey } = body;

@@ -1,21 +1,22 @@
 import type { BunRequest } from "bun";
 import { isConsoleTarget, isConsoleUser } from "../../model/console/console-names.ts";
+import type { ReportedMessage } from "../../model/gateway/message-report.ts";
 import type { Gateway } from "../../push/gateway.ts";
 import { failureCodes } from "../../push/message/failure-codes.ts";
 import { isUserId } from "../../push/message/user-id.ts";
-import { type ReportedMessage, traceReport, withContents } from "../../push/trace-report.ts";
+import { traceReport, withContents } from "../../push/trace-report.ts";
 import { renderReason } from "../../reason/reason.ts";
+import type { CallHead } from "../call-head.ts";
 import { addressOf } from "../request-address.ts";
 import type { CallerRules } from "./feign-callers.ts";
 import { consoleRefusal, fail, succeed } from "./feign-envelope.ts";
-import type { FeignHead } from "./feign-head.ts";
 
 /** `GET /feign/messages/{id}`: what became of one message, on all instances. */
 export async function tracedMessage(
   gateway: Gateway,
   callers: CallerRules,
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   if (!gateway.trace.isOn) return traceIsOff();
   const messageId = (request as BunRequest<"/feign/messages/:id">).params.id;
@@ -33,7 +34,7 @@ export async function tracedMessages(
   gateway: Gateway,
   callers: CallerRules,
   request: Request,
-  head: FeignHead,
+  head: CallHead,
 ): Promise<Response> {
   const userId = addressOf(request).searchParams.get("user") ?? "";
   if (!isUserId(userId)) return fail(failureCodes.target, "user must be a user id of 1 to 255 bytes.");
@@ -49,7 +50,7 @@ export async function tracedMessages(
 }
 
 /** Contents are only for the deploy service, which shows them to admins. */
-function shownTo(callers: CallerRules, head: FeignHead, { trace }: Gateway, messages: ReportedMessage[]) {
+function shownTo(callers: CallerRules, head: CallHead, { trace }: Gateway, messages: ReportedMessage[]) {
   const shown = callers.hasDeployKey(head) ? withContents(messages, trace) : messages;
   return shown.map((message) => ({ ...message, why: renderReason(message.cause) }));
 }

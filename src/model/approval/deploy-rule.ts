@@ -1,16 +1,32 @@
+import { z } from "zod";
+import { strict, text } from "../../reason/schema-forms.ts";
 import { isBranchOrTag, toShortRef } from "../git/git-ref.ts";
 import { compileGlob } from "../glob.ts";
 
 /** Which deploys of a project a person must approve. */
-export interface DeployRule {
-  approval: "none" | "required";
-  /** Globs of refs that need it; empty: every ref. */
-  branches: string[];
-  /** The person who pushed or started the task may not approve it. */
-  notByPusher: boolean;
-  /** A request that nobody answered is canceled after this time. */
-  expiresAfterMinutes: number;
-}
+export const deployRule = z
+  .object({
+    approval: z.enum(["none", "required"]).meta({
+      description: "`required`: a task is built, and waits before it deploys until a manager approves it.",
+    }),
+    branches: z
+      .array(text(256, 1))
+      .max(100)
+      .meta({ description: "Globs of the built refs that need it; empty: every ref.", example: ["main"] }),
+    notByPusher: z.boolean().meta({
+      description:
+        "The person who pushed or started the task, or who changed what it deploys since the approved release that serves, may not approve it.",
+    }),
+    /** A request that nobody answered is canceled after this time. */
+    expiresAfterMinutes: z.number().int().min(1).max(525_600),
+  })
+  .meta({ id: "DeployRule" });
+export type DeployRule = z.infer<typeof deployRule>;
+
+export const deployRuleBody = strict(deployRule.shape).partial().meta({
+  id: "DeployRuleChange",
+  description: "Omitted fields are unchanged. Only an administrator may make the rule weaker.",
+});
 
 export const noApproval: DeployRule = {
   approval: "none",

@@ -17,6 +17,11 @@ export function projectChannel(projectId: number): string {
   return `${consoleChannelPrefix}${projectId}`;
 }
 
+/** Of the messages and the log of one task. */
+export function taskChannel(projectId: number, taskId: number): string {
+  return `${projectChannel(projectId)}/task-${taskId}`;
+}
+
 export function isConsoleChannel(channel: string): boolean {
   return channel.startsWith(consoleChannelPrefix);
 }

@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** What one gateway counted in one minute. */
 export interface GatewayMinute {
   /** The first moment of the minute. */
@@ -12,14 +14,15 @@ export interface GatewayMinute {
 }
 
 /** One step of a series, over all gateways. */
-export interface GatewayPoint {
+export const gatewayPoint = z.object({
   /** The first moment of the step. */
-  at: Date;
+  at: z.date(),
   /** The most connections of a minute. The minutes of several gateways are added. */
-  connections: number;
+  connections: z.number().int(),
   /** Messages of gateways are added; those of a cluster count once. */
-  messages: number;
-}
+  messages: z.number().int(),
+});
+export type GatewayPoint = z.infer<typeof gatewayPoint>;
 
 export interface GatewayMinuteKeeper {
   /**

@@ -1,15 +1,19 @@
+import { z } from "zod";
 import type { Page, PageRequest } from "../page.ts";
 import type { Project } from "../project.ts";
 import type { Task } from "../task.ts";
 
+const count = z.number().int();
+
 /** How many of the visible projects need attention. */
-export interface ProjectCounts {
-  projects: number;
+export const projectCounts = z.object({
+  projects: count,
   /** Those whose last run failed. */
-  broken: number;
+  broken: count,
   /** Those with a task that runs, is queued, or waits for an approval. */
-  active: number;
-}
+  active: count,
+});
+export type ProjectCounts = z.infer<typeof projectCounts>;
 
 export interface OverviewProject {
   project: Project;
@@ -18,7 +22,7 @@ export interface OverviewProject {
 }
 
 /** A run as one mark in the strip of a project. */
-export interface ProjectRun extends Pick<Task, "id" | "projectId" | "state" | "createdAt"> {
+export interface ProjectRun extends Pick<Task, "id" | "projectId" | "state" | "createdAt" | "finishedAt"> {
   /** Null: not started or not finished. */
   durationMs: number | null;
   /** It succeeded, but no stage had a script. */
@@ -26,13 +30,15 @@ export interface ProjectRun extends Pick<Task, "id" | "projectId" | "state" | "c
 }
 
 /** The finished runs of a project in a period of time. Canceled runs do not count. */
-export interface RunStatistics {
+export const runFigures = z.object({
+  runs: count,
+  succeeded: count,
+  medianMs: count.nullable().meta({ description: "Of the runs that succeeded; null: none did." }),
+});
+
+export interface RunStatistics extends z.infer<typeof runFigures> {
   projectId: number;
   isCurrent: boolean;
-  runs: number;
-  succeeded: number;
-  /** Of those that succeeded; null: none did. */
-  medianMs: number | null;
 }
 
 /** The commit that is serving, with the time since when. */
@@ -46,6 +52,8 @@ export const overviewStates = ["broken", "active", "never_ran"] as const;
 export interface OverviewFilter {
   visibleProjectIds?: number[];
   groupId?: number;
+  /** Part of the name. */
+  search?: string;
   state?: (typeof overviewStates)[number];
   /** Leaves out projects that never ran, unless none ran or `state` asks for them. */
   fold?: boolean;
@@ -56,6 +64,8 @@ export interface OverviewPage extends Page<OverviewProject> {
   counts: ProjectCounts;
   /** Projects that match the filter but never ran, and were left out. */
   folded: number;
+  /** All visible projects whose last run failed and that have no unfinished task, the latest first. */
+  failing: number[];
 }
 
 export interface OverviewKeeper {

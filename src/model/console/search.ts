@@ -28,5 +28,5 @@ export interface SearchKeeper {
   tasks(request: SearchRequest): Promise<FoundTask[]>;
   users(request: Pick<SearchRequest, "text" | "limit">): Promise<Pick<User, "id" | "username">[]>;
   /** Names of projects by their ids. */
-  names(projectIds: number[]): Promise<Pick<Project, "id" | "name" | "liveTaskId">[]>;
+  names(projectIds: number[]): Promise<Pick<Project, "id" | "name" | "liveTaskId" | "parentId">[]>;
 }

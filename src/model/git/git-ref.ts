@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { ruleText } from "../../reason/rule-text.ts";
+
 /** Longest accepted ref name: file systems limit a path component to 255 bytes. */
 const refMaxBytes = 255;
 
@@ -14,6 +17,12 @@ export function isSafeRef(ref: string): boolean {
   if (/^[-/.@]|^refs\/[a-z]+\/-/.test(ref) || /[/.]$/.test(ref)) return false;
   return !unsafeInRef.test(ref);
 }
+
+/** A branch or tag that may be passed to git, full or short. */
+export const gitRef = z
+  .string()
+  .refine((ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)), ruleText("ref_invalid"))
+  .meta({ example: "main" });
 
 /** A full object name: SHA-1 or SHA-256 in hex. All zeros mean "no commit". */
 export function isCommit(commit: string): boolean {

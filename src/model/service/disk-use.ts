@@ -4,8 +4,8 @@ import { newReason, type Reason } from "../../reason/reason.ts";
 const mebibyte = 1024 ** 2;
 
 /** A size for people, in the unit of the limits; never less than it is. */
-export function mebibytes(bytes: number): string {
-  return `${Math.ceil((bytes / mebibyte) * 10) / 10} MiB`;
+export function megabytes(bytes: number): string {
+  return `${Math.ceil((bytes / mebibyte) * 10) / 10} MB`;
 }
 
 const bytes = z.number().int().min(0);
@@ -45,10 +45,10 @@ export function diskWarnings(project: Measured): Reason[] {
   if (share < warnedShare) return [];
   return [
     newReason("warn_disk", {
-      releases: mebibytes(disk.releasesBytes),
-      data: mebibytes(disk.dataBytes),
+      releases: megabytes(disk.releasesBytes),
+      data: megabytes(disk.dataBytes),
       percent: Math.floor(share * 100),
-      limit: mebibytes(limit),
+      limit: megabytes(limit),
     }),
   ];
 }

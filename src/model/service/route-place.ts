@@ -1,3 +1,4 @@
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { type Pipeline, servicesOf } from "../pipeline.ts";
 import { type RoutePlace, routeUrl } from "./route.ts";
 
@@ -32,8 +33,35 @@ export function firstRouteUrl(pipeline: Pick<Pipeline, "start">): string {
 }
 
 /** Patterns are domains, or `*.example.com` for all names below one. */
-export function isAllowedDomain(domain: string, patterns: readonly string[]): boolean {
+function isAllowedDomain(domain: string, patterns: readonly string[]): boolean {
   return patterns.some(
     (pattern) => pattern === domain || (pattern.startsWith("*.") && domain.endsWith(pattern.slice(1))),
   );
+}
+
+/** Who says which domains a project may use: administrators, for it and for its group; null: nobody has. */
+export interface DomainRule {
+  ofProject: string[] | null;
+  ofGroup: string[] | null;
+  /** What holds if nobody has said it; see the setting routes.anyDomain. */
+  anyDomain: boolean;
+}
+
+/** The routes that a project may not have. Those of `before` stay, whatever the rule is now. */
+export function refusedPlaces(
+  after: Pick<Pipeline, "start">,
+  before: Pick<Pipeline, "start"> | null,
+  { ofProject, ofGroup, anyDomain }: DomainRule,
+): { field: string; message: Reason }[] {
+  const lists = [ofProject, ofGroup].filter((list) => list !== null);
+  if (lists.length === 0 && anyDomain) return [];
+  const allowed = lists.flat();
+  const held = before === null ? [] : placesIn(before).map(({ domain }) => domain);
+  const message =
+    allowed.length > 0
+      ? newReason("route_not_allowed", { allowed: allowed.join(", ") })
+      : newReason("route_none_allowed");
+  return placesIn(after)
+    .filter(({ domain }) => !held.includes(domain) && !isAllowedDomain(domain, allowed))
+    .map(({ field }) => ({ field, message }));
 }

@@ -11,6 +11,10 @@ import { given } from "./given.ts";
  * meaning. Only the maintenance page may be any text: the proxy serves it from a file.
  */
 
+/** The proxies that serve routes. */
+export const proxyNames = ["caddy", "nginx"] as const;
+export type ProxyName = (typeof proxyNames)[number];
+
 const maxDomains = 20;
 const maxRoutes = 20;
 const maxDomainLength = 253;
@@ -27,6 +31,17 @@ export const domainSchema = z
   .meta({
     description: "Lower-case; names with other letters in their punycode form (`xn--…`).",
     example: "shop.example.com",
+  });
+
+/** Of a project, and of a group: which domains their routes may have. */
+export const allowedDomains = z
+  .array(domainSchema)
+  .max(200)
+  .nullable()
+  .meta({
+    description:
+      "Domains that routes may have: names, or `*.example.com` for all below one. Set by administrators; those of a project and of its group count together. Null: nobody has said.",
+    example: ["*.example.com"],
   });
 
 const pathSchema = z

@@ -92,6 +92,15 @@ export interface ServiceKeeper {
   delete(projectId: number, name: string): Promise<void>;
   /** Marks services whose runner has not reported since `before`, and gives their projects; later calls skip them. */
   markAway(before: Date): Promise<number[]>;
+  /**
+   * Services that do not serve although nobody stopped them, whose runner has not reported since `before`, or with a route that
+   * users do not reach; at most `limit`, by project and name.
+   */
+  troubled(
+    visibleProjectIds: readonly number[] | undefined,
+    before: Date,
+    limit: number,
+  ): Promise<RunningService[]>;
   /** How many services are in each reported state; `unknown` if their runner has not reported since `before`. */
   countByState(before: Date): Promise<Partial<Record<ServiceState, number>>>;
   addSample(projectId: number, name: string, sample: ServiceSample): Promise<void>;

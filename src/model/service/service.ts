@@ -69,7 +69,7 @@ const checkFields = {
 export const serviceCheckSchema = z.object(checkFields).meta({ id: "ServiceCheck" });
 export type ServiceCheck = z.infer<typeof serviceCheckSchema>;
 
-const checkDefaults: ServiceCheck = { http: "", tcp: "", command: "", expect: "", within: 60 };
+export const checkDefaults: ServiceCheck = { http: "", tcp: "", command: "", expect: "", within: 60 };
 
 export const checkBody = strict({ ...checkFields, within: secondsBody(checkFields.within) })
   .partial()
@@ -82,7 +82,7 @@ export function completeCheck(sent: CheckBody): ServiceCheck {
 
 export const restartRules = ["always", "on-failure", "never"] as const;
 
-const limitFields = {
+export const limitFields = {
   memoryMb: z.number().int().min(4).nullable(),
   cpus: z.number().min(0.01).nullable(),
   processes: z.number().int().min(1).nullable(),
@@ -152,15 +152,17 @@ export const serviceDefaults: Omit<Service, "command"> = {
   routes: [],
 };
 
-/** What a request sends of a service: omitted fields have their defaults. */
-export const serviceBody = strict({
+export const serviceBodyFields = {
   ...serviceFields,
   check: checkBody,
   limits: strict(limitFields).partial(),
   drain: secondsBody(serviceFields.drain),
   stopGrace: secondsBody(serviceFields.stopGrace),
   routes: routesBody,
-}).partial();
+};
+
+/** What a request sends of a service: omitted fields have their defaults. */
+export const serviceBody = strict(serviceBodyFields).partial();
 export type ServiceBody = z.infer<typeof serviceBody>;
 
 export function completeService({ check = null, limits = {}, routes = [], ...sent }: ServiceBody): Service {

@@ -4,7 +4,6 @@ export type StageName = (typeof stageNames)[number];
 
 /** The parts of a task's log: its stages, and what happens around them. */
 export const logStages = ["system", "checkout", ...stageNames] as const;
-export type LogStage = (typeof logStages)[number];
 
 /** Stages with effects outside the workspace: after one has begun, nothing is repeated automatically. */
 export function isSideEffect(stage: string): stage is Exclude<StageName, "build"> {
@@ -19,4 +18,14 @@ export function hasOwnSteps(stage: { name: string; steps: readonly { name: strin
 /** How people read which step it is: `build`, or `build/test` if the step has a name of its own. */
 export function stepTitle(stage: string, step: string | null): string {
   return step === null || step === stage ? stage : `${stage}/${step}`;
+}
+
+export type AskedStages = { readonly [Name in StageName]?: boolean | undefined } & {
+  readonly fromStage?: StageName | null | undefined;
+};
+
+/** Whether a task that asks for some stages runs this one. A missing boolean means true. */
+export function isStageAsked(actions: AskedStages | null, name: StageName): boolean {
+  const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
+  return stageNames.indexOf(name) >= from && actions?.[name] !== false;
 }

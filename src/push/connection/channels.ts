@@ -18,12 +18,13 @@ export const joinRefusalTexts: Record<JoinRefusal, string> = {
 export class Channels {
   readonly #connections: Connections;
   readonly #reservesConsoleNames: boolean;
-  readonly #onChanged: (socket: Socket, channel: string, isMember: boolean) => void;
+  /** `closeCode`: of the connection that left because it was closed; 0 otherwise. */
+  readonly #onChanged: (socket: Socket, channel: string, isMember: boolean, closeCode: number) => void;
 
   constructor(
     connections: Connections,
     reservesConsoleNames: boolean,
-    onChanged: (socket: Socket, channel: string, isMember: boolean) => void = () => {},
+    onChanged: (socket: Socket, channel: string, isMember: boolean, closeCode: number) => void,
   ) {
     this.#connections = connections;
     this.#reservesConsoleNames = reservesConsoleNames;
@@ -48,7 +49,7 @@ export class Channels {
     if (data.channels.size >= maxChannelsPerConnection) return "too_many_channels";
     data.channels.add(channel);
     this.#connections.countJoin(channel);
-    this.#onChanged(socket, channel, true);
+    this.#onChanged(socket, channel, true, 0);
     if (isLive(data)) socket.subscribe(channelTopic(channel, data.isV1));
     return null;
   }
@@ -58,14 +59,14 @@ export class Channels {
     const { data } = socket;
     if (!data.channels?.delete(channel)) return false;
     this.#connections.countLeave(channel);
-    this.#onChanged(socket, channel, false);
+    this.#onChanged(socket, channel, false, 0);
     if (isLive(data)) socket.unsubscribe(channelTopic(channel, data.isV1));
     return true;
   }
 
   /** The connection was closed. */
-  closed(socket: Socket): void {
-    for (const channel of socket.data.channels ?? []) this.#onChanged(socket, channel, false);
+  closed(socket: Socket, closeCode: number): void {
+    for (const channel of socket.data.channels ?? []) this.#onChanged(socket, channel, false, closeCode);
   }
 
   leaveMatching(socket: Socket, matches: (channel: string) => boolean): string[] {
@@ -75,7 +76,7 @@ export class Channels {
   }
 }
 
-/** A connection that catches up is subscribed to no topic: it reads from the resume ring or the shared backlog. */
+/** A connection that catches up is subscribed to no topic: it reads from the resume ring. */
 function isLive(connection: Connection): boolean {
   return connection.catchUpPosition < 0;
 }

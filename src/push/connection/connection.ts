@@ -68,7 +68,7 @@ export class Connection {
   /** The `resume` parameter; null: not given. */
   resumeId: string | null;
   /**
-   * Next position to read in the resume ring or the shared backlog; -1: live, subscribed to its topics. A new connection is
+   * Next position to read in the resume ring; -1: live, subscribed to its topics. A new connection is
    * not live before its welcome.
    */
   catchUpPosition = 0;

@@ -1,7 +1,7 @@
 import type { Connection, Socket } from "../connection/connection.ts";
 import { positionFrame } from "../message/frames.ts";
 import { commentOf, eventOf, namedEvent, retryField } from "../message/server-sent-event.ts";
-import type { StreamSubscriber, StreamTopics } from "./stream-topics.ts";
+import type { StreamSubscriber, Topics } from "./topics.ts";
 
 /** The body of a response. `write` returns a promise if the client reads too slowly; it resolves when more can be written. */
 export interface EventSink {
@@ -12,7 +12,7 @@ export interface EventSink {
 }
 
 export interface EventStreamParts {
-  topics: StreamTopics;
+  topics: Topics;
   /** The position after the newest message. */
   position: () => string;
   /** Called when more can be written again. */

@@ -2,96 +2,77 @@ import type { Clock } from "../../clock.ts";
 import { isConsoleTarget } from "../../model/console/console-names.ts";
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { isRecipient, type Recipients, rawTopic, v1TopicOf } from "../connection/recipients.ts";
+import { type Recipients, rawTopic, v1TopicOf } from "../connection/recipients.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { messageFrames } from "../message/frames.ts";
-import { type PushedMessage, targetsBytes } from "../message/message.ts";
+import { type PushedMessage, type TargetType, targetsBytes } from "../message/message.ts";
 import type { MessageTrace } from "../trace/message-trace.ts";
-import { CatchUp } from "./catch-up.ts";
+import type { CatchUp } from "./catch-up.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
-
-/** The runtime's publish/subscribe: one call sends to every subscriber of a topic. */
-export interface Fanout {
-  publish(topic: string, text: string): number;
-  subscriberCount(topic: string): number;
-}
+import type { Fanout } from "./topics.ts";
 
 export interface HubParts {
+  topics: Fanout;
+  catchUp: CatchUp;
   connections: Connections;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
   counters: PushCounters;
   trace: MessageTrace;
   clock: Clock;
-  /** Whether clients of other instances or workers may resume here. */
-  isShared: boolean;
 }
 
 /** A record that clients do not get. They may have its position. */
 export type Marker = Pick<PushedMessage, "offset" | "id" | "ageMs" | "receivers">;
 
-/** Between bursts all connections are swept this often; a sweep costs about 0.1 µs per connection. */
-const sweepIntervalMs = 1000;
-
-/** A message to one target: the live recipients of each protocol. */
-interface Send {
-  topic: string;
-  target: string;
-  raw: number;
-  v1: number;
-}
-
-/** A message that is sent in a later turn of the event loop. */
-interface Deferred {
-  message: PushedMessage | Marker;
-  bytes: number;
-  onSent: (() => void) | null;
-}
+/** How often a burst that waits for its readers looks again. */
+const waitMs = 10;
 
 /**
  * Sends messages to the connections of this instance through topics of the runtime. Messages that arrive together are sent
- * in one turn of the event loop. A turn ends after half a send buffer, because the runtime counts unsent bytes only
- * between turns. A slow consumer without room for the next message reads from the shared backlog; other connections never
- * wait for it.
+ * in one turn of the event loop. A turn ends after a part of what may be unsent for one connection or for all, because the
+ * runtime counts unsent bytes, and slow consumers are closed, only between turns.
  */
 export class Hub {
   readonly #parts: HubParts;
-  #fanout: Fanout | null = null;
-  readonly #catchUp: CatchUp;
-  /** In order: while it is not empty, every new message is deferred too. */
-  readonly #deferred: Deferred[] = [];
+  /** Resolves when all messages that wait for a later turn are sent; null: none waits. */
+  #sending: Promise<void> | null = null;
   #deferredBytes = 0;
-  #publishedSinceSweep = 0;
-  #sweptAtMs = 0;
-  /** Users with messages since the last sweep; null: all connections. */
-  #touchedUsers: Set<string> | null = new Set();
-  /** When a connection that can resume was last removed; clients of the process before this one may resume here. */
-  #v1RemovedAtMs: number;
+  /** Published since the last sweep, for one connection at most and for all. */
+  #turn = { bytes: 0, bytesOfAll: 0 };
+  /** Recipients since the last sweep; null: all connections. */
+  #touched: Set<Socket> | null = new Set();
 
   constructor(parts: HubParts) {
     this.#parts = parts;
-    this.#catchUp = new CatchUp(parts);
-    this.#v1RemovedAtMs = parts.clock.now();
   }
 
-  /** The server of the runtime is created after its routes, and so after the hub. */
-  attach(fanout: Fanout): void {
-    this.#fanout = fanout;
-  }
-
-  /** Delivers in order. Returns a promise only if the last message is deferred; it resolves when that message is sent. */
+  /** Delivers in order. Returns a promise only if messages wait for a later turn; it resolves when they are sent. */
   deliver(messages: readonly (PushedMessage | Marker)[]): Promise<void> | undefined {
-    for (const message of messages) {
-      const bytes = "data" in message ? Buffer.byteLength(message.data) : 0;
-      if (this.#deferred.length > 0 || !this.#fitsTurn(bytes)) this.#defer(message, bytes);
-      else this.#send(message, bytes);
-    }
-    const last = this.#deferred.at(-1);
-    if (!last || last.message !== messages.at(-1)) return undefined;
-    return new Promise((resolve) => {
-      last.onSent = resolve;
+    const firstWaiting = this.#sending ? 0 : messages.findIndex((message) => !this.#trySend(message));
+    if (firstWaiting < 0) return undefined;
+    const sending = this.#sendInTurns(messages.slice(firstWaiting), this.#sending).finally(() => {
+      if (this.#sending === sending) this.#sending = null;
     });
+    this.#sending = sending;
+    return sending;
+  }
+
+  async #sendInTurns(messages: (PushedMessage | Marker)[], before: Promise<void> | null): Promise<void> {
+    const bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0);
+    this.#deferredBytes += bytes;
+    try {
+      await before?.catch(() => {});
+      for (const message of messages)
+        while (!this.#trySend(message)) {
+          // The next turn; or, after one in which nothing could be sent, later.
+          await (this.#turn.bytes > 0 ? new Promise(setImmediate) : Bun.sleep(waitMs));
+          this.#sweep();
+        }
+    } finally {
+      this.#deferredBytes -= bytes;
+    }
   }
 
   get deferredBytes(): number {
@@ -99,176 +80,85 @@ export class Hub {
   }
 
   /** Keeps a message for clients that resume; of a marker, its position. */
-  keep(message: PushedMessage | Marker, bytes = 0): void {
+  keep(message: PushedMessage | Marker): void {
     const { ring, clock } = this.#parts;
-    const nowMs = clock.now();
-    const atMs = nowMs - message.ageMs;
-    if (!("data" in message)) ring.addMarker(message.offset, message.id, atMs);
-    else if (this.#canBeResumed(nowMs))
-      ring.add(message, (bytes || Buffer.byteLength(message.data)) + targetsBytes(message), atMs);
-    else ring.skip(message);
+    const atMs = clock.now() - message.ageMs;
+    if ("data" in message) ring.add(message, bytesOf(message) + targetsBytes(message), atMs);
+    else ring.addMarker(message.offset, message.id, atMs);
   }
 
-  /** A message that is larger than a turn is sent alone. */
-  #fitsTurn(bytes: number): boolean {
-    return (
-      this.#publishedSinceSweep === 0 ||
-      this.#publishedSinceSweep + bytes <= this.#parts.sendBuffers.turnBytes
-    );
-  }
-
-  #defer(message: PushedMessage | Marker, bytes: number): void {
-    if (this.#deferred.length === 0) setImmediate(() => this.#nextTurn());
-    this.#deferred.push({ message, bytes, onSent: null });
-    this.#deferredBytes += bytes;
-  }
-
-  #nextTurn(): void {
-    let sent = 0;
-    try {
-      this.#sweep();
-      for (const { message, bytes } of this.#deferred) {
-        if (!this.#fitsTurn(bytes)) break;
-        sent++;
-        this.#deferredBytes -= bytes;
-        this.#send(message, bytes);
-      }
-    } finally {
-      for (const { onSent } of this.#deferred.splice(0, sent)) onSent?.();
-      if (this.#deferred.length > 0) setImmediate(() => this.#nextTurn());
-    }
-  }
-
-  /** Sends a frame to the `slipway.v1` members of a channel here. */
-  notifyChannel(channel: string, frame: string): void {
-    this.#fanout?.publish(v1TopicOf(rawTopic("channel", channel)), frame);
-  }
-
-  /** Messages before the next one may be missing: nobody resumes from an earlier one. */
-  forgetEarlier(): void {
-    this.#parts.ring.clear();
-  }
-
-  /** Sends the messages since ring index `from`, if any, then subscribes the connection to its topics. */
-  add(socket: Socket, from: number): void {
-    this.#catchUp.start(socket, from);
-  }
-
-  /** Called when the runtime could write to the socket again. */
-  drained(socket: Socket): void {
-    this.#parts.sendBuffers.noteProgress(socket);
-    this.#catchUp.advance(socket);
-  }
-
-  remove(socket: Socket): void {
-    this.#catchUp.remove(socket);
-    this.#parts.sendBuffers.forget(socket);
-    if (socket.data.isV1) this.#v1RemovedAtMs = this.#parts.clock.now();
-  }
-
-  /** Serves slow consumers while no messages are sent. */
+  /** Closes slow consumers also while no messages are sent. */
   tick(): void {
-    const isDue = this.#parts.clock.now() - this.#sweptAtMs >= sweepIntervalMs;
-    if (isDue && this.#publishedSinceSweep > 0 && this.#deferred.length === 0) this.#sweep();
-    else this.#sweepLagging();
-    this.#catchUp.tick();
+    if (!this.#sending) this.#sweep();
+    this.#parts.catchUp.tick();
   }
 
-  #send(message: PushedMessage | Marker, bytes: number): void {
-    const { sendBuffers, counters, trace } = this.#parts;
-    if (!("data" in message)) {
-      this.keep(message);
-      return;
-    }
+  /** False: it must wait for the next turn. A message that is larger than a turn is sent alone. */
+  #trySend(message: PushedMessage | Marker): boolean {
+    const { sendBuffers } = this.#parts;
+    const { bytes, bytesOfAll } = this.#turn;
+    const afterIt = bytes + bytesOf(message);
+    if (bytes === 0 ? sendBuffers.mustWait() : !sendBuffers.fitsTurn(afterIt, bytesOfAll)) return false;
+    this.keep(message);
+    if ("data" in message) this.#publish(message);
+    return true;
+  }
+
+  #publish(message: PushedMessage): void {
+    const { catchUp, counters, topics, trace } = this.#parts;
     const { targetType, data } = message;
     const sends = this.#sendsOf(message);
-    const raw = sends.reduce((sum, send) => sum + send.raw, 0);
-    const v1 = sends.reduce((sum, send) => sum + send.v1, 0);
-    const frameOf = v1 === 0 ? () => "" : messageFrames(message);
-    const longest = sends.reduce((name, { target }) => (target.length > name.length ? target : name), "");
-    const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frameOf(longest)));
-    const turn = this.#publishedSinceSweep + frameBytes;
-    const isLarge = turn > sendBuffers.turnBytes;
-    if (isLarge && this.#fallBehind(turn, (socket) => isRecipient(socket.data, message))) {
-      // Fewer recipients are live now, so the frame is encoded and measured again.
-      this.#send(message, bytes);
-      return;
-    }
-    this.keep(message, bytes);
+    const live = sends.reduce((sum, { raw, v1 }) => sum + raw + v1, 0);
+    const catchingUp = catchUp.countRecipients(message);
+    message.receivers = live + catchingUp;
     counters.messages[targetType]++;
     if (isConsoleTarget(targetType, message.target)) counters.consoleMessages++;
-    const catchingUp = this.#catchUp.countRecipients(message);
-    if (catchingUp > 0) this.#catchUp.addToBacklog(message);
-    message.receivers = raw + v1 + catchingUp;
     counters.deliveries += message.receivers;
-    trace.distributed(message, raw + v1, catchingUp);
-    if (raw + v1 === 0) return;
-    sendBuffers.noteFrame(frameBytes);
-    this.#publishedSinceSweep = turn;
+    trace.distributed(message, live, catchingUp);
+    if (live === 0) return;
+    const frameOf = sends.some(({ v1 }) => v1 > 0) ? messageFrames(message) : () => "";
+    let frameBytes = bytesOf(message);
     let isDropped = false;
-    for (const send of sends) {
-      if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(send.target);
-      else this.#touchedUsers = null;
-      if (send.raw > 0 && this.#fanout?.publish(send.topic, data) === 0) isDropped ||= bytes > 0;
-      if (send.v1 > 0 && this.#fanout?.publish(v1TopicOf(send.topic), frameOf(send.target)) === 0)
-        isDropped = true;
+    for (const { topic, target, raw, v1 } of sends) {
+      this.#touch(targetType, target);
+      if (raw > 0 && topics.publish(topic, data) === 0) isDropped ||= data !== "";
+      if (v1 === 0) continue;
+      const frame = frameOf(target);
+      frameBytes = Math.max(frameBytes, Buffer.byteLength(frame));
+      if (topics.publish(v1TopicOf(topic), frame) === 0) isDropped = true;
     }
-    if (isDropped) this.#closeDropped();
-  }
-
-  /** One for each target; of several users, only those that are connected here. */
-  #sendsOf({ targetType, target, targets }: Recipients): Send[] {
-    const { connections } = this.#parts;
-    const names = targets ? [...targets].filter((name) => connections.countOfUser(name) > 0) : [target];
-    return names.map((name) => {
-      const topic = rawTopic(targetType, name);
-      const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-      return { topic, target: name, raw: this.#count(topic), v1 };
-    });
-  }
-
-  /** A connection for which the runtime dropped a message is also over our own, lower limit: the sweep closes it. */
-  #closeDropped(): void {
-    this.#parts.counters.dropped++;
+    this.#turn.bytes += frameBytes;
+    this.#turn.bytesOfAll += frameBytes * live;
+    if (!isDropped) return;
+    // Its buffer is also over our own, lower limit: the sweep closes it.
+    counters.dropped++;
     this.#sweep();
   }
 
-  /** Only `slipway.v1` clients resume. Without one for as long as the ring keeps messages, no client can. */
-  #canBeResumed(nowMs: number): boolean {
-    const { connections, isShared, ring } = this.#parts;
-    return isShared || connections.v1 > 0 || nowMs - this.#v1RemovedAtMs <= ring.maxAgeMs;
+  /** One for each target, with its live recipients; of several users, only those that are connected here. */
+  #sendsOf({ targetType, target, targets }: Recipients) {
+    const { connections, topics } = this.#parts;
+    const names = targets ? [...targets].filter((name) => connections.countOfUser(name) > 0) : [target];
+    return names.map((name) => {
+      const topic = rawTopic(targetType, name);
+      const v1 = connections.v1 === 0 ? 0 : topics.subscriberCount(v1TopicOf(topic));
+      return { topic, target: name, raw: topics.subscriberCount(topic), v1 };
+    });
+  }
+
+  #touch(targetType: TargetType, target: string): void {
+    if (targetType === "all" || targetType === "channel") this.#touched = null;
+    else for (const socket of this.#parts.connections.ofUser(target)) this.#touched?.add(socket);
   }
 
   #sweep(): void {
-    const { sendBuffers } = this.#parts;
-    sendBuffers.sweep(this.#touched());
-    this.#sweptAtMs = this.#parts.clock.now();
-    this.#publishedSinceSweep = 0;
-    this.#touchedUsers = new Set();
-    this.#fallBehind(sendBuffers.turnBytes);
+    const { connections, sendBuffers } = this.#parts;
+    sendBuffers.sweep(this.#touched ?? connections.all());
+    this.#turn = { bytes: 0, bytesOfAll: 0 };
+    this.#touched = new Set();
   }
+}
 
-  #sweepLagging(): void {
-    const { sendBuffers } = this.#parts;
-    sendBuffers.sweepLagging();
-    this.#fallBehind(sendBuffers.turnBytes);
-  }
-
-  /** Moves slow consumers without room for `bytes` more to the backlog; true: there was one. */
-  #fallBehind(bytes: number, isAffected: (socket: Socket) => boolean = () => true): boolean {
-    const fallen = this.#parts.sendBuffers
-      .withoutRoomFor(bytes)
-      .filter((socket) => isAffected(socket) && this.#catchUp.fallBehind(socket));
-    return fallen.length > 0;
-  }
-
-  *#touched(): Generator<Socket> {
-    const { connections } = this.#parts;
-    if (this.#touchedUsers === null) yield* connections.all();
-    else for (const userId of this.#touchedUsers) yield* connections.ofUser(userId);
-  }
-
-  #count(topic: string): number {
-    return this.#fanout?.subscriberCount(topic) ?? 0;
-  }
+function bytesOf(message: PushedMessage | Marker): number {
+  return "data" in message ? Buffer.byteLength(message.data) : 0;
 }

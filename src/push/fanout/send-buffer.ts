@@ -1,7 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
 import { isWorthCompressing } from "./compression.ts";
-import { SharedBacklog } from "./shared-backlog.ts";
 
 export interface SendBufferOptions {
   /** Whether WebSockets that negotiated it get compressed messages. */
@@ -12,8 +11,8 @@ export interface SendBufferOptions {
   slowConsumerTimeoutMs: number;
 }
 
-/** A connection with unsent bytes. */
-interface Lag {
+/** Unsent bytes of a connection or of all, and when they were last seen to shrink. */
+interface Unsent {
   bytes: number;
   progressAtMs: number;
 }
@@ -25,44 +24,48 @@ const envelopeBytes = 64 * 1024;
 /** Room for replies and pings on top of messages: they alone never close a connection. */
 const answerBytes = 64 * 1024;
 
-/** A backlog reader without room for its next message is closed after this long without progress. */
+/** A connection above its send buffer is closed when it has read nothing for this long. */
 const stallMs = 1000;
+/** More time between two sweeps does not count: this process was suspended or busy, and saw nobody read. */
+const maxSweepGapMs = 250;
 
 /**
- * Limits unsent bytes, so that memory is bounded and no connection loses a message silently. A connection over its limit
- * or without progress for too long is closed with 4102; over the limit of all connections, the largest are closed first.
+ * Closes slow consumers with 4102, so that the memory for unsent bytes is bounded and no connection loses a message
+ * silently. Over the limit of all connections, the largest are closed first.
  */
 export class SendBuffers {
   readonly #options: SendBufferOptions;
   readonly #clock: Clock;
-  readonly #lagging = new Map<Socket, Lag>();
-  /** Its bytes count as unsent too. */
-  readonly backlog = new SharedBacklog();
+  readonly #lagging = new Map<Socket, Unsent>();
   #bufferedBytes = 0;
-  /** A message larger than the send buffer raises the limit, or it would close every recipient. */
-  #largestFrameBytes = 0;
-  /** Whether a frame was sent whose recipients were not swept yet. */
-  #hasUnswept = false;
-
-  /** No frame is larger. */
+  #sweptAtMs: number;
+  /** Time in which this process could see who reads. */
+  #watchedMs = 0;
+  /** The unsent bytes that a burst waits for; null: none waits. */
+  #awaited: Unsent | null = null;
+  /** Not below the largest message, or it would make every recipient a slow consumer. */
+  readonly #softLimitBytes: number;
+  /** One connection takes at most a quarter of what all may take, but has room for any frame. */
+  readonly #hardLimitBytes: number;
   readonly #maxFrameBytes: number;
 
   constructor(options: SendBufferOptions, clock: Clock) {
+    const { maxMessageBytes, sendBufferBytes, sendBufferTotalBytes } = options;
     this.#options = options;
-    this.#maxFrameBytes = maxEscapedBytes * (options.maxMessageBytes + envelopeBytes);
     this.#clock = clock;
+    this.#sweptAtMs = clock.now();
+    this.#maxFrameBytes = maxEscapedBytes * (maxMessageBytes + envelopeBytes);
+    this.#softLimitBytes = Math.max(sendBufferBytes, maxMessageBytes) + answerBytes;
+    this.#hardLimitBytes =
+      Math.max(sendBufferTotalBytes / 4, sendBufferBytes, this.#maxFrameBytes) + answerBytes;
   }
 
   /**
-   * The runtime silently drops messages above this. It is never reached: a buffer grows by at most half a send buffer and
-   * one frame between two sweeps, and each sweep closes connections over our own limit.
+   * The runtime silently drops messages above this. It is not reached: between two sweeps a buffer grows by at most one
+   * turn and one frame, and a sweep closes connections over the hard limit.
    */
   get runtimeLimitBytes(): number {
-    return 2 * this.#limitWith(this.#maxFrameBytes);
-  }
-
-  get compresses(): boolean {
-    return this.#options.compresses;
+    return this.#hardLimitBytes + this.turnBytes + this.#maxFrameBytes + answerBytes;
   }
 
   /** As of the last sweep. */
@@ -74,26 +77,25 @@ export class SendBuffers {
     return this.#lagging.size;
   }
 
-  /** The remaining three quarters are for the buffers of the runtime. */
-  get maxBacklogBytes(): number {
-    return this.#options.sendBufferTotalBytes / 4;
-  }
-
-  /** A turn ends after this many published bytes: a buffer grows by at most that and one message before the next sweep. */
+  /** A buffer grows by at most this and one message before the next sweep. */
   get turnBytes(): number {
     return this.#options.sendBufferBytes / 2;
   }
 
+  /**
+   * Whether a turn may publish so much for one connection, after `bytesOfAll` for all. It begins below half of the total: if
+   * one message for each connection is at most half of it, a burst stays within the total.
+   */
+  fitsTurn(bytes: number, bytesOfAll: number): boolean {
+    return bytes <= this.turnBytes && bytesOfAll < this.#options.sendBufferTotalBytes / 4;
+  }
+
   /** Sends to one connection: replies and missed messages. */
   send(socket: Socket, text: string): void {
-    const sent = socket.send(text, this.compresses && isWorthCompressing(text));
+    const sent = socket.send(text, this.#options.compresses && isWorthCompressing(text));
     if (sent > 0 || text === "") return;
-    if (sent === 0) {
-      this.closeSlowConsumer(socket);
-      return;
-    }
-    this.noteFrame(Buffer.byteLength(text));
-    this.#track(socket, socket.getBufferedAmount());
+    if (sent === 0) this.closeSlowConsumer(socket);
+    else this.#track(socket, socket.getBufferedAmount());
   }
 
   /** Whether a frame fits into the send buffer; a frame larger than the buffer needs an empty one. */
@@ -102,91 +104,82 @@ export class SendBuffers {
     return buffered === 0 || buffered + bytes <= this.#options.sendBufferBytes;
   }
 
-  noteFrame(bytes: number): void {
-    this.#hasUnswept = true;
-    if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = Math.min(bytes, this.#maxFrameBytes);
-  }
-
-  /** Checks these connections and all tracked ones. */
+  /** Checks these connections and all that had unsent bytes before. */
   sweep(sockets: Iterable<Socket>): void {
     for (const socket of sockets) {
       const bytes = socket.getBufferedAmount();
       if (bytes > 0) this.#track(socket, bytes);
     }
-    this.#hasUnswept = false;
-    this.sweepLagging();
-  }
-
-  sweepLagging(): void {
     const nowMs = this.#clock.now();
+    this.#watchedMs += Math.min(nowMs - this.#sweptAtMs, maxSweepGapMs);
+    this.#sweptAtMs = nowMs;
     let total = 0;
-    for (const [socket, lag] of this.#lagging) {
+    for (const [socket, unsent] of this.#lagging) {
       const bytes = socket.getBufferedAmount();
       if (bytes === 0) {
         this.#lagging.delete(socket);
         continue;
       }
-      if (bytes < lag.bytes) lag.progressAtMs = nowMs;
-      lag.bytes = bytes;
-      if (bytes > this.#limit || nowMs - lag.progressAtMs >= this.#options.slowConsumerTimeoutMs)
-        this.closeSlowConsumer(socket);
+      if (bytes < unsent.bytes) unsent.progressAtMs = this.#watchedMs;
+      unsent.bytes = bytes;
+      if (this.#isTooSlow(unsent)) this.closeSlowConsumer(socket);
       else total += bytes;
     }
-    this.#bufferedBytes = total + this.backlog.bytes;
-    if (this.#bufferedBytes > this.#options.sendBufferTotalBytes) this.#closeLargest();
-    if (this.#lagging.size === 0 && !this.#hasUnswept) this.#largestFrameBytes = 0;
+    this.#bufferedBytes = total;
+    this.#closeLargest(this.#options.sendBufferTotalBytes);
+  }
+
+  /**
+   * Whether the next turn of a burst must wait: while half of what may be unsent is unsent, and readers take it. Many
+   * healthy readers are thus not closed by a burst. Readers that take nearly nothing do not delay others for longer than a
+   * stalled one may stay: the largest are closed.
+   */
+  mustWait(): boolean {
+    const totalBytes = this.#options.sendBufferTotalBytes;
+    const bytes = this.#bufferedBytes;
+    if (bytes <= totalBytes / 2) {
+      this.#awaited = null;
+      return false;
+    }
+    if (this.#awaited === null || bytes <= this.#awaited.bytes - totalBytes / 32)
+      this.#awaited = { bytes, progressAtMs: this.#watchedMs };
+    else if (this.#watchedMs - this.#awaited.progressAtMs >= stallMs) this.#closeLargest(totalBytes / 2);
+    return true;
   }
 
   /** Call when the runtime wrote to the socket: the client reads, even if its buffer grows. */
   noteProgress(socket: Socket): void {
-    const lag = this.#lagging.get(socket);
-    if (lag) lag.progressAtMs = this.#clock.now();
+    const unsent = this.#lagging.get(socket);
+    if (unsent) unsent.progressAtMs = this.#watchedMs;
   }
 
   forget(socket: Socket): void {
     this.#lagging.delete(socket);
   }
 
-  /** Tracked connections without room for `bytes` more. */
-  withoutRoomFor(bytes: number): Socket[] {
-    const found: Socket[] = [];
-    for (const socket of this.#lagging.keys()) if (!this.hasRoom(socket, bytes)) found.push(socket);
-    return found;
-  }
-
-  /** Whether the client has read nothing for `stallMs`. */
-  isStalled(socket: Socket): boolean {
-    const { progressAtMs } = this.#track(socket, socket.getBufferedAmount());
-    return this.#clock.now() - progressAtMs >= stallMs;
-  }
-
-  #track(socket: Socket, bytes: number): Lag {
-    const known = this.#lagging.get(socket);
-    if (known) return known;
-    const lag = { bytes, progressAtMs: this.#clock.now() };
-    this.#lagging.set(socket, lag);
-    return lag;
-  }
-
-  get #limit(): number {
-    return this.#limitWith(this.#largestFrameBytes);
-  }
-
-  #limitWith(frameBytes: number): number {
-    return Math.max(this.#options.sendBufferBytes, frameBytes) + answerBytes;
-  }
-
-  #closeLargest(): void {
-    const largestFirst = [...this.#lagging].sort(([, a], [, b]) => b.bytes - a.bytes);
-    for (const [socket, { bytes }] of largestFirst) {
-      if (this.#bufferedBytes <= this.#options.sendBufferTotalBytes) return;
-      this.#bufferedBytes -= bytes;
-      this.closeSlowConsumer(socket);
-    }
-  }
-
   closeSlowConsumer(socket: Socket): void {
     this.#lagging.delete(socket);
     socket.close(closeCodes.slowConsumer, "slow consumer");
+  }
+
+  #track(socket: Socket, bytes: number): void {
+    if (!this.#lagging.has(socket)) this.#lagging.set(socket, { bytes, progressAtMs: this.#watchedMs });
+  }
+
+  #isTooSlow({ bytes, progressAtMs }: Unsent): boolean {
+    const { slowConsumerTimeoutMs } = this.#options;
+    const isStalledAfterMs =
+      bytes > this.#softLimitBytes ? Math.min(stallMs, slowConsumerTimeoutMs) : slowConsumerTimeoutMs;
+    return bytes > this.#hardLimitBytes || this.#watchedMs - progressAtMs >= isStalledAfterMs;
+  }
+
+  #closeLargest(maxBytes: number): void {
+    if (this.#bufferedBytes <= maxBytes) return;
+    const largestFirst = [...this.#lagging].sort(([, a], [, b]) => b.bytes - a.bytes);
+    for (const [socket, { bytes }] of largestFirst) {
+      this.closeSlowConsumer(socket);
+      this.#bufferedBytes -= bytes;
+      if (this.#bufferedBytes <= maxBytes) return;
+    }
   }
 }

@@ -25,6 +25,11 @@ export function newPushCounters() {
 }
 export type PushCounters = ReturnType<typeof newPushCounters>;
 
+/** Messages of applications: without those for the console. */
+export function publishedOf({ messages, consoleMessages }: PushCounters): number {
+  return Object.values(messages).reduce((sum, count) => sum + count, -consoleMessages);
+}
+
 const knownCloses = new Set([
   1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 4003, 4004, 4005, 4102, 4201, 4301,
 ]);

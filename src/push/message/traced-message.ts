@@ -1,3 +1,5 @@
+import type { DeliveryState, TraceState } from "../../model/gateway/message-report.ts";
+
 /** What became of a message at one connection. */
 export interface TracedDelivery {
   message: TracedMessage;
@@ -6,8 +8,8 @@ export interface TracedDelivery {
   kind: "normal" | "temporary";
   /** Whether the client can acknowledge; raw clients cannot. */
   isV1: boolean;
-  /** `waiting`: the connection is behind, and its messages are sent as it reads. `closed`: it closed before the message was sent or acknowledged. */
-  state: "waiting" | "written" | "acknowledged" | "closed";
+  /** `waiting`: the connection resumes, and gets its messages as it reads. `closed`: it closed before the message was sent or acknowledged. */
+  state: DeliveryState;
   /** Whether the client got it after a reconnect. */
   isResumed: boolean;
   /** With which code the connection closed soon afterwards; 0: it did not, or later. */
@@ -30,8 +32,7 @@ export interface TracedMessage {
   /** Null: too long to be kept. */
   data: string | null;
   asksAck: boolean;
-  /** `kept`: read during the start, before there were connections. */
-  state: "distributed" | "kept" | "repeated" | "refused";
+  state: TraceState;
   /** Failure code of a refused publish, or 0. */
   failureCode: number;
   /** Why a publish was refused, or the id of the message that a repeat repeats. */

@@ -4,6 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { Span, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Connections } from "../connection/connections.ts";
 import type { Hub, Marker } from "../fanout/hub.ts";
+import type { ResumeRing } from "../fanout/resume-ring.ts";
 import type { PushCounters } from "../message/counters.ts";
 import { type BroadcastRules, type PushedMessage, readBroadcast } from "../message/message.ts";
 import type { SkippedRecords } from "../message/skipped-records.ts";
@@ -12,6 +13,7 @@ import { type FirstUse, fingerprintOf, type Idempotency, scopedKey } from "./ide
 
 export interface BroadcastReaderParts {
   hub: Hub;
+  ring: ResumeRing;
   connections: Pick<Connections, "size">;
   idempotency: Idempotency;
   trace: MessageTrace;
@@ -81,9 +83,9 @@ export class BroadcastReader implements LogReader {
 
   /** Open connections may have missed messages; without open connections it is not counted as a loss. */
   lost(): void {
-    const { hub, connections, counters } = this.#parts;
+    const { ring, connections, counters } = this.#parts;
     if (connections.size > 0) counters.losses++;
-    hub.forgetEarlier();
+    ring.clear();
   }
 
   /** Begins a span for each message that was published as part of a trace. */

@@ -9,9 +9,9 @@ import { failureCodes } from "../message/failure-codes.ts";
 import type { PushedMessage } from "../message/message.ts";
 import type { PublishRefusal } from "../message/publish-request.ts";
 import type { TracedDelivery, TracedMessage } from "../message/traced-message.ts";
-import { ConnectionHistory } from "./connection-history.ts";
 import { RecentEntries } from "./recent-entries.ts";
 import { RefusedTokens } from "./refused-tokens.ts";
+import { type ConnectionEvent, type MembershipEvent, UserEvents } from "./user-events.ts";
 
 export interface MessageTraceParts {
   /** 0: nothing is traced. */
@@ -49,7 +49,8 @@ export class MessageTrace {
   readonly published: RecentEntries<TracedMessage>;
   /** Publishes that were refused or answered as repeats. Their own limit, so that they do not displace messages. */
   readonly unpublished: RecentEntries<TracedMessage>;
-  readonly history: ConnectionHistory;
+  readonly history: UserEvents<ConnectionEvent>;
+  readonly memberships: UserEvents<MembershipEvent>;
   readonly refusedTokens: RefusedTokens;
   /** By connection id, in the order of time: deliveries that the end of the connection may concern. */
   readonly #open = new Map<string, TracedDelivery[]>();
@@ -61,7 +62,8 @@ export class MessageTrace {
     const limits = { maxBytes, bytesOf, onDropped: (entry: TracedMessage) => this.#forget(entry) };
     this.published = new RecentEntries({ ...limits, maxEntries: maxMessages });
     this.unpublished = new RecentEntries({ ...limits, maxEntries: Math.ceil(maxMessages / 10) });
-    this.history = new ConnectionHistory(maxMessages);
+    this.history = new UserEvents(maxMessages, steady);
+    this.memberships = new UserEvents(maxMessages, steady);
     this.refusedTokens = new RefusedTokens(maxMessages > 0, steady, log);
     this.#noteGap = oncePerSecond(steady, (count) =>
       log.info({ count }, "clients resumed from positions that are no longer kept"),
@@ -123,7 +125,7 @@ export class MessageTrace {
     this.#addUnpublished(message, "refused", failureCode, text);
   }
 
-  /** A connection that was behind or resumes was sent the message. */
+  /** A connection that resumes was sent the message. */
   sent({ trace: entry }: PushedMessage, socket: Socket): void {
     if (!entry?.isFollowed || entry.isDropped) return;
     const known = entry.deliveries?.find(({ connectionId }) => connectionId === socket.data.id);
@@ -143,13 +145,12 @@ export class MessageTrace {
     return true;
   }
 
-  /** `isGap`: the client wanted to resume, but messages since its position are no longer kept. */
-  opened({ data }: Socket, isGap: boolean): void {
+  opened({ data }: Socket, type: Exclude<ConnectionEvent["type"], "closed">): void {
     if (!this.isOn) return;
     const { id, userId, kind } = data;
     const atMs = this.#parts.steady.now();
-    this.history.add({ userId, kind, type: isGap ? "gap" : "opened", closeCode: 0, atMs });
-    if (!isGap) return;
+    this.history.add({ userId, kind, type, closeCode: 0, atMs });
+    if (type !== "gap") return;
     this.#noteGap();
     // Messages that arrived while it waited for its position are not sent to it.
     for (const delivery of this.#open.get(id) ?? []) {
@@ -157,6 +158,18 @@ export class MessageTrace {
       message.deliveries = message.deliveries?.filter((each) => each !== delivery) ?? null;
     }
     this.#open.delete(id);
+  }
+
+  /** `closeCode`: of the connection that left because it was closed; 0 otherwise. */
+  membershipChanged(
+    { data: { userId, isConsole } }: Socket,
+    channel: string,
+    isMember: boolean,
+    closeCode: number,
+  ): void {
+    if (!this.isOn || isConsole) return;
+    const type = isMember ? "joined" : "left";
+    this.memberships.add({ userId, channel, type, closeCode, atMs: this.#parts.steady.now() });
   }
 
   closed({ data }: Socket, closeCode: number): void {

@@ -1,4 +1,4 @@
-import { newReason, type Sentence } from "../../reason/reason.ts";
+import { newReason, type Reason, type Sentence } from "../../reason/reason.ts";
 import { closeCodes } from "../connection/connection.ts";
 import type { TracedPart } from "./trace-answer.ts";
 
@@ -24,7 +24,45 @@ export function causeOf(parts: readonly InstancePart[], context: TraceContext): 
   // The instances that distributed it have ended, and their connections with them.
   if (read.every(({ state }) => state === "kept"))
     return newReason("trace_before_start", { instances: namesOf(read) });
-  return isToUser ? causeOfAbsence(read, context) : causeByCounts(read);
+  if (isToUser) return causeOfAbsence(read, context, read[0]?.target ?? "");
+  return causeByUser(read, context) ?? causeByCounts(read);
+}
+
+/** Whether a message to all or to a channel reached this user, or why not; null: it is not known. */
+function causeByUser(parts: readonly InstancePart[], context: TraceContext): Sentence | null {
+  const asked = parts.flatMap(({ ofUser }) => ofUser ?? []);
+  const [first] = asked;
+  if (first === undefined || asked.length < parts.length) return null;
+  const [{ targetType, target }] = parts as [InstancePart];
+  const own = asked.reduce((total, { connections }) => total + connections, 0);
+  if (own === 0)
+    return targetType === "channel"
+      ? causeOfNoMembership(parts, first.userId, target)
+      : causeOfAbsence(parts, context, first.userId);
+  const instances = namesOf(parts.filter(({ ofUser }) => (ofUser?.connections ?? 0) > 0));
+  const values = { user: first.userId, own, instances };
+  if (targetType === "channel") return newReason("trace_member", { ...values, channel: target });
+  return newReason("trace_counted_user", values);
+}
+
+/** Why the user was in no connection of the channel. */
+function causeOfNoMembership(parts: readonly InstancePart[], user: string, channel: string): Sentence {
+  const left = latest(parts.flatMap(({ ofUser }) => ofUser?.left ?? []));
+  const joined = earliest(parts.flatMap(({ ofUser }) => ofUser?.joined ?? []));
+  const next = earliest(parts.flatMap(({ openedAfter }) => openedAfter ?? []));
+  // Channels of the handshake are joined before the connection resumes.
+  if (joined && next?.resumed && joined.at <= next.at)
+    return newReason("trace_resumed_later", { user, at: minuteText(next.at) });
+  if (left?.closeCode === 0)
+    return newReason("trace_left_channel", { user, channel, at: minuteText(left.at) });
+  if (left)
+    return newReason("trace_left_by_close", {
+      user,
+      channel,
+      at: minuteText(left.at),
+      code: closeText(left.closeCode),
+    });
+  return newReason("trace_joined_later", { user, channel, at: minuteText(joined?.at ?? 0) });
 }
 
 function causeOfUndelivered(parts: readonly InstancePart[]): Sentence {
@@ -67,16 +105,28 @@ function causeByDelivery(parts: readonly InstancePart[]): Sentence | null {
   if (waitingOn !== "") return newReason("trace_waiting", { instances: waitingOn });
   const lost = parts.flatMap(({ connections }) => connections).find(({ state }) => state === "closed");
   if (!lost) return null;
-  const values = { instances: where(({ state }) => state === "closed"), code: lost.closeCode ?? 0 };
+  const values = {
+    instances: where(({ state }) => state === "closed"),
+    code: closeText(lost.closeCode ?? 0),
+  };
   return newReason(
     lost.closeCode === closeCodes.slowConsumer ? "trace_slow_consumer" : "trace_closed",
     values,
   );
 }
 
+/** Codes that no program has sent, in words. */
+function closeText(code: number): Reason {
+  if (code === 1005) return newReason("close_without_code");
+  return code === 1006 ? newReason("close_broken") : String(code);
+}
+
 /** Why the user had no connection that could get it. */
-function causeOfAbsence(parts: readonly InstancePart[], { missing, connectedLike }: TraceContext): Sentence {
-  const [{ target: user }] = parts as [InstancePart];
+function causeOfAbsence(
+  parts: readonly InstancePart[],
+  { missing, connectedLike }: TraceContext,
+  user: string,
+): Sentence {
   const normalOn = namesOf(parts.filter(({ otherKind }) => otherKind > 0));
   if (normalOn !== "") return newReason("trace_only_normal", { user, instances: normalOn });
   const living = new Set(parts.filter(({ state }) => state === "distributed").map((part) => part.instance));
@@ -84,11 +134,12 @@ function causeOfAbsence(parts: readonly InstancePart[], { missing, connectedLike
   if (gone.size > 0) return newReason("trace_instance_gone", { user, instances: [...gone].join(", ") });
   const next = earliest(parts.flatMap(({ openedAfter }) => openedAfter ?? []));
   if (next && !next.recovered) return newReason("trace_gap", { user, at: minuteText(next.at) });
+  if (next?.resumed) return newReason("trace_resumed_later", { user, at: minuteText(next.at) });
   const last = latest(parts.flatMap(({ closedBefore }) => closedBefore ?? []));
   if (last) {
     const isLifetime =
       last.closeCode === closeCodes.lifetimeReached || last.closeCode === closeCodes.codeExpired;
-    const values = { user, code: last.closeCode, at: minuteText(last.at) };
+    const values = { user, code: closeText(last.closeCode), at: minuteText(last.at) };
     return newReason(isLifetime ? "trace_lifetime" : "trace_closed_earlier", values);
   }
   if (next) return newReason("trace_connected_later", { user, at: minuteText(next.at) });

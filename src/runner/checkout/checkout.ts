@@ -7,6 +7,7 @@ import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-
 import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { GitResult } from "./git-result.ts";
+import { type FoundFile, readFileAt, type WantedFile } from "./read-file-at.ts";
 import { trimClone } from "./trim-clone.ts";
 
 const detailsMax = 1000;
@@ -48,6 +49,8 @@ export interface CheckoutOptions {
   cache: string;
   /** Destination folder; must not exist. */
   target: string;
+  /** A file to read besides, and the branch whose file it is; null: that of the commit. */
+  file?: WantedFile | undefined;
   /** Runs git in the project's environment, or in one without its credential; throws if it is stopped. */
   git(args: string[], isAnonymous?: boolean): Promise<GitResult>;
   writeLine(text: string): void;
@@ -57,9 +60,12 @@ export interface CheckedOut {
   commit: string;
   message: string;
   author: string;
+  /** What was asked for in `file`. */
+  file?: FoundFile;
 }
 
 const builtRef = "refs/slipway/build";
+const fileRef = "refs/slipway/pipeline";
 /** Depths of history to fetch, step by step, until a pinned commit is found reachable; the last one is all of it. */
 const historySteps = [50, 1000, 2_147_483_647];
 
@@ -83,7 +89,8 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   if (repo.submodules) await fetchSubmodules(options);
   if (repo.lfs) await fetchLfsFiles(options);
   writeLine(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
-  return checkedOut;
+  if (!options.file) return checkedOut;
+  return { ...checkedOut, file: await findFile(options, options.file, checkedOut.commit) };
 }
 
 /** What hosts say to a key that they know, and that may not read the repository. */
@@ -150,6 +157,20 @@ function lfsUrlOf(url: string): string {
   return `${repository}${repository.endsWith(".git") ? "" : ".git"}/info/lfs`;
 }
 
+/** In the clone, not in the workspace: links of the commit are not followed. */
+async function findFile(
+  options: CheckoutOptions,
+  { path, branch }: WantedFile,
+  commit: string,
+): Promise<FoundFile> {
+  if (branch === null) return readFileAt(options, commit, path);
+  const ref = toFullRef(branch);
+  if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(branch)} is not usable.`);
+  const fetched = await fetch(options, ref, 1, fileRef);
+  if (fetched.exitCode !== 0) throw notFetched(options, ref, fetched);
+  return readFileAt(options, fileRef, path);
+}
+
 /** The current commit of the ref at its host. */
 async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedOut> {
   const { cache, git } = options;
@@ -214,7 +235,7 @@ function missingText(ref: string, url: string): Reason {
 }
 
 /** Always as a pack: git compares the objects of a pack with those that exist, so that a damaged object is found. */
-function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<GitResult> {
+function fetch(options: CheckoutOptions, ref: string, depth: number, into = builtRef): Promise<GitResult> {
   const how = ["--quiet", "--no-tags", "--force", "--no-write-fetch-head", `--depth=${depth}`];
   return options.git([
     "--git-dir",
@@ -225,7 +246,7 @@ function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<Gi
     ...how,
     "--",
     options.repo.url,
-    `+${ref}:${builtRef}`,
+    `+${ref}:${into}`,
   ]);
 }
 

@@ -1,5 +1,5 @@
+import type { ProxyName } from "../../model/service/route.ts";
 import type { Reason } from "../../reason/reason.ts";
-import type { ProxyName } from "../protocol.ts";
 import type { ServedRoute } from "./served-route.ts";
 
 /** What passes requests on to services. */

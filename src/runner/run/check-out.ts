@@ -43,6 +43,7 @@ export async function checkOut(instruction: RunTask, parts: CheckOutParts): Prom
       commit: instruction.commit,
       cache: workspaces.cacheOf(instruction.projectId),
       target: workspace.source,
+      file: instruction.pipelineFile,
       writeLine: (text) => stream.writeLine("checkout", text),
       async git(args, isAnonymous = false) {
         const output = keepEnd(gitOutputMaxBytes);

@@ -21,13 +21,30 @@ export function runAction(
   instruction: RunTask,
   parts: ActionParts,
 ): Promise<StageEnd> {
-  return action.type === "exec"
-    ? runCommandInRelease(action, instruction, parts)
+  if (action.type === "exec") return runCommandInRelease(action, instruction, parts);
+  return action.type === "leave"
+    ? leaveProject(action, instruction, parts)
     : actOnServices(action, instruction, parts);
 }
 
+/** The project is served elsewhere now: nothing of it runs here any more, also after a start of the runner, and its releases go. */
+async function leaveProject(
+  { services: names }: Extract<ServiceAction, { type: "leave" }>,
+  { projectId }: RunTask,
+  { held, log, services, workspaces }: ActionParts,
+): Promise<StageEnd> {
+  const places = names.map((step) => ({ stage: "start", step }) as const);
+  for (const place of places)
+    if (!(await isGoing(held, { ...place, state: "running", exitCode: null })))
+      return stoppedEnd("leave", held);
+  const end = await services.leave(projectId, startProgress({ log, report: async () => true }), held.stopped);
+  if (end.state === "success") await workspaces.leave(projectId);
+  for (const place of places) await held.stage({ ...place, state: end.state, exitCode: end.exitCode });
+  return end.state === "canceled" ? stoppedEnd("leave", held) : end;
+}
+
 async function actOnServices(
-  { type, services: names }: Exclude<ServiceAction, { type: "exec" }>,
+  { type, services: names }: Exclude<ServiceAction, { type: "exec" | "leave" }>,
   { projectId }: RunTask,
   { held, log, services }: ActionParts,
 ): Promise<StageEnd> {

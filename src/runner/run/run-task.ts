@@ -1,5 +1,5 @@
 import { type Clock, steadyClock } from "../../clock.ts";
-import { messageOf, thrownReason } from "../../errors.ts";
+import { messageOf, ReasonError, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
@@ -11,15 +11,18 @@ import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Services } from "../service/services.ts";
 import type { Execution } from "../stage/execution.ts";
-import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import { failed, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import type { IncomingData } from "../transfer/fetch-data.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
 import { diskUseOf } from "../workspace/disk-use.ts";
 import type { ProjectDisk } from "../workspace/project-disk.ts";
 import { openStageFolders, type StageFoldersOfTask } from "../workspace/stage-folders.ts";
-import type { Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
+import type { IncomingRelease, Workspace, WorkspaceEnd, Workspaces } from "../workspace/workspace.ts";
 import { giveTo, letEnter } from "../workspace/workspace-owner.ts";
 import { checkOut } from "./check-out.ts";
+import { withPipelineFile } from "./pipeline-file.ts";
 import type { Places } from "./places.ts";
+import { receiveData, receiveRelease } from "./receive-release.ts";
 import { rollBack } from "./rollback.ts";
 import { runAction } from "./run-action.ts";
 import { isGoing, runStages } from "./run-stages.ts";
@@ -50,7 +53,8 @@ export interface RunTaskParts {
  * Runs a task, the only instruction of the protocol: checkout, then each stage; each begins only after the server has
  * acknowledged it.
  */
-export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
+export async function runTask(asked: RunTask, parts: RunTaskParts): Promise<void> {
+  let instruction = asked;
   const masker = buildMasker(secretsOf(instruction));
   const guard = parts.lifeline.guard(instruction);
   const held = holdTask(instruction, { client: parts.client, clock: steadyClock, log: parts.log, guard });
@@ -75,8 +79,17 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
       action !== undefined
         ? await runAction(action, instruction, { ...parts, held, guard, log })
         : opened === null
-          ? { state: "failed", exitCode: null, reason: newReason("workspace_gone") }
-          : await work(instruction, opened, { ...parts, held, guard, stream: log });
+          ? {
+              state: "failed",
+              exitCode: null,
+              reason: instruction.release.promotes ? newReason("promoted_gone") : newReason("workspace_gone"),
+            }
+          : await work(instruction, opened, {
+              ...{ ...parts, held, guard, stream: log },
+              completed(whole) {
+                instruction = whole;
+              },
+            });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = {
@@ -125,20 +138,44 @@ interface OpenedWorkspace {
   workspace: Workspace;
   /** The release that is kept in it; null: the folder is new. */
   release: KeptRelease | null;
+  /** It becomes a release of this task. */
+  isPromoted?: boolean;
+  /** The release is on its way into it; null: it is there, or is built. */
+  incoming: IncomingRelease | null;
+  /** The data that came with it. */
+  data: IncomingData | null;
 }
 
 /** Null: the workspace that was approved is gone. */
 async function openWorkspace(
   instruction: RunTask,
-  { workspaces }: RunTaskParts,
+  { workspaces, execution }: RunTaskParts,
 ): Promise<OpenedWorkspace | null> {
-  const { release, approval, projectId, taskId, attempt } = instruction;
+  const { release, approval, projectId, taskId, attempt, folders } = instruction;
   const built = approval?.step === "deploy" ? approval.workspace : null;
   const from = built ?? release.from;
   const kept = from && (await workspaces.reopen(projectId, from.taskId, from.attempt));
-  if (kept) return { workspace: kept, release: from };
+  if (kept) return { workspace: kept, release: from, incoming: null, data: null };
   if (built) return null;
-  return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
+  const { promotes } = release;
+  if (promotes !== undefined) {
+    const source = await workspaces.reopen(promotes.projectId, promotes.taskId, promotes.attempt);
+    if (execution.isolation === "none" && folders.data.length + folders.scratch.length > 0)
+      throw new ReasonError(newReason("promotion_no_sandbox"));
+    if (source === null) {
+      if (!release.fetch) return null;
+      const incoming = await workspaces.receive(promotes.projectId, promotes.taskId, promotes.attempt);
+      return { workspace: incoming.workspace, release: promotes, isPromoted: true, incoming, data: null };
+    }
+    const promoted = await workspaces.promote(projectId, taskId, attempt, source, promotes.projectId);
+    return { workspace: promoted, release: promotes, isPromoted: true, incoming: null, data: null };
+  }
+  if (from && release.fetch) {
+    const incoming = await workspaces.receive(projectId, from.taskId, from.attempt);
+    return { workspace: incoming.workspace, release: from, incoming, data: null };
+  }
+  const workspace = await workspaces.open(projectId, taskId, attempt);
+  return { workspace, release: null, incoming: null, data: null };
 }
 
 async function closeWorkspace(
@@ -156,6 +193,7 @@ async function closeWorkspace(
       : isSuccess && release.isKept
         ? { state: "kept", keep: releases }
         : { state: "gone" };
+  if (!isSuccess) await opened?.data?.undo();
   await opened?.workspace.close({ ...becomes, waitingTasks });
 }
 
@@ -173,9 +211,9 @@ async function keptOf(
   { workspaces }: RunTaskParts,
 ): Promise<Pick<FinishRequest, "kept">> {
   if (!release) return {};
-  const sizes = workspaces.kept(projectId).map(async ({ taskId, folder }) => ({
-    taskId,
-    bytes: await diskUseOf([folder]),
+  const sizes = workspaces.kept(projectId).map(async ({ taskId, folder, digest }) => ({
+    ...{ taskId, bytes: await diskUseOf([folder]) },
+    ...(digest === null ? {} : { digest }),
   }));
   return { kept: await Promise.all(sizes) };
 }
@@ -195,33 +233,45 @@ const notMeasuredLine =
   "[the limit of the disk was not checked: releases and data of the project could not be measured within a minute]";
 
 interface Work extends RunTaskParts {
+  /** The instruction has what the file of the repository says. */
+  completed(instruction: RunTask): void;
   held: HeldTask;
   guard: TaskGuard;
   stream: LogStream;
 }
 
-async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
+async function work(asked: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
+  let instruction = asked;
   const { held, stream } = parts;
-  const { workspace, release } = opened;
+  const { release } = opened;
+  let { workspace } = opened;
   const { user } = parts.execution;
   if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
-  const checkedOut = release ?? (await checkOut(instruction, { ...parts, workspace }));
+  const received = await receive(instruction, opened, parts);
+  const checkedOut = received ?? release ?? (await checkOut(instruction, { ...parts, workspace }));
   if ("state" in checkedOut) {
     await held.stage({ stage: "checkout", state: checkedOut.state, exitCode: null });
-    return checkedOut;
+    return held.stopped.aborted ? stoppedEnd("checkout", held) : checkedOut;
   }
+  workspace = opened.workspace;
   if (release)
     stream.writeLine(
       "checkout",
-      `commit ${release.commit} from the kept workspace of task ${release.taskId}`,
+      `commit ${release.commit} from the kept workspace of task ${release.taskId}${opened.isPromoted ? ": nothing is built" : ""}`,
     );
   const { settings } = instruction.release;
   if (settings !== undefined) stream.writeLine("checkout", settings);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
+  if (instruction.pipelineFile !== undefined && "file" in checkedOut && checkedOut.file !== undefined) {
+    const whole = await withPipelineFile(instruction, instruction.pipelineFile, checkedOut.file, parts);
+    if ("state" in whole) return whole;
+    instruction = whole;
+    parts.completed(whole);
+  }
 
   const isBuilding = !release && instruction.stages.some(({ name }) => name === "build");
   const cachePaths = isBuilding ? instruction.cache : [];
@@ -255,10 +305,32 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   }
 }
 
+/** Fetches what the instruction says that another runner or project has. Null: all of it is here. */
+async function receive(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd | null> {
+  const { fetch } = instruction.release;
+  if (fetch === undefined) return null;
+  const receiving = { ...parts, writeLine: (text: string) => parts.stream.writeLine("checkout", text) };
+  if (opened.incoming !== null) {
+    const placed = await receiveRelease(instruction, fetch, opened.incoming, receiving);
+    if ("fault" in placed) return failed(placed.fault);
+    const { promotes } = instruction.release;
+    const { projectId, taskId, attempt } = instruction;
+    opened.workspace =
+      promotes === undefined
+        ? placed
+        : await parts.workspaces.promote(projectId, taskId, attempt, placed, promotes.projectId);
+  }
+  if (!fetch.withData) return null;
+  const data = await receiveData(instruction, fetch, receiving);
+  if ("fault" in data) return failed(data.fault);
+  opened.data = data;
+  return null;
+}
+
 /** Runs the stages; if one fails after deploy has begun, the previous release is restored, unless it still serves. */
 async function runOrRollBack(
   instruction: RunTask,
-  { workspace, release }: OpenedWorkspace,
+  { workspace, release, incoming, isPromoted = false }: OpenedWorkspace,
   parts: Work & {
     checkedOut: CheckedOut;
     caches: string | null;
@@ -272,13 +344,13 @@ async function runOrRollBack(
   const former = workspaces.former(instruction.projectId, instruction.limits.stopGraceMs);
   const stageParts = { ...parts, former, log: stream };
   const isDeployed = instruction.services !== null || instruction.stages.some(({ name }) => name !== "build");
-  const ended = await runStages(instructionOf(instruction, release), checkedOut, {
+  const ended = await runStages(instructionOf(instruction, isPromoted ? null : release), checkedOut, {
     ...stageParts,
     workspace,
     leaveBuild: () => sealRelease(instruction, seal),
     releaseFault: async () => {
       if (instruction.approval?.step === "build" || isDeployed) await sealRelease(instruction, seal);
-      return release ? null : sizeFault(instruction, workspace, parts);
+      return release && incoming === null ? null : sizeFault(instruction, workspace, parts);
     },
   });
   await parts.stages.remove();

@@ -11,6 +11,7 @@ import {
   type RunTask,
   runnerFeatures,
   runTask as runTaskInstruction,
+  transferFeature,
 } from "../protocol.ts";
 import { openRoutes, type ProxySettings } from "../route/routes.ts";
 import {
@@ -116,7 +117,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     proxy: routes.proxy,
     ...(routes.note === null ? {} : { proxyNote: reasonJson({ reason: routes.note }) }),
     containers: execution.hasContainers,
-    features: execution.isolation === "sandbox" ? [...runnerFeatures, "sandbox"] : runnerFeatures,
+    features: [...runnerFeatures, transferFeature, ...(execution.isolation === "sandbox" ? ["sandbox"] : [])],
   });
   const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();
@@ -209,7 +210,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
 
   try {
     measureServices();
-    const calls = { services, disk, client, log, stop: ended.signal };
+    const calls = { services, disk, workspaces, client, log, stop: ended.signal };
     void reportServices(calls);
     void answerReaders(calls);
     await askForWork();

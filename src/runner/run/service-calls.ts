@@ -4,12 +4,14 @@ import type { Logger } from "../../logger.ts";
 import type { WantedOutput } from "../protocol.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Services } from "../service/services.ts";
+import { type SendParts, sendTransfer } from "../transfer/send-transfer.ts";
 import type { ProjectDisk } from "../workspace/project-disk.ts";
 
 export interface ServiceCallsParts {
   services: Pick<Services, "reports" | "sent" | "onChange" | "read">;
   disk: Pick<ProjectDisk, "unsent" | "sent">;
-  client: Pick<ServerClient, "services" | "outputWanted" | "outputText">;
+  workspaces: SendParts["workspaces"];
+  client: Pick<ServerClient, "services" | "outputWanted" | "outputText"> & SendParts["client"];
   log: Logger;
   stop: AbortSignal;
 }
@@ -51,13 +53,15 @@ export async function reportServices({
   }
 }
 
-/** Sends the parts of outputs that people read. The server learns text of services this way, and nothing else. */
+/** Sends the parts of outputs that people read, and what tasks of other runners need. */
 export async function answerReaders(parts: ServiceCallsParts): Promise<void> {
   const { client, log, stop } = parts;
   const backoff = buildBackoff(waitMs.first, waitMs.max);
   while (!stop.aborted) {
     try {
-      for (const wanted of await client.outputWanted(stop)) void answer(wanted, parts);
+      const { wanted, transfers } = await client.outputWanted(stop);
+      for (const each of wanted) void answer(each, parts);
+      for (const each of transfers) void sendTransfer(each, parts);
       backoff.reset();
     } catch (error) {
       if (!stop.aborted)

@@ -7,6 +7,7 @@ import { stageVariables } from "../stage/script-environment.ts";
 import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import type { Step } from "../stage/step.ts";
 import type { FormerServices } from "../workspace/former-services.ts";
+import { writableOf } from "../workspace/release-folders.ts";
 
 export interface ServiceParts {
   services: Services;
@@ -88,7 +89,7 @@ function releaseOf(services: WireService[], context: StartContext): ServiceRelea
     workspace: workspace.folder,
     source: workspace.source,
     isReadOnly: instruction.folders.sealed,
-    writable: writable.map(({ kept }) => kept),
+    writable: writable.map(writableOf),
     variables: stageVariables(instruction, checkedOut, place),
     secrets: Object.keys({ ...secrets, ...deploySecrets }),
   };

@@ -11,6 +11,7 @@ import {
   type HeldAnswer,
   type LogRequest,
   lostGraceMs,
+  type PipelineRequest,
   type RollbackRequest,
   type RunTask,
   runnerPaths,
@@ -37,6 +38,7 @@ export interface HeldTask {
   /** The response, however long the server was unreachable; null: the runner no longer holds the task. */
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
+  pipeline(said: Said<PipelineRequest>): Promise<HeldAnswer | null>;
   finish(said: Reasoned<FinishRequest>): Promise<HeldAnswer | null>;
   rollback(said: Reasoned<RollbackRequest>): Promise<HeldAnswer | null>;
   /** When processes that received SIGTERM are killed: sooner if the runner no longer holds the task. */
@@ -149,6 +151,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
     killAt: (termedAt) => Math.min(termedAt + limits.stopGraceMs, lostAt + lostGraceMs(limits)),
     log: (said) => call(runnerPaths.log, said),
     stage: (said) => call(runnerPaths.stage, said),
+    pipeline: (said) => call(runnerPaths.pipeline, said),
     finish: (said) => call(runnerPaths.finish, told(said)),
     rollback: (said) => call(runnerPaths.rollback, told(said)),
     settle() {

@@ -10,11 +10,16 @@ import {
   type OutputTextRequest,
   runnerPaths,
   type ServicesRequest,
-  type WantedOutput,
+  type TransferAnswer,
+  type TransferEndRequest,
+  transferAnswer,
+  type WantedAnswer,
   wantedAnswer,
 } from "../protocol.ts";
 
 const callTimeoutMs = 15_000;
+/** For some megabytes over a slow line. */
+const partTimeoutMs = 120_000;
 
 /** The server's address and how this runner presents itself there. */
 export interface ServerAddress {
@@ -44,12 +49,20 @@ export function buildServerClient(
   address: () => ServerAddress,
   send: typeof fetch = fetch,
 ) {
-  async function post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  const post = (path: string, body: unknown, signal: AbortSignal) =>
+    call("POST", path, { type: "application/json", body: JSON.stringify(body) }, signal);
+
+  async function call(
+    method: "POST" | "PUT",
+    path: string,
+    { type, body }: { type: string; body: string | Uint8Array<ArrayBuffer> },
+    signal: AbortSignal,
+  ): Promise<Response> {
     const { server, token } = address();
     const response = await send(`${server.replace(/\/+$/, "")}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": type },
+      body,
       redirect: "error",
       signal,
     });
@@ -90,11 +103,43 @@ export function buildServerClient(
         AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
       );
     },
-    /** The parts of outputs that people read; empty: nobody did while the call waited. */
-    async outputWanted(signal: AbortSignal): Promise<WantedOutput[]> {
+    /** The parts of outputs that people read, and what other runners need; empty: nobody asked while the call waited. */
+    async outputWanted(signal: AbortSignal): Promise<WantedAnswer> {
       const timeout = AbortSignal.timeout(claimWaitMs + callTimeoutMs);
       const response = await post(runnerPaths.outputWanted, {}, AbortSignal.any([signal, timeout]));
-      return response.status === 200 ? wantedAnswer.parse(await response.json()).wanted : [];
+      return response.status === 200
+        ? wantedAnswer.parse(await response.json())
+        : { wanted: [], transfers: [] };
+    },
+    /** Asks for what a task needs of another runner. */
+    async transfer(path: string, body: Record<string, unknown>): Promise<TransferAnswer> {
+      const response = await post(path, body, AbortSignal.timeout(callTimeoutMs));
+      return transferAnswer.parse(await response.json());
+    },
+    /** A part of it, or how it stands. */
+    async transferPart(body: Record<string, unknown>): Promise<Uint8Array | TransferAnswer> {
+      const timeout = AbortSignal.timeout(claimWaitMs + partTimeoutMs);
+      const response = await post(runnerPaths.transferPart, body, timeout);
+      if (response.headers.get("content-type")?.startsWith("application/json"))
+        return transferAnswer.parse(await response.json());
+      return response.bytes();
+    },
+    /** Sends a part of what another runner needs. */
+    async transferSent(
+      id: string,
+      part: number,
+      bytes: Uint8Array,
+      signal: AbortSignal,
+    ): Promise<TransferAnswer> {
+      const path = runnerPaths.transferSent.replace(":id", id).replace(":part", String(part));
+      const body = { type: "application/octet-stream", body: bytes as Uint8Array<ArrayBuffer> };
+      const timeout = AbortSignal.timeout(partTimeoutMs);
+      const response = await call("PUT", path, body, AbortSignal.any([signal, timeout]));
+      return transferAnswer.parse(await response.json());
+    },
+    async transferEnd(request: TransferEndRequest, signal: AbortSignal): Promise<void> {
+      const timeout = AbortSignal.timeout(callTimeoutMs);
+      await post(runnerPaths.transferEnd, request, AbortSignal.any([signal, timeout]));
     },
     async outputText(request: OutputTextRequest, signal: AbortSignal): Promise<void> {
       await post(

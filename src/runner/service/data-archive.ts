@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import { open } from "node:fs/promises";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { Fault, messageOf } from "../../errors.ts";
+import { spawnTar } from "./tar.ts";
 
 /**
  * The last bytes of an archive: a frame that every zstd program skips, with the length of what is before it. The decompressor of
@@ -76,32 +75,4 @@ async function lengthOf(file: string): Promise<number> {
   } finally {
     await handle.close();
   }
-}
-
-const saidMax = 2000;
-
-function spawnTar(args: string[]) {
-  const child = spawn("tar", args, {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { PATH: process.env.PATH ?? "", LC_ALL: "C" },
-  });
-  const started = Promise.withResolvers<void>();
-  child.once("spawn", started.resolve);
-  child.once("error", (cause) =>
-    started.reject(new Fault("invalid", "The program tar is missing: install the package tar.", { cause })),
-  );
-  const code = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const said = textOf(child.stderr);
-  return {
-    child,
-    started: started.promise,
-    ended: Promise.all([code, said]).then(([code, said]) => ({ code, said })),
-  };
-}
-
-/** The last characters. */
-async function textOf(stream: Readable): Promise<string> {
-  let text = "";
-  for await (const part of stream) text = `${text}${part}`.slice(-saidMax);
-  return text.trim();
 }

@@ -29,11 +29,12 @@ slipway_others() {
 
 trap slipway_pass TERM
 "$@" 4>&- &
-wait "$!"
+# Some shells write a line about a process that a signal has ended, which would be output of the service.
+wait "$!" 2>/dev/null
 slipway_code=$?
 if [ -n "$slipway_passed" ]; then
   # The first wait may have been interrupted; 127: it was not.
-  wait "$!"
+  wait "$!" 2>/dev/null
   slipway_again=$?
   [ "$slipway_again" = 127 ] || slipway_code=$slipway_again
 fi

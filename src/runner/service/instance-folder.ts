@@ -10,6 +10,7 @@ import type { Execution } from "../stage/execution.ts";
 import { isFolderIn } from "../stage/stage-script.ts";
 import { writeSecrets } from "../stage/step-files.ts";
 import { foldersIn } from "../workspace/folders.ts";
+import type { WritableFolder } from "../workspace/release-folders.ts";
 import { removeFolder } from "../workspace/remove-folder.ts";
 import firstProcess from "./first-process.sh" with { type: "text" };
 import {
@@ -28,7 +29,7 @@ export interface InstanceRecord {
   workspace: string;
   source: string;
   isReadOnly: boolean;
-  writable: string[];
+  writable: WritableFolder[];
   resources: RunTask["resources"];
   service: WireService;
   port: number | null;

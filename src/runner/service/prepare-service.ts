@@ -12,12 +12,13 @@ import { limited, type Resources, splitLimits } from "../stage/resources.ts";
 import { sandboxHome, usualHome } from "../stage/sandbox-run.ts";
 import { containerEnvironment, hostEnvironment, ownPathOf } from "../stage/script-environment.ts";
 import { secretPaths, stepFilesFolder } from "../stage/step-files.ts";
+import { mountOf, type WritableFolder } from "../workspace/release-folders.ts";
 
 /** The folders of a service. */
 export interface ServiceFolders {
   source: string;
   isReadOnly: boolean;
-  writable: string[];
+  writable: WritableFolder[];
   /** Its own files: secrets, and a command of several lines. */
   files: string;
   home: string;
@@ -200,7 +201,7 @@ function withPaths({ variables, files }: ServiceScript, folder: string): Record<
 function mountsOf({ source, isReadOnly, writable, files }: ServiceFolders): SandboxMount[] {
   return [
     { source, isReadOnly },
-    ...writable.map((folder) => ({ source: folder, isReadOnly: false })),
+    ...writable.map(mountOf),
     { source: files, target: stepFilesFolder, isReadOnly: true },
   ];
 }

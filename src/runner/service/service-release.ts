@@ -1,6 +1,7 @@
 import type { Reason } from "../../reason/reason.ts";
 import type { RunTask, WireService } from "../protocol.ts";
 import type { StageEnd } from "../stage/stage-script.ts";
+import type { WritableFolder } from "../workspace/release-folders.ts";
 
 /** A release and what its services need. */
 export interface ServiceRelease {
@@ -16,7 +17,7 @@ export interface ServiceRelease {
   /** Whether the checkout can only be read. */
   isReadOnly: boolean;
   /** Folders outside of the checkout that links in it lead to. */
-  writable: string[];
+  writable: WritableFolder[];
   /** The project's limits. */
   resources: RunTask["resources"];
   /** Variables that all services get, secrets included; PORT, CI_STAGE, CI_STEP and those of a service are added. */

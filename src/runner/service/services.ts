@@ -57,6 +57,8 @@ export interface Services {
     progress: StartProgress,
     stop: AbortSignal,
   ): Promise<StageEnd>;
+  /** Ends all services of a project that is served elsewhere, and its routes. */
+  leave(projectId: number, progress: StartProgress, stop: AbortSignal): Promise<StageEnd>;
   /** Null: the project has no services here. */
   serving(projectId: number): ServingRelease | null;
   /** Whether a service of this workspace runs, or should run. */
@@ -90,6 +92,13 @@ function lackOf(): Reason | null {
   const missing = programs.filter((name) => Bun.which(name) === null);
   return missing.length === 0 ? null : newReason("services_need_programs", { programs: missing.join(", ") });
 }
+
+/** A release without services. */
+const nothing: Omit<ServiceRelease, "projectId"> = {
+  ...{ taskId: 0, commit: "", workspace: "", source: "", isReadOnly: true, services: [], files: [] },
+  ...{ writable: [], variables: {}, secrets: [] },
+  resources: { memoryBytes: null, cpus: null, processes: null, nice: 0 },
+};
 
 /** The services that this runner keeps running. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
@@ -177,6 +186,14 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       return project(release.projectId).deploy(release, progress, stop);
     },
     act: (projectId, ...given) => project(projectId).act(...given),
+    async leave(projectId, progress, stop) {
+      const { earlier: _earlier, ...end } = await project(projectId).deploy(
+        { ...nothing, projectId },
+        { ...progress, replacing: async () => true, runSwitch: async () => null },
+        stop,
+      );
+      return end;
+    },
     serving(projectId) {
       const known = projects.get(projectId);
       const wanted = known?.wanted() ?? null;

@@ -1,15 +1,17 @@
 import { homedir } from "node:os";
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import type { IsolationLevel } from "../../model/execution.ts";
 import { newReason, renderReason, type Sentence } from "../../reason/reason.ts";
 import { engineEnvironment, type RunningContainer } from "../process/container.ts";
 import { type GroupLimits, openGroupLimits, sweepControlGroups } from "../process/control-group.ts";
-import type { IsolationLevel, RunTask } from "../protocol.ts";
+import type { RunTask } from "../protocol.ts";
 import { type MachineView, readMachineView, type SandboxPath } from "../sandbox/machine-view.ts";
 import { type MissingProgram, missingProgram } from "../sandbox/missing-program.ts";
 import { findRunnerUser, mustReach, type RunnerUser } from "../sandbox/runner-user.ts";
 import type { SandboxMount } from "../sandbox/sandbox-command.ts";
 import { trySandbox } from "../sandbox/try-sandbox.ts";
+import { mountOf, type WritableFolder } from "../workspace/release-folders.ts";
 import { CannotRun } from "./cannot-run.ts";
 import { containerRun, mountFault } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
@@ -75,7 +77,7 @@ export interface ScriptFolders {
   /** Whether the checkout can only be read, because it is a sealed release. */
   isReadOnly: boolean;
   /** Folders outside of the checkout that links in it lead to. */
-  writable: string[];
+  writable: WritableFolder[];
   scripts: string;
   caches: string | null;
   /** New for each stage. */
@@ -269,7 +271,7 @@ function ownerOfFiles({ name }: Engine): { uid: number; gid: number } {
 function mountsOf({ source, isReadOnly, writable, scripts, caches }: ScriptFolders): SandboxMount[] {
   return [
     { source, isReadOnly },
-    ...writable.map((folder) => ({ source: folder, isReadOnly: false })),
+    ...writable.map(mountOf),
     { source: scripts, isReadOnly: true },
     ...(caches === null ? [] : [{ source: caches, isReadOnly: false }]),
   ];

@@ -10,7 +10,7 @@ import { type RunResult, runProcess } from "../process/process.ts";
 import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
-import type { ReleaseFolder } from "../workspace/release-folders.ts";
+import { type ReleaseFolder, writableOf } from "../workspace/release-folders.ts";
 import type { StageFolders, StageFoldersOfTask } from "../workspace/stage-folders.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { engineFault } from "./engine-fault.ts";
@@ -171,7 +171,7 @@ function prepare(step: Step, context: OpenStageContext, command: StageCommand, m
   const caches = step.stage === "build" ? context.caches : null;
   const { source, scripts } = context.workspace;
   const isReadOnly = step.stage !== "build" && instruction.folders.sealed;
-  const writable = context.writable.map(({ kept }) => kept);
+  const writable = context.writable.map(writableOf);
   return context.execution.prepare({
     step,
     instruction,

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { mebibytes } from "../../model/service/disk-use.ts";
+import { megabytes } from "../../model/service/disk-use.ts";
 import type { RunTask } from "../protocol.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { removeFolder } from "./remove-folder.ts";
@@ -111,7 +111,7 @@ export function openCacheFolders(
         const bytes = (await diskUseOf([folder])) ?? 0;
         if (bytes <= maxBytes) return null;
         await removeFolder(folder);
-        return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
+        return `[the cache had ${megabytes(bytes)}, more than the ${megabytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
       } catch (error) {
         log.error({ folder }, messageOf(error));
         return `[the cache may be larger than runner.cacheMaxBytes and could not be emptied: ${messageOf(error)}]`;

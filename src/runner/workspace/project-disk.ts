@@ -1,4 +1,4 @@
-import { type DiskUse, mebibytes, smallerLimit } from "../../model/service/disk-use.ts";
+import { type DiskUse, megabytes, smallerLimit } from "../../model/service/disk-use.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { diskUseOf } from "./disk-use.ts";
 import type { Workspace, Workspaces } from "./workspace.ts";
@@ -66,8 +66,8 @@ export function openProjectDisk(
       const total = release + releases + data;
       if (total <= limit) return { result: "fits" };
       const reason = newReason("disk_full", {
-        ...{ release: mebibytes(release), releases: mebibytes(releases), data: mebibytes(data) },
-        ...{ total: mebibytes(total), limit: mebibytes(limit) },
+        ...{ release: megabytes(release), releases: megabytes(releases), data: megabytes(data) },
+        ...{ total: megabytes(total), limit: megabytes(limit) },
         setting: limit === limitBytes ? "limits.diskMb" : "runner.projectQuota",
       });
       return { result: "exceeded", reason };

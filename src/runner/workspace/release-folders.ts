@@ -22,6 +22,8 @@ export interface ReleaseFolder {
   /** In the checkout, where a link leads to `kept`. */
   path: string;
   kept: string;
+  /** Where the link leads, if scripts see the folder there: a promoted release has the links of the environment that built it. */
+  seenAt?: string;
 }
 
 export interface ReleaseFoldersOptions {
@@ -69,6 +71,31 @@ export async function makeReleaseFolders(options: ReleaseFoldersOptions): Promis
     if (owner !== null) lchownSync(place, owner.uid, owner.gid);
   }
   return folders;
+}
+
+/** The folders of a promoted release: its own, in the places of those that its links lead to. */
+export function promotedFolders(
+  own: ReleaseFoldersOptions,
+  ofOrigin: ReleaseFoldersOptions,
+): ReleaseFolder[] {
+  const linked = releaseFolders(ofOrigin);
+  return releaseFolders(own).map((folder, index) => {
+    makeFolder(folder.kept, own.owner);
+    return { ...folder, seenAt: linked[index]?.kept ?? folder.kept };
+  });
+}
+
+/** As a mount: a folder, or one that is seen at another path. */
+export type WritableFolder = string | { folder: string; seenAt: string };
+
+export function writableOf({ kept, seenAt }: ReleaseFolder): WritableFolder {
+  return seenAt === undefined ? kept : { folder: kept, seenAt };
+}
+
+export function mountOf(writable: WritableFolder): { source: string; target?: string; isReadOnly: boolean } {
+  return typeof writable === "string"
+    ? { source: writable, isReadOnly: false }
+    : { source: writable.folder, target: writable.seenAt, isReadOnly: false };
 }
 
 function makeFolder(folder: string, owner: Owner | null): void {

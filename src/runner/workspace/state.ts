@@ -23,7 +23,16 @@ export interface WorkspaceState {
   until?: number;
   /** It is a release: it shares no file with anything else. Versions before 2.0 did not write this. */
   isRelease?: boolean;
+  /** Of its files, when it was sealed: see tree-digest.ts. */
+  digest?: string;
   keptAt?: number;
+  /** Of a promoted release: the workspace that has its files, and the project that it was built for. */
+  origin?: WorkspaceOrigin;
+}
+
+export interface WorkspaceOrigin {
+  folder: string;
+  projectId: number;
 }
 
 export const stateName = "state.json";

@@ -1,14 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, utimesSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { randomToken } from "../../secrets.ts";
 import { endRecorded, identityOf, isSameProcessAlive, type ProcessTree } from "../process/process-tree.ts";
 import {
   attemptOf,
   dataFolderOf,
-  foldersIn,
   moveFolder,
   taskIdOf,
   workspacesIn,
@@ -17,7 +17,8 @@ import {
 import { type FormerServices, openFormerServices } from "./former-services.ts";
 import { ownFolderIn } from "./own-folder.ts";
 import { removeFolder } from "./remove-folder.ts";
-import { formerServices, readState, type WorkspaceState, writeState } from "./state.ts";
+import { formerServices, readState, type WorkspaceOrigin, type WorkspaceState, writeState } from "./state.ts";
+import { sweepClones } from "./sweep-clones.ts";
 import { giveTo, type Owner } from "./workspace-owner.ts";
 
 /** Which workspaces stay after their task: `live` keeps releases and those whose service is alive, `none` keeps none. */
@@ -33,11 +34,14 @@ export interface Workspace {
   scripts: string;
   /** Folders that are empty at the start of a release. */
   scratch: string;
+  /** Of a promoted release: the workspace that has its files. Null: it has its own. */
+  origin: WorkspaceOrigin | null;
   /** It shares no file with anything else. */
   isSealed: boolean;
   /** Whether it is the workspace of a release, and not one that waits. */
   isRelease: boolean;
-  seal(): void;
+  /** With the digest of its files; null: they may change. */
+  seal(digest: string | null): void;
   /** The other workspaces that stay when this one becomes the newest of `keep` releases. */
   beside(keep: number, waitingTasks: readonly number[]): string[];
   /** Recorded, so that the next start can end the processes of a killed runner. */
@@ -58,10 +62,22 @@ export type WorkspaceEnd = (
   waitingTasks?: readonly number[];
 };
 
+/** A release on its way into this runner. */
+export interface IncomingRelease {
+  /** Beside its place. */
+  workspace: Workspace;
+  /** Empties it. */
+  begin(): Promise<void>;
+  /** It is complete: it goes to its place, and is on disk. Throws if it cannot. */
+  place(digest: string | null): Promise<Workspace>;
+}
+
 /** The kept workspace of a release. */
 export interface KeptWorkspace {
   taskId: number;
   folder: string;
+  /** Of its files, when it was sealed; null: not known. */
+  digest: string | null;
 }
 
 /** Of one project. A waiting workspace that was removed is built again, and its approval is requested again. */
@@ -72,9 +88,9 @@ const maxWaiting = 10;
  * project remove those that nobody waits for; this limit is for projects without later tasks.
  */
 const waitingUnusedMs = 30 * 24 * 3_600_000;
-/** A clone that no task used for this long is removed; the next task clones again. */
-const cacheUnusedMs = 90 * 24 * 3_600_000;
-
+/** After a move, the earlier runner removes a release when its last service has ended: it checks this often, and this many times. */
+const leaveEveryMs = 2_000;
+const leaveTries = 1_000;
 export interface WorkspaceFolders {
   /** Clones, workspaces and caches. */
   root: string;
@@ -131,19 +147,41 @@ export function openWorkspaces(options: WorkspacesOptions) {
       mkdirSync(dirname(folder), { recursive: true, mode: 0o711 });
       await moveFolder(found, folder);
     }
-    await giveTo(scriptsOwner, join(folder, "source"));
+    const source = join(folder, "source");
+    // A promoted release has its files elsewhere.
+    if (existsSync(source)) await giveTo(scriptsOwner, source);
     return folder;
   }
 
-  /** Nothing claims the workspace: it is removed, unless a service runs in it. A later task of the project tries again. */
+  /** Whether a promoted release has its files there. */
+  function isOrigin(folder: string): boolean {
+    return roots.flatMap(workspacesIn).some((each) => stateIfKnown(each)?.origin?.folder === folder);
+  }
+
+  /** Nothing claims the workspace: it is removed, unless a service runs in it, or another environment has its release. A later task of the project tries again. */
   async function discard(folder: string): Promise<boolean> {
     try {
-      if (!isUsed(folder) && formerServices(readState(folder)).length === 0) return tryToRemove(folder);
-      log.info({ folder }, "a workspace stays, because a service runs in it");
+      const state = readState(folder);
+      const isFree = !isUsed(folder) && formerServices(state).length === 0 && !isOrigin(folder);
+      if (isFree) {
+        const isGone = await tryToRemove(folder);
+        // Its files may have been there for it alone.
+        const origin = state?.origin?.folder;
+        if (isGone && origin !== undefined && stateIfKnown(origin)?.state === "gone") await discard(origin);
+        return isGone;
+      }
+      log.info({ folder }, "a workspace stays, because it is in use");
     } catch (error) {
       log.error({ folder, error: messageOf(error) }, "a workspace stays, because its state is not known");
     }
     return false;
+  }
+
+  /** Removes a release when no service runs in it: services answer until their drain ends. After the last try, the next start of the runner removes it. */
+  async function discardUnused(folder: string, tries: number): Promise<void> {
+    if (stateIfKnown(folder)?.state !== "gone") return;
+    if (!isUsed(folder)) return void (await discard(folder));
+    if (tries < leaveTries) setTimeout(() => void discardUnused(folder, tries + 1), leaveEveryMs).unref();
   }
 
   async function endOrphans({ trees }: WorkspaceState, stopGraceMs: number): Promise<void> {
@@ -162,9 +200,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
   function inState(projectId: number, wanted: WorkspaceState["state"]): (KeptWorkspace & { at: number })[] {
     return workspacesOf(projectId, roots)
       .flatMap((folder) => {
-        const { state = null, keptAt = 0, until = 0 } = stateIfKnown(folder) ?? {};
+        const { state = null, keptAt = 0, until = 0, digest = null } = stateIfKnown(folder) ?? {};
         const at = wanted === "kept" ? keptAt : until;
-        return state === wanted ? [{ taskId: taskIdOf(folder), folder, at }] : [];
+        return state === wanted ? [{ taskId: taskIdOf(folder), folder, digest, at }] : [];
       })
       .toSorted((a, b) => b.at - a.at);
   }
@@ -189,12 +227,15 @@ export function openWorkspaces(options: WorkspacesOptions) {
     };
     return {
       folder,
-      source: join(folder, "source"),
+      source: join(state.origin?.folder ?? folder, "source"),
+      origin: state.origin ?? null,
       scripts: join(folder, "scripts"),
       scratch: join(folder, "scratch"),
-      isSealed: state.isRelease === true,
+      get isSealed() {
+        return state.isRelease === true;
+      },
       isRelease: state.state === "kept",
-      seal: () => change({ isRelease: true }),
+      seal: (digest) => change({ isRelease: true, ...(digest === null ? {} : { digest }) }),
       beside: (keep, waitingTasks) => beside(projectId, folder, keep, waitingOf(projectId, waitingTasks)),
       noteTree: (tree) => change({ trees: [...state.trees, tree] }),
       forgetTree({ leader }) {
@@ -227,19 +268,6 @@ export function openWorkspaces(options: WorkspacesOptions) {
         }
       },
     };
-  }
-
-  /** Such as those of deleted projects. */
-  async function sweepCaches(root: string): Promise<number> {
-    let swept = 0;
-    for (const name of foldersIn(join(root, "cache"))) {
-      const cache = join(root, "cache", name);
-      // A runner of another version may be finishing its tasks in the same folder.
-      const usedAt = statSync(cache, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
-      const isUsed = clock.now() - usedAt < cacheUnusedMs;
-      if (!isUsed && (await tryToRemove(cache))) swept += 1;
-    }
-    return swept;
   }
 
   /** Whether it was removed, because its runner was killed or its time is over. */
@@ -288,11 +316,66 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const state = readState(found);
         // What waits since a version before 2.0 may have been changed by other scripts: it is built and approved again.
         if (state?.state !== "kept" && !(state?.state === "waiting" && state.isRelease)) continue;
-        if (!existsSync(join(found, "source"))) continue;
+        if (!existsSync(join(state.origin?.folder ?? found, "source"))) continue;
         const folder = await adopt(found, folderOf(projectId, taskId, attempt));
         return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
       }
       return null;
+    },
+    /** A workspace with the files of another environment's release, which stay where they are; it shares nothing else with it. */
+    async promote(projectId: number, taskId: number, attempt: number, from: Workspace, ofProject: number) {
+      const folder = folderOf(projectId, taskId, attempt);
+      await removeFolder(folder, remove);
+      mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
+      const origin = from.origin ?? { folder: from.folder, projectId: ofProject };
+      // Fetched for this release alone, it goes with the last one that has its files.
+      const fetched = readState(origin.folder);
+      if (fetched?.state === "building") writeState(origin.folder, { ...fetched, state: "gone" });
+      const state: WorkspaceState = { state: "building", owner, trees: [], isRelease: true, origin };
+      writeState(folder, state);
+      return workspaceAt(projectId, folder, state);
+    },
+    /**
+     * A place for a release that comes from elsewhere, beside its own. Nothing claims it until `place` has moved it there, so that
+     * the next start removes what a killed runner has left.
+     */
+    async receive(projectId: number, taskId: number, attempt: number): Promise<IncomingRelease> {
+      const final = folderOf(projectId, taskId, attempt);
+      const folder = join(dirname(final), `.fetch-${randomToken(6, "hex")}`);
+      const state: WorkspaceState = { state: "building", owner, trees: [] };
+      const begin = async () => {
+        await removeFolder(folder, remove);
+        mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
+        mkdirSync(join(folder, "source"));
+        writeState(folder, state);
+      };
+      await begin();
+      return {
+        workspace: workspaceAt(projectId, folder, state),
+        begin,
+        async place(digest) {
+          if (scriptsOwner !== null) await giveTo(scriptsOwner, join(folder, "source"));
+          const placed = { ...state, isRelease: true, ...(digest === null ? {} : { digest }) };
+          writeState(folder, placed);
+          if (isUsed(final)) throw new Error(`a service runs in ${final}`);
+          await removeFolder(final, remove);
+          const synced = Bun.spawn(["sync", "--file-system", folder], {
+            stdio: ["ignore", "ignore", "pipe"],
+          });
+          if ((await synced.exited) !== 0) throw new Error(await new Response(synced.stderr).text());
+          renameSync(folder, final);
+          return workspaceAt(projectId, final, placed);
+        },
+      };
+    },
+    /** Another runner serves the project now: its releases are removed, except files that another environment still serves. */
+    async leave(projectId: number): Promise<void> {
+      for (const folder of workspacesOf(projectId, roots)) {
+        const state = stateIfKnown(folder);
+        if (state?.state !== "kept" && state?.state !== "gone") continue;
+        writeState(folder, { ...state, state: "gone" });
+        await discardUnused(folder, 0);
+      }
     },
     /** Newest first. */
     kept: (projectId: number): KeptWorkspace[] => inState(projectId, "kept"),
@@ -309,7 +392,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
     async sweep(stopGraceMs: number): Promise<number> {
       let swept = 0;
       for (const root of roots) {
-        swept += await sweepCaches(root);
+        swept += await sweepClones(root, clock.now(), tryToRemove);
         for (const folder of workspacesIn(root)) {
           const isSwept = await sweepWorkspace(folder, stopGraceMs).catch((error: unknown) => {
             log.error(

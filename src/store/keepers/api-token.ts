@@ -1,5 +1,6 @@
 import type { ApiToken, ApiTokenKeeper } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -25,11 +26,11 @@ export function buildApiTokenKeeper(scope: Scope): ApiTokenKeeper {
         { missing: newReason("gone_user", { id: token.userId }) },
       ),
     byTokenHash: (tokenHash) => tokens.one(scope, { tokenHash }),
-    list({ userId }, request) {
+    list: longRead(({ userId }, request) => {
       const all = scope.db.selectFrom("api_tokens");
       const found = userId === undefined ? all : all.where("user_id", "=", userId);
       return tokens.page(scope, found, request, ["id desc"]);
-    },
+    }),
     byId: (id) => tokens.one(scope, { id }),
     async touch(id, at) {
       await tokens.change(scope, { id }, { lastUsedAt: at });

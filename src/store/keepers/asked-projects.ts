@@ -1,5 +1,6 @@
 import type { SelectQueryBuilder, SqlBool } from "kysely";
 import { type Expression, sql } from "kysely";
+import type { Database } from "../query/dialect.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 
@@ -13,7 +14,7 @@ interface AskedProjects {
 export async function askedProjects({ db }: Scope, asked: AskedProjects): Promise<number[] | null> {
   const { projectId, groupId, visibleProjectIds } = asked;
   const sets: number[][] = [];
-  if (projectId !== undefined) sets.push([projectId]);
+  if (projectId !== undefined) sets.push([projectId, ...(await environmentsOf(db, projectId))]);
   if (visibleProjectIds !== undefined) sets.push(visibleProjectIds);
   if (groupId !== undefined) {
     const rows = await db.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
@@ -21,6 +22,12 @@ export async function askedProjects({ db }: Scope, asked: AskedProjects): Promis
   }
   const [first, ...others] = sets.map((ids) => new Set(ids));
   return first === undefined ? null : [...first].filter((id) => others.every((ids) => ids.has(id)));
+}
+
+/** What is asked about a project is asked about its environments too. */
+async function environmentsOf(db: Database, projectId: number): Promise<number[]> {
+  const rows = await db.selectFrom("projects").select("id").where("parent_id", "=", projectId).execute();
+  return rows.map(({ id }) => id);
 }
 
 export function isOfProjects({ dialect }: Scope, projectIds: number[]): Expression<SqlBool> {

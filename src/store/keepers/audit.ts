@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditKeeper } from "../../model/audit.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { json, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -10,6 +11,7 @@ const entries = table<AuditEntry, "audit">("audit", {
   username: plain(),
   action: plain(),
   projectId: plain(),
+  groupId: plain(),
   subject: plain(),
   detail: json(),
   remoteIp: plain(),
@@ -21,7 +23,7 @@ export function buildAuditKeeper(scope: Scope): AuditKeeper {
     async add(entry) {
       await db.insertInto("audit").values(entries.insert(entry)).execute();
     },
-    async list({ userId, projectId, action, from, to }, request) {
+    list: longRead(async ({ userId, projectId, action, from, to }, request) => {
       let found = db.selectFrom("audit");
       if (userId !== undefined) found = found.where("user_id", "=", userId);
       if (projectId !== undefined) found = found.where("project_id", "=", projectId);
@@ -29,16 +31,20 @@ export function buildAuditKeeper(scope: Scope): AuditKeeper {
       if (from !== undefined) found = found.where("at", ">=", from.getTime());
       if (to !== undefined) found = found.where("at", "<", to.getTime());
       return entries.page(scope, found, request, ["at desc", "id desc"]);
-    },
+    }),
     async lastId() {
       const row = await db.selectFrom("audit").select("id").orderBy("id", "desc").limit(1).executeTakeFirst();
       return row?.id ?? 0;
     },
-    async changesOf(projectId, actions, since) {
+    changesOf: longRead(async ({ projectIds, groupId }, actions, since) => {
       const ofUsers = db
         .selectFrom("audit")
         .select((eb) => [eb.fn.min<number>("id").as("id"), "user_id", "username", "action", "detail"])
-        .where("project_id", "=", projectId)
+        .where((row) =>
+          groupId === null
+            ? row("project_id", "in", projectIds)
+            : row.or([row("project_id", "in", projectIds), row("group_id", "=", groupId)]),
+        )
         .where("user_id", "is not", null)
         .where("action", "in", actions)
         .groupBy(["user_id", "username", "action", "detail"])
@@ -52,6 +58,6 @@ export function buildAuditKeeper(scope: Scope): AuditKeeper {
         userId: Number(user_id),
         detail: JSON.parse(detail) as AuditEntry["detail"],
       }));
-    },
+    }),
   };
 }

@@ -1,7 +1,6 @@
 import type { NewAuditEntry } from "../../model/audit.ts";
 import { operation } from "../../model/store.ts";
-import type { KeeperCall } from "../query/engine.ts";
-import { callKeeper } from "./keeper-calls.ts";
+import { callKeeper, type KeeperCall } from "../query/keeper-call.ts";
 
 interface AuditedCall {
   call: KeeperCall;

@@ -1,5 +1,10 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
-import type { DeliveryFilter, DeliveryPlace } from "../../model/delivery.ts";
+import {
+  type DeliveryFilter,
+  type DeliveryPlace,
+  type DeliveryStatus,
+  unverifiedCodes,
+} from "../../model/delivery.ts";
 import { totalCap } from "../query/page.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
@@ -8,11 +13,19 @@ import { walkNewest } from "./newest-walk.ts";
 
 type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
 
+/** Values of remote_ip of what people or the server itself started, which needs no signature. */
+const ownSenders = ["test", "replay", "poll"];
+
 /** A filter with group and permissions resolved. `projectIds` null: no project filter, includes project 0. */
-interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search"> {
+export interface ResolvedFilter
+  extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search" | "wasVerified"> {
   projectIds: number[] | null;
   /** Only deliveries after this place, newest first. */
   place?: DeliveryPlace;
+  statuses?: readonly DeliveryStatus[];
+  author?: string;
+  /** A further condition that no index answers. */
+  also?: RawBuilder<SqlBool>;
 }
 
 export async function resolve(scope: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
@@ -52,7 +65,7 @@ export async function newest(
   }
   if (projectIds === null || projectIds.length === 1) return { found: matching(scope, filter), total: null };
   const all = inState(scope, filter);
-  const walked = await walkNewest(scope, "deliveries", inOrder(all), projectIds, count);
+  const walked = await walkNewest(scope, inOrder(all), projectIds, count);
   if (walked !== null) {
     const found = db.selectFrom("deliveries").where(dialect.isAmong("deliveries.id", walked.ids));
     return { found, total: walked.isAll ? Math.min(walked.ids.length, totalCap) : null };
@@ -67,13 +80,19 @@ function inOrder(found: Deliveries): Deliveries {
   return found.orderBy("created_at", "desc").orderBy("deliveries.id", "desc");
 }
 
-function inState({ db }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
+function inState({ db }: Scope, filter: ResolvedFilter): Deliveries {
+  const { status, code, from, to, place, statuses, author, also, wasVerified } = filter;
   let found: Deliveries = db.selectFrom("deliveries");
   if (status !== undefined) found = found.where(isExactly("status", status));
   // The code of an accepted delivery is its status, which is in the index by time.
   if (code !== undefined) found = found.where(isExactly(code === "accepted" ? "status" : "code", code));
   if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
   if (to !== undefined) found = found.where("created_at", "<", to.getTime());
+  if (statuses !== undefined) found = found.where("status", "in", statuses);
+  if (author !== undefined) found = found.where("author", "=", author);
+  if (also !== undefined) found = found.where(also);
+  if (wasVerified)
+    found = found.where("code", "not in", unverifiedCodes).where("remote_ip", "not in", ownSenders);
   return place === undefined ? found : after(found, place);
 }
 
@@ -93,7 +112,7 @@ function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries
 }
 
 /** People paste a commit's first digits. Fewer digits would match too many. */
-const shortCommit = /^[0-9a-f]{7,39}$/i;
+export const shortCommit = /^[0-9a-f]{7,39}$/i;
 
 /** The partial indexes require "not empty", and a database uses one only if the query states that condition. */
 function searched(search: string): Expression<SqlBool>[] {

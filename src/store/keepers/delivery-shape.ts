@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryStatus, DeliverySummary } from "../../model/delivery.ts";
+import type { Delivery, DeliveryStatus, DeliverySummary, Followed } from "../../model/delivery.ts";
 import { json, optional, plain, reasonField, rowShape, time } from "../query/row.ts";
 import { eventField } from "./delivery-scan.ts";
 
@@ -27,8 +27,8 @@ const summaryFields = {
   merged_into_task_id: plain<number | null>(),
   former_project_id: plain<number | null>(),
 };
-export const summaryShape = rowShape<Omit<DeliverySummary, "replaced_by">, "deliveries">(summaryFields);
-export const deliveryShape = rowShape<Omit<Delivery, "replaced_by">, "deliveries">({
+export const summaryShape = rowShape<Omit<DeliverySummary, Followed>, "deliveries">(summaryFields);
+export const deliveryShape = rowShape<Omit<Delivery, Followed>, "deliveries">({
   ...summaryFields,
   headers: json(),
   normalized: optional(eventField),

@@ -1,6 +1,7 @@
 import type { SelectQueryBuilder } from "kysely";
 import type { Delivery, DeliveryKeeper } from "../../model/delivery.ts";
 import { newReason } from "../../reason/reason.ts";
+import { inTransaction, longRead } from "../query/keeper-call.ts";
 import { cappedCount, maxPageSize, sliceOf } from "../query/page.ts";
 import type { Schema } from "../query/schema.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -8,14 +9,12 @@ import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import { deliveryShape, summaryShape } from "./delivery-shape.ts";
-import { insertRecord, insertWithTask, newRowOf } from "./new-delivery.ts";
-import { noProject, queuedTask } from "./new-task.ts";
-import { projectStateOf } from "./project-state.ts";
-import { replacedBy, replacements } from "./replaced-delivery.ts";
-import { taskShape } from "./task-shape.ts";
+import { insertDelivery, insertWithTask } from "./new-delivery.ts";
+import { recentOf } from "./recent-work.ts";
+import { followed, readFollowed, replacements } from "./replaced-delivery.ts";
 
-function readWhole(row: object & { replaced_by: number | null }): Delivery {
-  return { ...deliveryShape.read(row), replaced_by: row.replaced_by };
+function readWhole(row: object & Parameters<typeof readFollowed>[0]): Delivery {
+  return { ...deliveryShape.read(row), ...readFollowed(row) };
 }
 
 export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
@@ -27,23 +26,15 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
 
   return {
     create: (delivery, tip = null) =>
-      orFault(scope.dialect, insertRecord(scope, newRowOf(delivery), tip), {
+      orFault(scope.dialect, insertDelivery(scope, delivery, tip), {
         missing: newReason("gone_project", { id: delivery.project_id }),
       }),
-    async createWithTask(delivery, task, tip = null) {
-      const queued = queuedTask(task);
-      const made = await orFault(
-        scope.dialect,
-        insertWithTask(scope, newRowOf(delivery), taskShape.insert(queued), tip),
-        noProject(task),
-      );
-      return { id: made.id, task: { ...queued, id: made.taskId, deliveryId: made.id } };
-    },
+    createWithTask: inTransaction((delivery, task, tip = null) => insertWithTask(scope, delivery, task, tip)),
     async byId(id) {
       const row = await db
         .selectFrom("deliveries")
         .selectAll()
-        .select(replacedBy)
+        .select(followed)
         .where("id", "=", id)
         .executeTakeFirst();
       return row === undefined ? null : readWhole(row);
@@ -58,42 +49,42 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         .execute();
       return rows.map((row) => ({ ...row, created_at: new Date(row.created_at) }));
     },
-    async list(filter, request) {
+    list: longRead(async (filter, request) => {
       const { page, pageSize, offset } = sliceOf(request);
       const resolved = await resolve(scope, filter);
       const { found, total } = await newest(scope, resolved, offset + pageSize);
       const rows = await found
         .select(summaryShape.columns)
-        .select(replacedBy)
+        .select(followed)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(pageSize)
         .offset(offset)
         .execute();
-      const items = rows.map((row) => ({ ...summaryShape.read(row), replaced_by: row.replaced_by }));
+      const items = rows.map((row) => ({ ...summaryShape.read(row), ...readFollowed(row) }));
       return {
         items,
         total: total ?? (await cappedCount(scope.db, matching(scope, resolved))),
         page,
         pageSize,
       };
-    },
-    async latest(filter, limit, place = null) {
+    }),
+    latest: longRead(async (filter, limit, place = null) => {
       const count = Math.min(limit, maxPageSize);
       const resolved = await resolve(scope, filter);
       const { found } = await newest(scope, place === null ? resolved : { ...resolved, place }, count);
       const rows = await found
         .selectAll()
-        .select(replacedBy)
+        .select(followed)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(count)
         .execute();
       return rows.map(readWhole);
-    },
-    scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
-    overtaken: (ids) => overtakenDeliveries(scope, ids),
-    projectState: (request) => projectStateOf(scope, request),
+    }),
+    scan: longRead((filter, place, limit) => scanDeliveries(scope, filter, place, limit)),
+    overtaken: longRead((ids) => overtakenDeliveries(scope, ids)),
+    recent: (request) => recentOf(scope, request),
     async addToCount(id, more) {
       const result = await db
         .updateTable("deliveries")
@@ -103,7 +94,7 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
       return result.numUpdatedRows > 0n;
     },
     ...replacements(scope),
-    countByStatus: (filter) => countByStatus(scope, filter),
+    countByStatus: longRead((filter) => countByStatus(scope, filter)),
     deleteOlderThan: (before, limit) =>
       deleteAll(
         db

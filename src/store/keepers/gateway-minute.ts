@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { GatewayMinute, GatewayMinuteKeeper } from "../../model/console/gateway-minute.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { flag, plain, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
@@ -21,7 +22,7 @@ const greater = (column: "connections" | "messages") =>
 
 export function buildGatewayMinuteKeeper({ db }: Scope): GatewayMinuteKeeper {
   return {
-    async record(minutes, now) {
+    record: inTransaction(async (minutes, now) => {
       if (minutes.length > 0)
         await db
           .insertInto("gateway_minutes")
@@ -38,7 +39,7 @@ export function buildGatewayMinuteKeeper({ db }: Scope): GatewayMinuteKeeper {
           eb.or([eb("at", "<", now.getTime() - keptMs), eb("at", ">", now.getTime() + minuteMs)]),
         )
         .execute();
-    },
+    }),
     async between(from, to) {
       const rows = await db
         .selectFrom("gateway_minutes")

@@ -1,5 +1,6 @@
 import type { HostToken, HostTokenKeeper } from "../../model/host/host-token.ts";
 import { newReason } from "../../reason/reason.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -25,7 +26,7 @@ export function buildHostTokenKeeper(scope: Scope): HostTokenKeeper {
       }),
     byId: (id) => tokens.one(scope, { id }),
     ofUser: (userId) => tokens.all(scope, { userId }, ["origin"]),
-    all: () => tokens.all(scope, {}, ["id"]),
+    all: longRead(() => tokens.all(scope, {}, ["id"])),
     async setCiphertext(id, ciphertext) {
       await tokens.change(scope, { id }, { ciphertext });
     },

@@ -1,13 +1,15 @@
 import type { Keepers } from "../../model/store.ts";
 import type { Scope } from "../query/scope.ts";
+import { buildActivityKeeper } from "./activity.ts";
 import { buildApiTokenKeeper } from "./api-token.ts";
-import { buildAttemptKeeper } from "./attempt.ts";
 import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
+import { buildFailedAttemptKeeper } from "./failed-attempt.ts";
 import { buildGatewayMinuteKeeper } from "./gateway-minute.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildHostHookKeeper } from "./host-hook.ts";
 import { buildHostTokenKeeper } from "./host-token.ts";
+import { buildIdentityKeeper } from "./identity.ts";
 import { buildMetaKeeper } from "./meta.ts";
 import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
@@ -26,14 +28,16 @@ import { buildServiceKeeper } from "./service.ts";
 import { buildSessionKeeper } from "./session.ts";
 import { buildTaskKeeper } from "./task.ts";
 import { buildTaskRetentionKeeper } from "./task-retention.ts";
+import { buildTransferKeeper } from "./transfer.ts";
 import { buildUserKeeper } from "./user.ts";
 import { buildWebhookConfigKeeper } from "./webhook-config.ts";
 
 const builders: { [Noun in keyof Keepers]: (scope: Scope) => Keepers[Noun] } = {
   users: buildUserKeeper,
+  identities: buildIdentityKeeper,
   sessions: buildSessionKeeper,
   apiTokens: buildApiTokenKeeper,
-  attempts: buildAttemptKeeper,
+  attempts: buildFailedAttemptKeeper,
   groups: buildGroupKeeper,
   projects: buildProjectKeeper,
   permissions: buildPermissionKeeper,
@@ -46,6 +50,7 @@ const builders: { [Noun in keyof Keepers]: (scope: Scope) => Keepers[Noun] } = {
   services: buildServiceKeeper,
   routePlaces: buildRoutePlaceKeeper,
   outputReads: buildOutputReadKeeper,
+  transfers: buildTransferKeeper,
   audit: buildAuditKeeper,
   pushCodes: buildPushCodeKeeper,
   outgoingCalls: buildOutgoingCallKeeper,
@@ -54,6 +59,7 @@ const builders: { [Noun in keyof Keepers]: (scope: Scope) => Keepers[Noun] } = {
   polls: buildPollKeeper,
   hostTokens: buildHostTokenKeeper,
   hostHooks: buildHostHookKeeper,
+  activity: buildActivityKeeper,
   overview: buildOverviewKeeper,
   gatewayMinutes: buildGatewayMinuteKeeper,
   search: buildSearchKeeper,

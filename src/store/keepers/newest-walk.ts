@@ -22,11 +22,11 @@ export interface Walked {
  */
 export async function walkNewest(
   { db, dialect }: Scope,
-  table: "tasks" | "deliveries",
-  /** All that match, newest first. */
+  /** All that match, newest first: by time, or tasks by id alone. */
   found: SelectQueryBuilder<Schema, "tasks", object> | SelectQueryBuilder<Schema, "deliveries", object>,
   projectIds: number[],
   count: number,
+  isByTime = true,
 ): Promise<Walked | null> {
   if (projectIds.length < manyProjects) return null;
   const all = found as SelectQueryBuilder<Schema, "tasks", object>;
@@ -37,7 +37,7 @@ export async function walkNewest(
       .selectFrom(walked)
       .select("walked.id")
       .where(dialect.isAmong("walked.project_id", projectIds))
-      .$if(table === "deliveries", (query) => query.orderBy("walked.created_at", "desc"))
+      .$if(isByTime, (query) => query.orderBy("walked.created_at", "desc"))
       .orderBy("walked.id", "desc")
       .limit(count)
       .execute();

@@ -1,4 +1,5 @@
 import type { OutgoingAttempt, OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { flag, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -21,7 +22,7 @@ const attempts = table<OutgoingAttempt, "outgoing_attempts">("outgoing_attempts"
 export function buildOutgoingAttemptKeeper(scope: Scope): OutgoingAttemptKeeper {
   const { db } = scope;
   return {
-    async add(attempt, keep) {
+    add: inTransaction(async (attempt, keep) => {
       await db.insertInto("outgoing_attempts").values(attempts.insert(attempt)).execute();
       const surplus = db
         .selectFrom("outgoing_attempts")
@@ -35,7 +36,7 @@ export function buildOutgoingAttemptKeeper(scope: Scope): OutgoingAttemptKeeper 
         .where("project_id", "=", attempt.projectId)
         .where("id", "<=", surplus)
         .execute();
-    },
+    }),
     ofProject: (projectId) => attempts.all(scope, { projectId }, ["id desc"]),
   };
 }

@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { CallAddress, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -35,13 +36,10 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
   };
 
   return {
-    async add(call, { total, perTarget }) {
-      // In this order, and on PostgreSQL in one round trip.
-      const [replaced, ofTarget, ofAll] = await Promise.all([
-        call.subject === null ? [] : deleteSubject(scope, call.subject),
-        countOf(scope, call.projectId, call),
-        count(),
-      ]);
+    add: inTransaction(async (call, { total, perTarget }) => {
+      const replaced = call.subject === null ? [] : await deleteSubject(scope, call.subject);
+      const ofTarget = await countOf(scope, call.projectId, call);
+      const ofAll = await count();
       const none = { call: addressOf(call), id: null, dropped: null, replaced };
       if (ofTarget >= perTarget) return none;
       const dropped = ofAll < total ? null : await makePlace(scope, call.projectId);
@@ -52,7 +50,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .returning("id")
         .executeTakeFirstOrThrow();
       return { ...none, id, dropped: dropped && addressOf(dropped) };
-    },
+    }),
     async takeDue(now, until, limit, { perProject, except } = { perProject: limit, except: [] }) {
       const isDue = sql<SqlBool>`(next_try_at <= ${now.getTime()} or next_try_at > ${now.getTime() + longestWaitMs})`;
       const ranked = db

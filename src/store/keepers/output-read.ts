@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { OutputRead, OutputReadKeeper } from "../../model/service/output-read.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { flag, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -16,7 +17,7 @@ const reads = table<OutputRead, "output_reads">("output_reads", {
 export function buildOutputReadKeeper(scope: Scope): OutputReadKeeper {
   const { db } = scope;
   return {
-    async add({ key, runnerId, wanted, createdAt }, limit) {
+    add: inTransaction(async ({ key, runnerId, wanted, createdAt }, limit) => {
       const waiting = await db
         .selectFrom("output_reads")
         .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -25,7 +26,7 @@ export function buildOutputReadKeeper(scope: Scope): OutputReadKeeper {
       if (Number(waiting.count) >= limit) return false;
       await reads.put(scope, ["key"], { key, runnerId, wanted, isTaken: false, createdAt });
       return true;
-    },
+    }),
     async take(runnerId) {
       const rows = await db
         .updateTable("output_reads")

@@ -6,6 +6,8 @@ import type {
   ProjectCounts,
 } from "../../model/console/overview.ts";
 import type { Task, TaskState } from "../../model/task.ts";
+import { longRead } from "../query/keeper-call.ts";
+import { containsText } from "../query/like-pattern.ts";
 import { sliceOf } from "../query/page.ts";
 import type { Scope } from "../query/scope.ts";
 import { workedTime } from "../query/worked-time.ts";
@@ -20,20 +22,22 @@ const endStates = ["success", "failed", "timeout", "lost"] as const;
 
 interface Ranked {
   id: number;
+  parent_id: number | null;
   group_id: number | null;
   last_id: number | null;
   is_broken: number;
   is_active: number;
+  is_found: number;
 }
 
 export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
   const { db, dialect } = scope;
   return {
-    async projects(filter, request) {
+    projects: longRead(async (filter, request) => {
       const { page, pageSize, offset } = sliceOf(request);
-      const ranked = await rankedProjects(scope, filter.visibleProjectIds);
+      const ranked = withEnvironments(await rankedProjects(scope, filter));
+      ranked.sort((a, b) => partOf(a) - partOf(b) || (b.last_id ?? 0) - (a.last_id ?? 0) || b.id - a.id);
       const { found, folded } = filtered(ranked, filter);
-      found.sort((a, b) => partOf(a) - partOf(b) || (b.last_id ?? 0) - (a.last_id ?? 0) || b.id - a.id);
       const shown = found.slice(offset, offset + pageSize);
       const rows = await db
         .selectFrom("projects")
@@ -50,9 +54,13 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         const project = byId.get(id);
         return project === undefined ? [] : [{ project, isBroken: is_broken === 1 }];
       });
-      return { items, total: found.length, folded, page, pageSize, counts: countsOf(ranked) };
-    },
-    async runs(projectIds, count) {
+      const failing = ranked.filter((project) => isOf.broken(project) && !isOf.active(project));
+      return {
+        ...{ items, total: found.length, folded, page, pageSize, counts: countsOf(ranked) },
+        failing: failing.map(({ id }) => id),
+      };
+    }),
+    runs: longRead(async (projectIds, count) => {
       const rows = await newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
         db
           .selectFrom("tasks")
@@ -62,7 +70,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
           .orderBy("tasks.id", "desc")
           .limit(count),
       )
-        .select(["id", "project_id", "state", "created_at"])
+        .select(["id", "project_id", "state", "created_at", "finished_at"])
         .select(workedTime(dialect).as("worked_ms"))
         .select(
           sql<number>`case when state = 'success' and stages not like '%"state":"success"%' then 1 else 0 end`.as(
@@ -71,17 +79,18 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         )
         .orderBy("id")
         .execute();
-      return rows.map(({ id, project_id, state, created_at, worked_ms, nothing_ran }) => ({
+      return rows.map(({ id, project_id, state, created_at, finished_at, worked_ms, nothing_ran }) => ({
         id,
         projectId: project_id,
         state,
         createdAt: new Date(created_at),
+        finishedAt: finished_at === null ? null : new Date(finished_at),
         durationMs: worked_ms === null ? null : Number(worked_ms),
         nothingRan: nothing_ran === 1,
       }));
-    },
-    statistics: (projectIds, since, before) => runStatistics(scope, projectIds, since, before),
-    async held(projectIds) {
+    }),
+    statistics: longRead((projectIds, since, before) => runStatistics(scope, projectIds, since, before)),
+    held: longRead(async (projectIds) => {
       const isOfThem = dialect.isAmong("project_id", projectIds);
       const of = (isState: typeof isHeld) =>
         db
@@ -93,8 +102,8 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
           .orderBy("id")
           .execute();
       return [...(await of(isHeld)), ...(await of(isWaiting))].map(taskShape.read);
-    },
-    async serving(taskIds) {
+    }),
+    serving: longRead(async (taskIds) => {
       const rows = await db
         .selectFrom("tasks")
         .leftJoin("releases", "releases.task_id", "tasks.id")
@@ -106,8 +115,8 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         const task = taskShape.read(row);
         return { task, since: row.deployed_at === null ? task.finishedAt : new Date(row.deployed_at) };
       });
-    },
-    async ended(visibleProjectIds, count) {
+    }),
+    ended: longRead(async (visibleProjectIds, count) => {
       // Each state is found by its index; the newest of all are among the newest of each.
       const ofStates = await Promise.all(
         endStates.map((state) => newestInState(state, visibleProjectIds, count)),
@@ -116,7 +125,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
         .flat()
         .sort((a, b) => b.id - a.id)
         .slice(0, count);
-    },
+    }),
   };
 
   async function newestInState(
@@ -129,7 +138,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
     const walked =
       visibleProjectIds === undefined
         ? null
-        : await walkNewest(scope, "tasks", newest, visibleProjectIds, count);
+        : await walkNewest(scope, newest, visibleProjectIds, count, false);
     const ofEach = (projectIds: number[]) =>
       newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
         newest.where(isOfProject).select("tasks.id").limit(count),
@@ -148,6 +157,7 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
 function filtered(ranked: Ranked[], { groupId, state, fold }: OverviewFilter) {
   const found = ranked.filter(
     (project) =>
+      project.is_found === 1 &&
       (groupId === undefined || project.group_id === groupId) &&
       (state === undefined || isOf[state](project)),
   );
@@ -163,13 +173,17 @@ const isOf: Record<NonNullable<OverviewFilter["state"]>, (project: Ranked) => bo
 };
 
 /** The position of each project in the overview, from its newest tasks: each is found by an index. */
-function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | undefined): Promise<Ranked[]> {
+function rankedProjects(
+  { db, dialect }: Scope,
+  { visibleProjectIds, search = "" }: OverviewFilter,
+): Promise<Ranked[]> {
   let found = db.selectFrom("projects");
   if (visibleProjectIds !== undefined) found = found.where(dialect.isAmong("projects.id", visibleProjectIds));
   const own = sql<SqlBool>`own.project_id = projects.id`;
   return found
     .select((eb) => [
       "projects.id",
+      "projects.parent_id",
       "projects.group_id",
       eb
         .selectFrom("tasks as own")
@@ -187,8 +201,27 @@ function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | un
         or projects.id in (select project_id from tasks where ${isWaiting}) then 1 else 0 end`.as(
         "is_active",
       ),
+      sql<number>`case when ${search === "" ? sql`1 = 1` : containsText("projects.name", search)} then 1 else 0 end`.as(
+        "is_found",
+      ),
     ])
     .execute();
+}
+
+/** The projects, each as broken and active as its environments, whose tasks are its own. */
+function withEnvironments(all: readonly Ranked[]): Ranked[] {
+  const placesOf = Map.groupBy(all, ({ parent_id }) => parent_id);
+  return (placesOf.get(null) ?? []).map((project) => {
+    const places = [project, ...(placesOf.get(project.id) ?? [])];
+    const most = (field: "last_id" | "is_broken" | "is_active") =>
+      Math.max(...places.map((place) => place[field] ?? 0));
+    return {
+      ...project,
+      last_id: most("last_id") || null,
+      is_broken: most("is_broken"),
+      is_active: most("is_active"),
+    };
+  });
 }
 
 function partOf({ is_broken, is_active }: Ranked): number {

@@ -4,12 +4,19 @@ import { newReason } from "../../reason/reason.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper {
-  /** Projects the user is a member of, directly and through their group. */
+  /** Projects the user is a member of, directly and through their group. The environments of a project have its members. */
   const ofUser = (userId: number) =>
     db
       .selectFrom("project_members")
       .where("project_members.user_id", "=", userId)
       .select(["project_members.project_id", "project_members.permission"])
+      .unionAll(
+        db
+          .selectFrom("project_members")
+          .innerJoin("projects", "projects.parent_id", "project_members.project_id")
+          .where("project_members.user_id", "=", userId)
+          .select(["projects.id as project_id", "project_members.permission"]),
+      )
       .unionAll(
         db
           .selectFrom("group_members")
@@ -18,11 +25,15 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
           .select(["projects.id as project_id", "group_members.permission"]),
       );
 
+  /** The project whose members a project has. */
+  const memberOwner = (projectId: number) =>
+    sql<number>`(select coalesce(parent_id, id) from projects where id = ${projectId})`;
+
   /** Members with one of these permissions, directly and through the group. */
   const usersOf = (projectId: number, permissions: Permission[]) =>
     db
       .selectFrom("project_members")
-      .where("project_members.project_id", "=", projectId)
+      .where("project_members.project_id", "=", memberOwner(projectId))
       .where("project_members.permission", "in", permissions)
       .select("project_members.user_id")
       .union(
@@ -53,7 +64,7 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
     async ofProject(userId, projectId) {
       const rows = await db
         .selectFrom("project_members")
-        .where("project_members.project_id", "=", projectId)
+        .where("project_members.project_id", "=", memberOwner(projectId))
         .where("project_members.user_id", "=", userId)
         .select("project_members.permission")
         .unionAll(
@@ -115,6 +126,44 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
         from ${sql.table(`${noun}_members`)} as members join users on users.id = members.user_id
         where members.${sql.ref(`${noun}_id`)} = ${id} order by users.username`.execute(db);
       return rows;
+    },
+    async accessTo(projectId) {
+      const rows = await db
+        .selectFrom("users")
+        .leftJoin("project_members", (join) =>
+          join
+            .onRef("project_members.user_id", "=", "users.id")
+            .on("project_members.project_id", "=", memberOwner(projectId)),
+        )
+        .leftJoin("group_members", (join) =>
+          join
+            .onRef("group_members.user_id", "=", "users.id")
+            .on("group_members.group_id", "=", (eb) =>
+              eb.selectFrom("projects").select("group_id").where("id", "=", projectId),
+            ),
+        )
+        .where((eb) =>
+          eb.or([
+            eb("project_members.permission", "is not", null),
+            eb("group_members.permission", "is not", null),
+            eb.and([eb("users.role", "=", "admin"), eb("users.disabled", "=", 0)]),
+          ]),
+        )
+        .select([
+          "users.id as userId",
+          "users.username",
+          "users.role",
+          "users.disabled",
+          "project_members.permission as asMember",
+          "group_members.permission as throughGroup",
+        ])
+        .orderBy("users.username")
+        .execute();
+      return rows.map(({ role, disabled, ...user }) => {
+        const isAdmin = role === "admin";
+        const mayManage = isAdmin || user.asMember === "manage" || user.throughGroup === "manage";
+        return { ...user, permission: mayManage ? "manage" : "view", isAdmin, isDisabled: disabled !== 0 };
+      });
     },
     async setMember({ noun, id }, userId, permission) {
       const owner = sql.ref(`${noun}_id`);

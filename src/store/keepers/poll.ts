@@ -1,4 +1,5 @@
 import type { Poll, PollKeeper } from "../../model/ref-tip.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { optional, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -29,7 +30,7 @@ export function buildPollKeeper(scope: Scope): PollKeeper {
   const { db } = scope;
   return {
     ofProject: (projectId) => polls.one(scope, { projectId }),
-    async due({ now, latest }, hasFailed, limit) {
+    due: longRead(async ({ now, latest }, hasFailed, limit) => {
       const rows = await db
         .selectFrom("webhook_configs")
         .leftJoin("polls", "polls.project_id", "webhook_configs.project_id")
@@ -51,7 +52,7 @@ export function buildPollKeeper(scope: Scope): PollKeeper {
         .limit(limit)
         .execute();
       return rows.map(({ id }) => id);
-    },
+    }),
     async hold(projectId, holder, now, until) {
       const held = { heldBy: holder, heldUntil: until };
       await db

@@ -1,5 +1,8 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
+import type { NewDelivery } from "../../model/delivery.ts";
 import type { HandledTip, RefTip, RefTipKeeper } from "../../model/ref-tip.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
+import { inTransaction, longRead } from "../query/keeper-call.ts";
 import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -18,8 +21,8 @@ const rowsPerStatement = 1000;
 export function buildRefTipKeeper(scope: Scope): RefTipKeeper {
   const { db } = scope;
   return {
-    ofProject: (projectId) => refTips.all(scope, { projectId }, ["ref"]),
-    async set(projectId, tips, now) {
+    ofProject: longRead((projectId) => refTips.all(scope, { projectId }, ["ref"])),
+    set: inTransaction(async (projectId, tips, now) => {
       for (let from = 0; from < tips.length; from += rowsPerStatement) {
         const rows = tips
           .slice(from, from + rowsPerStatement)
@@ -32,15 +35,15 @@ export function buildRefTipKeeper(scope: Scope): RefTipKeeper {
           .onConflict((conflict) => conflict.columns(["project_id", "ref"]).doUpdateSet(excluded))
           .execute();
       }
-    },
-    async delete(projectId, refs) {
+    }),
+    delete: inTransaction(async (projectId, refs) => {
       for (let from = 0; from < refs.length; from += rowsPerStatement)
         await db
           .deleteFrom("ref_tips")
           .where("project_id", "=", projectId)
           .where("ref", "in", refs.slice(from, from + rowsPerStatement))
           .execute();
-    },
+    }),
   };
 }
 
@@ -50,51 +53,53 @@ const excluded = {
   polled_task_id: sql<number | null>`excluded.polled_task_id`,
 };
 
-/** A tip's values that its delivery does not have. `tip_ref` is null where no tip is stored. */
-export interface TipRow {
-  tip_ref: string | null;
-  tip_commit: string;
-  tip_pushed_at: number;
-  tip_is_replay: number;
-  tip_is_polled: number;
-}
-export const tipNames = [
-  "tip_ref",
-  "tip_commit",
-  "tip_pushed_at",
-  "tip_is_replay",
-  "tip_is_polled",
-] as const satisfies (keyof TipRow)[];
-
-export function tipRowOf(tip: HandledTip | null): TipRow {
-  return {
-    tip_ref: tip?.ref ?? null,
-    tip_commit: tip?.commit ?? "",
-    tip_pushed_at: tip?.pushedAt.getTime() ?? 0,
-    tip_is_replay: tip?.kind === "replay" ? 1 : 0,
-    tip_is_polled: tip?.kind === "poll" ? 1 : 0,
-  };
+interface TipValues {
+  project_id: number;
+  ref: string;
+  commit: string;
+  pushed_at: number;
+  polled_task_id: number | null;
+  is_replay: number;
+  host_id: string | null;
+  recorded_ref: string;
 }
 
 /**
- * Stores the tip of a delivery. An older push that is replayed, or that the host sends again, does not replace a newer tip:
- * the next poll would take the newer one for a new push. A host may send one delivery id with different pushes, so only the
- * same ref and commit count as sent again.
+ * An older push that is replayed, or that the host sends again, does not replace a newer tip: the next poll would take the
+ * newer one for a new push. A host may send one delivery id with different pushes, so only the same ref and commit count as
+ * sent again.
  */
-export function upsertTip(
-  row: TipRow & { project_id: number; repeatable_host_id: string | null; ref: string },
-  taskId: unknown,
-): RawBuilder<never> {
-  const isSentAgain = sql`exists (select 1 from deliveries as sent
-    where sent.host_delivery_id = ${row.repeatable_host_id} and sent.host_delivery_id <> ''
-    and sent.project_id = ${row.project_id} and sent.ref = ${row.ref} and sent."commit" = ${row.tip_commit}
-    and sent.status in ('accepted', 'merged', 'ignored'))`;
-  return sql`insert into ref_tips (project_id, ref, "commit", pushed_at, polled_task_id)
-    select cast(${row.project_id} as bigint), cast(${row.tip_ref} as text), cast(${row.tip_commit} as text),
-      cast(${row.tip_pushed_at} as bigint),
-      case when cast(${row.tip_is_polled} as bigint) = 1 then nullif(cast(${taskId} as bigint), 0) end
-    where cast(${row.tip_ref} as text) is not null and not ${isSentAgain}
-    on conflict (project_id, ref) do update set "commit" = excluded."commit", pushed_at = excluded.pushed_at,
-      polled_task_id = excluded.polled_task_id
-    where cast(${row.tip_is_replay} as bigint) = 0 or ref_tips.pushed_at <= excluded.pushed_at`;
+const upsertTip = fixedQuery<TipValues, never>(
+  ["project_id", "ref", "commit", "pushed_at", "polled_task_id", "is_replay", "host_id", "recorded_ref"],
+  (_, tip) => sql`
+    insert into ref_tips (project_id, ref, "commit", pushed_at, polled_task_id)
+    select cast(${tip.project_id} as bigint), cast(${tip.ref} as text), cast(${tip.commit} as text),
+      cast(${tip.pushed_at} as bigint), cast(${tip.polled_task_id} as bigint)
+    where not exists (select 1 from deliveries as sent
+      where sent.host_delivery_id = ${tip.host_id} and sent.host_delivery_id <> ''
+      and sent.project_id = ${tip.project_id} and sent.ref = ${tip.recorded_ref} and sent."commit" = ${tip.commit}
+      and sent.status in ('accepted', 'merged', 'ignored'))
+    on conflict (project_id, ref) do update
+      set "commit" = excluded."commit", pushed_at = excluded.pushed_at, polled_task_id = excluded.polled_task_id
+      where cast(${tip.is_replay} as bigint) = 0 or ref_tips.pushed_at <= excluded.pushed_at`,
+);
+
+/** Stores the tip of a delivery that is about to be stored. */
+export async function storeTip(
+  scope: Scope,
+  { ref, commit, pushedAt, kind }: HandledTip,
+  delivery: Pick<NewDelivery, "project_id" | "ref">,
+  hostId: string | null,
+  taskId: number,
+): Promise<void> {
+  await upsertTip(scope, {
+    project_id: delivery.project_id,
+    ref,
+    commit,
+    pushed_at: pushedAt.getTime(),
+    polled_task_id: kind === "poll" && taskId !== 0 ? taskId : null,
+    is_replay: kind === "replay" ? 1 : 0,
+    host_id: hostId,
+    recorded_ref: delivery.ref,
+  });
 }

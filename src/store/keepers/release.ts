@@ -1,4 +1,5 @@
 import type { Release, ReleaseKeeper, ServiceOutput } from "../../model/release.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -17,6 +18,8 @@ const releases = table<Release, "releases">("releases", {
   pipeline: pipelineField,
   env: json(),
   images: json(),
+  promotedFrom: plain(),
+  digest: plain(),
   bytes: plain(),
   place: plain(),
   replacedPlace: plain(),
@@ -65,16 +68,19 @@ export function buildReleaseKeeper(scope: Scope): ReleaseKeeper {
     async update(taskId, change) {
       await releases.change(scope, { taskId }, change);
     },
-    async keepOnly(projectId, runnerId, kept) {
+    keepOnly: inTransaction(async (projectId, runnerId, kept) => {
       const ofRunner = db
         .updateTable("releases")
         .where("project_id", "=", projectId)
         .where("runner_id", "=", runnerId)
         .where("state", "<>", "candidate");
       await ofRunner.set({ state: "gone", bytes: null }).execute();
-      for (const { taskId, bytes } of kept)
-        await ofRunner.set({ state: "kept", bytes }).where("task_id", "=", taskId).execute();
-    },
+      for (const { taskId, bytes, digest } of kept)
+        await ofRunner
+          .set({ state: "kept", bytes, ...(digest === undefined ? {} : { digest }) })
+          .where("task_id", "=", taskId)
+          .execute();
+    }),
     async delete(taskId) {
       await releases.delete(scope, { taskId });
     },

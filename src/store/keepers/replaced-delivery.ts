@@ -1,10 +1,21 @@
 import { sql } from "kysely";
 import type { DeliveryKeeper } from "../../model/delivery.ts";
+import type { Environment } from "../../model/environment/environment.ts";
 import type { Scope } from "../query/scope.ts";
 
-/** For queries of deliveries: the delivery that took over each delivery's task. */
-export const replacedBy = sql<number | null>`(select replaced_deliveries.replaced_by
-  from replaced_deliveries where replaced_deliveries.delivery_id = deliveries.id)`.as("replaced_by");
+/** For queries of deliveries: the delivery that took over each delivery's task, and the environment of its task. */
+export const followed = [
+  sql<number | null>`(select replaced_deliveries.replaced_by
+    from replaced_deliveries where replaced_deliveries.delivery_id = deliveries.id)`.as("replaced_by"),
+  sql<string | null>`(select projects.environment from tasks join projects on projects.id = tasks.project_id
+    where tasks.id = coalesce(deliveries.merged_into_task_id, deliveries.task_id))`.as("environment"),
+] as const;
+
+/** What such a query has found. */
+export function readFollowed(row: { replaced_by: number | null; environment: string | null }) {
+  const environment = row.environment && (JSON.parse(row.environment) as Environment).name;
+  return { replaced_by: row.replaced_by, environment: environment ?? "" };
+}
 
 export function replacements({ db }: Scope): Pick<DeliveryKeeper, "builtBy" | "replace"> {
   return {

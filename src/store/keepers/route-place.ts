@@ -1,9 +1,10 @@
 import type { RoutePlaceKeeper } from "../../model/service/route-place.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import type { Scope } from "../query/scope.ts";
 
 export function buildRoutePlaceKeeper({ db }: Scope): RoutePlaceKeeper {
   return {
-    async claim(projectId, places) {
+    claim: inTransaction(async (projectId, places) => {
       // In one order, so that two changes at once cannot wait for each other.
       const rows = places
         .map(({ domain, path }) => ({ domain, path, project_id: projectId }))
@@ -34,6 +35,6 @@ export function buildRoutePlaceKeeper({ db }: Scope): RoutePlaceKeeper {
           .where("path", "=", place.path)
           .execute();
       return held.filter((each) => each.projectId !== projectId && isWanted(each));
-    },
+    }),
   };
 }

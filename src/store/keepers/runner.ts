@@ -5,7 +5,7 @@ import { newReason } from "../../reason/reason.ts";
 import { flag, json, optional, plain, reasonField, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
-import { ruleAgainst } from "./runner-rules.ts";
+import { ruleAgainst, runnersUnderRules } from "./runner-rules.ts";
 
 const runners = table<Runner, "runners">("runners", {
   id: plain(),
@@ -50,7 +50,10 @@ const nothingTold = {
 
 export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
   const { db, dialect } = scope;
-  const taken = (name = "") => ({ duplicate: newReason("exists", { noun: newReason("noun_runner"), name }) });
+  const taken = (name = "") => ({
+    duplicate: newReason("exists", { noun: newReason("noun_runner"), name }),
+    unique: "name",
+  });
 
   return {
     create: (runner) =>
@@ -76,6 +79,7 @@ export function buildRunnerKeeper(scope: Scope): RunnerKeeper {
         .execute();
       return rows.map(runners.read);
     },
+    underRules: (projectIds, runnerId) => runnersUnderRules(scope, projectIds, runnerId),
     async markGone(id, lastSeenAt) {
       const since = lastSeenAt.getTime();
       const result = await db

@@ -1,6 +1,7 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { FoundTask, SearchKeeper, SearchRequest } from "../../model/console/search.ts";
 import type { Project } from "../../model/project.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
@@ -37,7 +38,7 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
     visibleProjectIds === undefined ? sql<SqlBool>`1 = 1` : dialect.isAmong(column, visibleProjectIds);
 
   return {
-    async projects(request) {
+    projects: longRead(async (request) => {
       const start = `${likePattern(request.text.toLowerCase())}%`;
       const found = await db
         .selectFrom("projects")
@@ -57,8 +58,8 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
       return rows
         .map(({ id, name, git }) => ({ id, name, git: JSON.parse(git) as Project["git"] }))
         .sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-    },
-    branches: (request) =>
+    }),
+    branches: longRead((request) =>
       db
         .selectFrom("ref_tips")
         .select(["project_id as projectId", "ref", "commit"])
@@ -66,7 +67,8 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .where(isVisible("project_id", request))
         .limit(request.limit)
         .execute(),
-    async commits(request) {
+    ),
+    commits: longRead(async (request) => {
       const start = request.text.toLowerCase();
       // All that starts so: no digit comes after f, and g does.
       const isCommit = sql<SqlBool>`("commit" >= ${start} and "commit" < ${`${start}g`})`;
@@ -91,8 +93,8 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .toSorted((a, b) => b.id - a.id)
         .slice(0, request.limit)
         .map(readTask);
-    },
-    async tasks(request) {
+    }),
+    tasks: longRead(async (request) => {
       const recent = await recentTasks(scope, request);
       const rows = await recent
         .select(taskColumns)
@@ -107,8 +109,8 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .limit(request.limit)
         .execute();
       return rows.map(readTask);
-    },
-    users: ({ text, limit }) =>
+    }),
+    users: longRead(({ text, limit }) =>
       db
         .selectFrom("users")
         .select(["id", "username"])
@@ -116,12 +118,14 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .orderBy("username")
         .limit(limit)
         .execute(),
-    names: (projectIds) =>
+    ),
+    names: longRead((projectIds) =>
       db
         .selectFrom("projects")
-        .select(["id", "name", "live_task_id as liveTaskId"])
+        .select(["id", "name", "live_task_id as liveTaskId", "parent_id as parentId"])
         .where(dialect.isAmong("id", projectIds))
         .execute(),
+    ),
   };
 }
 
@@ -132,7 +136,7 @@ async function recentTasks(scope: Scope, { visibleProjectIds }: SearchRequest): 
     const ids = newest.select("tasks.id").limit(tasksRead).as("newest");
     return db.selectFrom("tasks").where("tasks.id", "in", db.selectFrom(ids).select("id"));
   }
-  const walked = await walkNewest(scope, "tasks", newest, visibleProjectIds, tasksRead);
+  const walked = await walkNewest(scope, newest, visibleProjectIds, tasksRead, false);
   if (walked !== null) return db.selectFrom("tasks").where(dialect.isAmong("tasks.id", walked.ids));
   return newestOfProjects(scope, "tasks", visibleProjectIds.slice(-projectsRead), (isOfProject) =>
     db

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import type {
   RequestMinute,
   RunningService,
@@ -6,6 +6,7 @@ import type {
   ServiceSample,
 } from "../../model/service/running-service.ts";
 import type { ServiceState } from "../../model/service/service.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { flag, json, optional, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { table } from "../query/table.ts";
@@ -96,16 +97,34 @@ export function buildServiceKeeper(scope: Scope): ServiceKeeper {
         .execute();
       return [...new Set(rows.map(({ project_id }) => project_id))];
     },
-    async countByState(before) {
+    troubled: longRead(async (visibleProjectIds, before, limit) => {
+      let found = db.selectFrom("services").selectAll();
+      if (visibleProjectIds !== undefined)
+        found = found.where(dialect.isAmong("project_id", visibleProjectIds));
+      const rows = await found
+        .where((eb) =>
+          eb.or([
+            eb("state", "in", ["unhealthy", "restarting", "down"]),
+            eb("reported_at", "<", before.getTime()),
+            sql<SqlBool>`replace(routes, '"fault":""', '') like '%"fault":%'`,
+          ]),
+        )
+        .orderBy("project_id")
+        .orderBy("name")
+        .limit(limit)
+        .execute();
+      return rows.map(services.read);
+    }),
+    countByState: longRead(async (before) => {
       const { rows } = await sql<{ shown: ServiceState; count: number }>`
         select case when reported_at < ${before.getTime()} then 'unknown' else state end as shown, count(*) as count
         from services group by 1`.execute(db);
       return Object.fromEntries(rows.map(({ shown, count }) => [shown, Number(count)]));
-    },
+    }),
     async addSample(projectId, name, sample) {
       await samples.put(scope, ["projectId", "name", "at"], { projectId, name, ...sample });
     },
-    async samples(projectId, since) {
+    samples: longRead(async (projectId, since) => {
       const rows = await db
         .selectFrom("service_samples")
         .selectAll()
@@ -114,11 +133,11 @@ export function buildServiceKeeper(scope: Scope): ServiceKeeper {
         .orderBy("at")
         .execute();
       return rows.map(samples.read);
-    },
+    }),
     async addRequests(projectId, name, minute) {
       await requests.put(scope, ["projectId", "name", "at"], { projectId, name, ...minute });
     },
-    async requests(projectId, name, since) {
+    requests: longRead(async (projectId, name, since) => {
       const rows = await db
         .selectFrom("service_requests")
         .selectAll()
@@ -131,7 +150,7 @@ export function buildServiceKeeper(scope: Scope): ServiceKeeper {
         const { projectId: _project, name: _name, ...minute } = requests.read(row);
         return minute;
       });
-    },
+    }),
     async deleteSamples(before) {
       let deleted = 0;
       for (const name of ["service_samples", "service_requests"] as const) {

@@ -1,66 +1,50 @@
-import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type RawBuilder, type Selectable, type SqlBool, sql } from "kysely";
 import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
-import { orFault, type Scope } from "../query/scope.ts";
+import type { Schema } from "../query/schema.ts";
+import type { Scope } from "../query/scope.ts";
 import { projectIsFree, queueOrder, waitingProjects } from "./queue-order.ts";
 import { hasRoom, hasRoomForAction, runsKeptRelease } from "./runner-room.ts";
 import { mayTake, needsOfTask } from "./runner-rules.ts";
 import { isDeploy, isHeld, taskShape } from "./task-shape.ts";
 
-/**
- * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked, and locked rows
- * are skipped, so that claims do not wait for each other. If their snapshots still overlap, the unique index over held
- * tasks of a project rejects the second one. Most claims find nothing, so they read before they lock.
- */
-export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task | null> {
-  const { db, dialect } = scope;
-  if ((await nextOf(scope, request, withoutLock)) === undefined) return null;
-  // Two claims of one runner must not exceed its limit together: the second waits here.
-  if (dialect.hasRowLocks)
-    await db.selectFrom("runners").select("id").where("id", "=", request.runnerId).forUpdate().execute();
-  const next = await nextOf(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
-  if (next === undefined) return null;
-  const update = db
-    .updateTable("tasks")
-    .set((eb) => ({
-      state: "dispatched",
-      attempt: eb("attempt", "+", 1),
-      lease_hash: request.leaseHash,
-      lease_until: request.leaseUntil.getTime(),
-      runner_id: request.runnerId,
-      fetching_since: null,
-      deploying_since: null,
-    }))
-    .where("id", "=", next.id)
-    .where("state", "=", "queued")
-    .returningAll();
-  const row = await orFault(dialect, update.executeTakeFirst(), {
-    duplicate: "Another instance has just handed out a task of the same project.",
-  });
+/** Two claims that race have different snapshots: the unique index over the held tasks of a project refuses the second one. */
+export const claimedByAnother = {
+  duplicate: "Another instance has just handed out a task of the same project.",
+};
+
+/** The task that a runner may take next. Null: there is none. */
+export async function nextTask(
+  scope: Scope,
+  claim: TaskClaim,
+  lock: Lock = withoutLock,
+): Promise<Task | null> {
+  const row = (await nextAction(scope, claim, lock)) ?? (await nextClaimable(scope, claim, lock));
   return row === undefined ? null : taskShape.read(row);
 }
 
+/**
+ * The same. On PostgreSQL the task and its project are locked, and locked rows are skipped, so that claims do not wait for
+ * each other. SQLite runs transactions one after the other.
+ */
+export function holdNextTask(scope: Scope, claim: TaskClaim): Promise<Task | null> {
+  return nextTask(scope, claim, scope.dialect.hasRowLocks ? lockOfClaim : withoutLock);
+}
+
+type Lock = RawBuilder<unknown>;
 const withoutLock = sql``;
 const lockOfClaim = sql`for no key update of queued, projects skip locked`;
 
-type Found = { id: number } | undefined;
-
-async function nextOf(scope: Scope, request: TaskClaim, lock: RawBuilder<unknown>): Promise<Found> {
-  return (await nextAction(scope, request, lock)) ?? nextClaimable(scope, request, lock);
-}
+type Found = Selectable<Schema["tasks"]> | undefined;
 
 /**
  * The first action with services of this runner. It waits only for a deploy or start of its project that runs, and for an action
  * before it; a command that runs in the release delays no action.
  */
-async function nextAction(
-  { db, dialect }: Scope,
-  { runnerId }: TaskClaim,
-  lock: RawBuilder<unknown>,
-): Promise<Found> {
+async function nextAction({ db, dialect }: Scope, { runnerId }: TaskClaim, lock: Lock): Promise<Found> {
   const isChange = (task: "held" | "queued") =>
     sql`${dialect.textIn(`${task}.service_action`, "type")} <> 'exec'`;
-  const { rows } = await sql<{ id: number }>`select queued.id from runners as runner
+  const { rows } = await sql<Selectable<Schema["tasks"]>>`select queued.* from runners as runner
     cross join tasks as queued
     cross join projects
     where runner.id = ${runnerId} and ${hasRoomForAction}
@@ -88,21 +72,17 @@ const hasWorkspace = ({ goneBefore }: TaskClaim) => sql<SqlBool>`(
  * The first task that no rule keeps from the runner, among the first task of each free project. A task created in the
  * future may start at once: the clock was set back since.
  */
-async function nextClaimable(
-  { db, dialect }: Scope,
-  request: TaskClaim,
-  lock: RawBuilder<unknown>,
-): Promise<Found> {
+async function nextClaimable({ db, dialect }: Scope, request: TaskClaim, lock: Lock): Promise<Found> {
   const nowMs = request.now.getTime();
-  const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
-    select queued.id from runners as runner
+  const { rows } = await sql<Selectable<Schema["tasks"]>>`with ${waitingProjects(dialect)}
+    select queued.* from runners as runner
     cross join waiting
     cross join projects
     left join groups on groups.id = projects.group_id
     cross join tasks as queued
     where runner.id = ${request.runnerId} and (${hasRoom(nowMs)} or ${runsKeptRelease})
     and projects.id = waiting.project_id and ${projectIsFree}
-    and ${mayTake(dialect, needsOfTask(dialect, "queued.approval"))}
+    and ${mayTake(dialect, needsOfTask(dialect, "queued"))}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued' and first.${isDeploy}
       and (first.not_before is null or first.not_before <= ${nowMs}

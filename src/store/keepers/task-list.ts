@@ -46,7 +46,7 @@ async function newest(
   for (const part of parts) {
     const all = matching(scope, filter, projectIds, part);
     const own = passing(scope, filter, part);
-    const walked = isOne ? null : await walkNewest(scope, "tasks", inOrder(own, filter), projectIds, count);
+    const walked = isOne ? null : await walkNewest(scope, inOrder(own, filter), projectIds, count, false);
     total += walked?.isAll ? walked.ids.length : await cappedCount(db, all);
     if (isOne && parts.length === 1) return { found: all, total };
     if (walked !== null)

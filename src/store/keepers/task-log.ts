@@ -1,7 +1,9 @@
+import { sql } from "kysely";
 import { logLineSize } from "../../log-line-size.ts";
 import type { LogLine, TaskKeeper } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { fixedQuery, onlyOne } from "../query/fixed-query.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
+import { inTransaction } from "../query/keeper-call.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 /** Lines of version 1.0 have no step. */
@@ -13,7 +15,7 @@ const selectEnd = fixedQuery(["task_id"], (db, { task_id }: { task_id: number })
     .select(["next_index", "bytes_after"])
     .where("task_id", "=", task_id)
     .orderBy("first_index", "desc")
-    .limit(onlyOne),
+    .limit(sql.lit(1)),
 );
 
 type TaskLogKeeper = Pick<TaskKeeper, "appendLog" | "nextLogIndex" | "log" | "logBytes">;
@@ -27,7 +29,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
   };
 
   return {
-    async appendLog(taskId, lines) {
+    appendLog: inTransaction(async (taskId, lines) => {
       const { nextIndex, bytes } = await end(taskId);
       const fresh = continuing(lines, nextIndex);
       if (fresh.length === 0) return nextIndex;
@@ -50,7 +52,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
       });
       // Another append of the same lines was first: its rows decide.
       return row?.next_index ?? (await end(taskId)).nextIndex;
-    },
+    }),
     nextLogIndex: async (taskId) => (await end(taskId)).nextIndex,
     logBytes: async (taskId) => (await end(taskId)).bytes,
     async log(taskId, from, limit) {

@@ -1,5 +1,6 @@
 import { type Expression, type SqlBool, sql } from "kysely";
 import type { TaskRetentionKeeper } from "../../model/task-retention.ts";
+import { longRead } from "../query/keeper-call.ts";
 import type { Scope } from "../query/scope.ts";
 import { deleteLogRows } from "./task-log.ts";
 import { isDeploy, isUnfinished } from "./task-shape.ts";
@@ -8,7 +9,7 @@ import { isDeploy, isUnfinished } from "./task-shape.ts";
 export function buildTaskRetentionKeeper(scope: Scope): TaskRetentionKeeper {
   const { db, dialect } = scope;
   return {
-    async after(afterId, before, limit) {
+    after: longRead(async (afterId, before, limit) => {
       const rows = await db
         .selectFrom("tasks")
         .select(["id", "created_at"])
@@ -25,7 +26,7 @@ export function buildTaskRetentionKeeper(scope: Scope): TaskRetentionKeeper {
         .where(mayGo(before))
         .execute();
       return { ids: found.map((row) => row.id), lastId: rows.at(-1)?.id ?? null };
-    },
+    }),
     deleteLogs: (ids, limit) => deleteLogRows(scope, ids, limit),
     async delete(ids, before) {
       const result = await db

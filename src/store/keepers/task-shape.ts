@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Task, TaskStage, TaskState, TaskStep } from "../../model/task.ts";
 import { type Field, json, optional, plain, reasonField, time } from "../query/row.ts";
 import { table } from "../query/table.ts";
-import { approvalField } from "./pipeline-field.ts";
+import { approvalField, pipelineField } from "./pipeline-field.ts";
 
 type Stored<S extends TaskStep> = Omit<S, "startedAt" | "finishedAt"> & {
   startedAt: string | null;
@@ -63,6 +63,10 @@ export const taskShape = table<Task, "tasks">("tasks", {
   deployingSince: optional(time),
   finishedAt: optional(time),
   serviceAction: optional(json()),
+  deploys: optional(json()),
+  move: optional(json()),
+  targetRunnerId: plain(),
+  pipeline: optional(pipelineField),
 });
 
 /**

@@ -1,13 +1,13 @@
 import { type TaskKeeper, type TaskState, taskStates } from "../../model/task.ts";
 import type { Database } from "../query/dialect.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { cappedCount } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
-import { insertTask, noProject, queuedTask } from "./new-task.ts";
+import { createTask } from "./new-task.ts";
 import { positionsOf } from "./queue-order.ts";
 import { fullRunnersOf } from "./runner-room.ts";
-import { waitsOf } from "./runner-rules.ts";
-import { claimTask } from "./task-claim.ts";
+import { claimedByAnother, holdNextTask, nextTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isDeploy, isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
@@ -22,15 +22,11 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
   const { db, dialect } = scope;
   return {
     ...buildTaskLogKeeper(scope),
-    async create(task) {
-      const queued = queuedTask(task);
-      if (queued.serviceAction !== null) return taskShape.create(scope, queued, noProject(task));
-      const insert = insertTask.newId(scope, taskShape.insert(queued));
-      return { ...queued, id: await orFault(dialect, insert, noProject(task)) };
-    },
+    create: (task) => createTask(scope, task),
     byId: (id) => taskShape.one(scope, { id }),
-    list: (filter, request) => listTasks(scope, filter, request),
-    async lastOfProjects(projectIds) {
+    hold: (id) => taskShape.hold(scope, { id }),
+    list: longRead((filter, request) => listTasks(scope, filter, request)),
+    lastOfProjects: longRead(async (projectIds) => {
       const rows = await db
         .selectFrom("tasks")
         .selectAll()
@@ -51,7 +47,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         )
         .execute();
       return rows.map(taskShape.read);
-    },
+    }),
     async unfinishedOfProject(projectId) {
       return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
     },
@@ -61,19 +57,19 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return (await asked.orderBy("id").execute()).map(taskShape.read);
     },
     async change(id, { whileIn, leaseHash, leaseUntil, set }) {
-      const row = await db
+      const update = db
         .updateTable("tasks")
         .set(taskShape.update(set))
         .where("id", "=", id)
         .where("state", "in", whileIn)
         .$if(leaseHash !== undefined, (query) => query.where("lease_hash", "=", leaseHash ?? ""))
         .$if(leaseUntil !== undefined, (query) => query.where("lease_until", "=", leaseUntil?.getTime() ?? 0))
-        .returningAll()
-        .executeTakeFirst();
+        .returningAll();
+      const row = await orFault(dialect, update.executeTakeFirst(), claimedByAnother);
       return row === undefined ? null : taskShape.read(row);
     },
-    claim: (request) => claimTask(scope, request),
-    waits: (projectIds, now, runnerId) => waitsOf(scope, projectIds, now, runnerId),
+    next: (claim) => nextTask(scope, claim),
+    holdNext: (claim) => holdNextTask(scope, claim),
     fullRunners: (projectIds, now) => fullRunnersOf(scope, projectIds, now),
     async nextNotBefore(now) {
       const row = await db
@@ -85,7 +81,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
-    positions: (tasks, now) => positionsOf(scope, tasks, now),
+    positions: longRead((tasks, now) => positionsOf(scope, tasks, now)),
     async leases() {
       const rows = await db
         .selectFrom("tasks")
@@ -98,11 +94,11 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         leaseUntil: new Date(lease_until ?? 0),
       }));
     },
-    async countByState() {
+    countByState: longRead(async () => {
       const counts = {} as Record<TaskState, number>;
       for (const state of taskStates)
         counts[state] = await cappedCount(scope.db, scope.db.selectFrom("tasks").where(isInState(state)));
       return counts;
-    },
+    }),
   };
 }

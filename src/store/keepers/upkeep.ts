@@ -67,10 +67,6 @@ export function buildUpkeep({ db }: Scope) {
         .set((eb) => ({ next_at: eb("next_at", "+", shift), held_until: eb("held_until", "+", shift) }))
         .execute();
     },
-    /** SQLite only: moves the log into the database file. `truncate` also empties the log. */
-    async checkpoint(mode: "passive" | "truncate"): Promise<void> {
-      await sql.raw(`pragma wal_checkpoint(${mode})`).execute(db);
-    },
   };
 }
 export type Upkeep = ReturnType<typeof buildUpkeep>;

@@ -1,5 +1,6 @@
 import type { User, UserKeeper, UserWithPassword } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
+import { longRead } from "../query/keeper-call.ts";
 import { cappedCount } from "../query/page.ts";
 import { flag, plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
@@ -24,7 +25,10 @@ export function buildUserKeeper(scope: Scope): UserKeeper {
         await users.create(
           scope,
           { ...user, disabled: false, language: null },
-          { duplicate: newReason("exists", { noun: newReason("noun_user"), name: user.username }) },
+          {
+            duplicate: newReason("exists", { noun: newReason("noun_user"), name: user.username }),
+            unique: "username",
+          },
         ),
       ),
     byId: async (id) => withoutPassword(await users.one(scope, { id })),
@@ -37,10 +41,10 @@ export function buildUserKeeper(scope: Scope): UserKeeper {
       return row === undefined ? null : users.read(row);
     },
     hold: (id) => users.hold(scope, { id }),
-    async list(request) {
+    list: longRead(async (request) => {
       const page = await users.page(scope, db.selectFrom("users"), request, ["username"]);
       return { ...page, items: page.items.map(withoutPassword) };
-    },
+    }),
     update: async (id, change) => withoutPassword(await users.change(scope, { id }, change)),
     delete: async (id) => (await users.delete(scope, { id })) > 0,
     count: () => cappedCount(db, db.selectFrom("users")),

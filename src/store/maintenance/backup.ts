@@ -22,10 +22,12 @@ const rowsPerBatch = 500;
 const keysOf: Record<BackupTable, [string, ...string[]]> = {
   meta: ["name"],
   users: ["id"],
+  identities: ["id"],
   sessions: ["id"],
   api_tokens: ["id"],
   groups: ["id"],
   group_members: ["group_id", "user_id"],
+  group_secrets: ["group_id", "name"],
   projects: ["id"],
   project_secrets: ["project_id", "name"],
   project_members: ["project_id", "user_id"],

@@ -2,6 +2,7 @@ import { link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import { buildSecrets, decodeKey, keyBytes, randomToken, type Secrets } from "../../secrets.ts";
 import { keepKeyCheck, readKeyCheck } from "./key-operations.ts";
 
@@ -20,7 +21,7 @@ export interface DataKey {
   secrets: Secrets;
   /** File of the key; null if the key is a setting. */
   file: string | null;
-  warnings: string[];
+  warnings: Reason[];
 }
 
 /**
@@ -132,10 +133,10 @@ export async function restoreKeyFile(dataDir: string, text: string): Promise<voi
   throw new Fault("conflict", `There is another key in ${file}: restore into an empty data.dir.`);
 }
 
-async function permissionWarnings(file: string): Promise<string[]> {
+async function permissionWarnings(file: string): Promise<Reason[]> {
   const { mode } = await stat(file);
   if ((mode & 0o077) === 0) return [];
-  return [`the key file ${file} can be read by others; run chmod 600 ${file}`];
+  return [newReason("system_key_file", { file })];
 }
 
 async function readText(file: string): Promise<string | null> {

@@ -1,5 +1,6 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Page, PageRequest } from "../../model/page.ts";
 import { defaultTargetName, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { buildSecrets, type Secrets } from "../../secrets.ts";
@@ -25,13 +26,15 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
   const again = (purpose: string, ciphertext: string) => to.seal(purpose, from.open(purpose, ciphertext));
   const resealed: Resealed = {
     projectSecrets: [],
+    groupSecrets: [],
     webhookConfigs: [],
     hostTokens: [],
+    sessions: [],
     meta: {},
     check: keyCheckOf(to),
   };
   let count = 0;
-  for await (const projectId of allProjectIds(store)) {
+  for await (const projectId of allIds((page) => store.projects.list({ withEnvironments: true }, page))) {
     for (const { name, ciphertext } of await store.projects.secrets(projectId)) {
       const purpose = sealedPurpose.projectSecret(projectId, name);
       resealed.projectSecrets.push({ projectId, name, ciphertext: again(purpose, ciphertext) });
@@ -49,8 +52,19 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
     });
     count += sealed;
   }
+  for await (const groupId of allIds((page) => store.groups.list({}, page)))
+    for (const { name, ciphertext } of await store.groups.secrets(groupId)) {
+      const purpose = sealedPurpose.groupSecret(groupId, name);
+      resealed.groupSecrets.push({ groupId, name, ciphertext: again(purpose, ciphertext) });
+      count++;
+    }
   for (const { id, userId, origin, ciphertext } of await store.hostTokens.all()) {
     resealed.hostTokens.push({ id, ciphertext: again(sealedPurpose.hostToken(userId, origin), ciphertext) });
+    count++;
+  }
+  for (const { id, tokenHash, providerGrant } of await store.sessions.withGrant()) {
+    const purpose = sealedPurpose.providerGrant(tokenHash);
+    resealed.sessions.push({ id, providerGrant: again(purpose, providerGrant ?? "") });
     count++;
   }
   const target = await store.meta.get(defaultTargetName);
@@ -64,10 +78,10 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
   return count;
 }
 
-async function* allProjectIds({ projects }: Pick<Store, "projects">): AsyncGenerator<number> {
+async function* allIds(list: (page: PageRequest) => Promise<Page<{ id: number }>>): AsyncGenerator<number> {
   for (let page = 1; ; page++) {
-    const { items } = await projects.list({}, { page, pageSize: 200 });
+    const { items } = await list({ page, pageSize: 200 });
     if (items.length === 0) return;
-    yield* items.map((project) => project.id);
+    yield* items.map(({ id }) => id);
   }
 }

@@ -25,6 +25,12 @@ import { runningServices } from "./0014-running-services.ts";
 import { diskUse } from "./0015-disk-use.ts";
 import { releaseImages } from "./0016-release-images.ts";
 import { routes } from "./0017-routes.ts";
+import { signIn } from "./0018-sign-in.ts";
+import { pipelineFile } from "./0019-pipeline-file.ts";
+import { groupValues } from "./0020-group-values.ts";
+import { environments } from "./0021-environments.ts";
+import { tasksByHand } from "./0022-tasks-by-hand.ts";
+import { transfers } from "./0023-transfers.ts";
 
 const migrations = {
   "0001-schema": firstSchema,
@@ -44,6 +50,12 @@ const migrations = {
   "0015-disk-use": diskUse,
   "0016-release-images": releaseImages,
   "0017-routes": routes,
+  "0018-sign-in": signIn,
+  "0019-pipeline-file": pipelineFile,
+  "0020-group-values": groupValues,
+  "0021-environments": environments,
+  "0022-tasks-by-hand": tasksByHand,
+  "0023-transfers": transfers,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */
@@ -97,7 +109,9 @@ export async function recordedSchema<S>(db: Kysely<S>): Promise<string | null> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return null;
   const { rows } = await sql<{ name: string }>`select name from ${migrationTable} order by name`.execute(db);
-  const recorded = rows.at(-1)?.name ?? null;
+  const last = rows.at(-1)?.name ?? null;
+  const recorded =
+    last === adoptedSchema ? last : (rows.findLast(({ name }) => knownSchema(name) === null)?.name ?? last);
   if (recorded === null || knownSchema(recorded) !== null) return recorded;
   if (rows.some(({ name }) => name === lastMigration))
     throw new Fault(

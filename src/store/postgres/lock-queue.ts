@@ -4,61 +4,52 @@ import { Fault } from "../../errors.ts";
 const maxWaiters = 10_000;
 
 interface Waiter {
-  start: () => void;
+  start(): void;
+  timer: ReturnType<typeof setTimeout>;
 }
 
-/** Admits one holder per name at a time, in order of arrival, within this process. */
+/**
+ * Admits one holder per name at a time, in order of arrival, within this process. Only the holder waits for the lock of
+ * the database, so that waiters of one project do not take all connections.
+ */
 export function buildLockQueue() {
-  /** A name is present while it is held; its list contains the waiters. */
-  const held = new Map<string, Waiter[]>();
-  const timers = new Set<ReturnType<typeof setTimeout>>();
+  /** A name is present while it is held; its set contains the waiters, the first one first. */
+  const held = new Map<string, Set<Waiter>>();
   let isClosed = false;
 
-  const release = (name: string) => {
-    const next = held.get(name)?.shift();
+  function release(name: string): void {
+    const waiters = held.get(name);
+    const [next] = waiters ?? [];
     if (next === undefined) held.delete(name);
-    else next.start();
-  };
-  const releaseOnce = (name: string) => {
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      release(name);
-    };
-  };
+    else {
+      waiters?.delete(next);
+      clearTimeout(next.timer);
+      next.start();
+    }
+  }
 
   return {
-    /** Returns the function that releases the lock; null if `waitMs` passed first. */
+    /** Returns the function that releases the lock, to be called once; null if `waitMs` passed first. */
     async acquire(name: string, waitMs: number): Promise<(() => void) | null> {
       if (isClosed) throw new Fault("unavailable", "The database is closed.");
       const waiters = held.get(name);
       if (waiters === undefined) {
-        held.set(name, []);
-        return releaseOnce(name);
+        held.set(name, new Set());
+        return () => release(name);
       }
-      if (waiters.length >= maxWaiters) return null;
+      if (waiters.size >= maxWaiters) return null;
       return new Promise((resolve) => {
-        const waiter: Waiter = {
-          start() {
-            clearTimeout(timer);
-            timers.delete(timer);
-            resolve(releaseOnce(name));
-          },
-        };
-        const timer = setTimeout(() => {
-          timers.delete(timer);
-          waiters.splice(waiters.indexOf(waiter), 1);
+        const giveUp = () => {
+          waiters.delete(waiter);
           resolve(null);
-        }, waitMs);
-        timers.add(timer);
-        waiters.push(waiter);
+        };
+        const waiter = { start: () => resolve(() => release(name)), timer: setTimeout(giveUp, waitMs) };
+        waiters.add(waiter);
       });
     },
+    /** Those that wait already still get their turn. */
     close(): void {
       isClosed = true;
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
     },
   };
 }

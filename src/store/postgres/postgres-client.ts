@@ -3,6 +3,8 @@ import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 import { faultOf } from "./postgres-fault.ts";
 
+/** For a server that accepts connections but does not answer: only a timeout on our side ends the wait. */
+export const answerTimeoutMs = 12_000;
 /** A request reports an unreachable database within this time. */
 const connectTimeoutMs = 3_000;
 /** A start or a command has more time: the machine may be busy with the start of everything else. */
@@ -22,6 +24,16 @@ export function settingsOf(url: string): pg.ClientConfig {
   };
 }
 
+/**
+ * A connection of the pool. The pool has one limit for connecting and for the wait until one of its connections is
+ * free: a burst may wait longer for its turn than an unreachable server may take.
+ */
+export class PooledClient extends pg.Client {
+  constructor(settings?: pg.ClientConfig) {
+    super({ ...settings, connectionTimeoutMillis: connectTimeoutMs });
+  }
+}
+
 /** A connection outside of the pool: of a start, a migration or a command. */
 export async function connect(settings: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client({ ...settings, connectionTimeoutMillis: firstConnectTimeoutMs });
@@ -39,7 +51,7 @@ type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
 const preparedNames = new Map<string, string>();
 
 /** The name under which connections keep a query prepared; undefined: there are too many already. */
-export function preparedNameOf(text: string): string | undefined {
+function preparedNameOf(text: string): string | undefined {
   const known = preparedNames.get(text);
   if (known !== undefined || preparedNames.size >= maxPreparedNames) return known;
   const name = `slipway-${preparedNames.size}`;
@@ -71,7 +83,7 @@ export async function run<R>(
 const bigintType = 20;
 const numericType = 1700;
 /** Ids, times and counts are safe integers in JavaScript; PostgreSQL returns their sums as numeric. */
-export function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
+function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
   if (type === bigintType || type === numericType) return Number;
   return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
 }

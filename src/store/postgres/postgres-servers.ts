@@ -1,8 +1,7 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import { pause } from "../../clock.ts";
-import { Fault, messageOf } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
+import { Fault } from "../../errors.ts";
 import { connect, settingsOf } from "./postgres-client.ts";
 import { faultOf } from "./postgres-fault.ts";
 
@@ -30,31 +29,19 @@ interface Held {
 }
 
 /** Registers this server until the returned function is called; takes the lock again whenever it is lost. */
-export async function joinServers(url: string, log: Logger): Promise<() => Promise<void>> {
+export async function joinServers(url: string): Promise<() => Promise<void>> {
   const closing = new AbortController();
   let held = await join(url);
 
   async function keep(): Promise<void> {
     while (!closing.signal.aborted) {
       await pause(lookEveryMs, AbortSignal.any([closing.signal, held.isGone]));
-      if (closing.signal.aborted) return;
-      try {
-        await held.client.query("select 1");
-      } catch (error) {
-        log.debug({ reason: messageOf(error) }, "the connection that says that this server runs broke");
+      while (!closing.signal.aborted && !(await isHeld(held))) {
         await leave(held);
-        await joinAgain();
-      }
-    }
-  }
-
-  async function joinAgain(): Promise<void> {
-    while (!closing.signal.aborted) {
-      try {
-        held = await join(url);
-        return;
-      } catch {
-        await pause(retryAfterMs, closing.signal);
+        held = await join(url).catch(async () => {
+          await pause(retryAfterMs, closing.signal);
+          return held;
+        });
       }
     }
   }
@@ -65,6 +52,13 @@ export async function joinServers(url: string, log: Logger): Promise<() => Promi
     await keeping;
     await leave(held);
   };
+}
+
+function isHeld({ client }: Held): Promise<boolean> {
+  return client.query("select 1").then(
+    () => true,
+    () => false,
+  );
 }
 
 async function join(url: string): Promise<Held> {

@@ -2,24 +2,21 @@ import pg from "pg";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { OperationLock } from "../../model/store.ts";
-import { callKeeper } from "../keepers/keeper-calls.ts";
 import { buildKeepers } from "../keepers/keepers.ts";
 import { buildUpkeep } from "../keepers/upkeep.ts";
 import { migrate } from "../migrations/migrate.ts";
 import { postgresDialect } from "../query/dialect.ts";
 import type { Engine } from "../query/engine.ts";
+import { callKeeper, kindsOf } from "../query/keeper-call.ts";
 import { databaseOver, type Execute, type Query } from "../query/kysely-dialect.ts";
 import { buildWriteCheck } from "../query/write-check.ts";
 import { buildDatabaseClock } from "./database-clock.ts";
 import { buildLockQueue } from "./lock-queue.ts";
-import { connect, run, settingsOf } from "./postgres-client.ts";
+import { answerTimeoutMs, connect, PooledClient, run, settingsOf } from "./postgres-client.ts";
 import { cannotWrite, faultOf, wasLost } from "./postgres-fault.ts";
-import { buildSharedCommit } from "./shared-commit.ts";
-import { buildTransactions, type TransactionKeepers } from "./transaction.ts";
+import { buildTransact, type TransactionKeepers } from "./transaction.ts";
 
 const statementTimeoutMs = 10_000;
-/** For a server that accepts connections but does not answer: only a timeout on our side ends the wait. */
-const answerTimeoutMs = 12_000;
 const shortAnswerTimeoutMs = 3_000;
 /**
  * PostgreSQL ends a transaction after this time without a statement, so that a suspended process does not hold locks.
@@ -40,6 +37,8 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   await migrateAlone(settings);
   const pool = new pg.Pool({
     ...settings,
+    Client: PooledClient,
+    connectionTimeoutMillis: answerTimeoutMs,
     max: poolSize,
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
@@ -64,29 +63,26 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       ? overLostConnections(() => run<R>(pool, query, answerTimeoutMs))
       : run<R>(pool, query, answerTimeoutMs);
   const scope = { db: databaseOver(postgresDialect, execute), execute, dialect: postgresDialect };
-  const keepers = { ...buildKeepers(scope), upkeep: buildUpkeep(scope) };
-  const transactions = buildTransactions(pool, overLostConnections, answerTimeoutMs);
-  const sharedCommit = buildSharedCommit(transactions);
-  // Within this instance at most one connection waits for a lock; the other callers wait here, where they cost nothing.
+  const keepers = buildKeepers(scope);
+  const transact = buildTransact(pool, overLostConnections);
   const locks = buildLockQueue();
   const clock = await buildDatabaseClock(() => timeOf(pool));
   const writes = buildWriteCheck({
     isRefusal: cannotWrite,
     // The free space of a PostgreSQL server is unknown: only a failed write shows that it is full.
     space: async () => "enough",
-    probe: () => keepers.upkeep.probeWrite(),
+    probe: () => buildUpkeep(scope).probeWrite(),
   });
 
   async function transactLocked(
     { name, waitMs }: OperationLock,
     work: (keepers: TransactionKeepers) => Promise<unknown>,
-    isShort: boolean,
   ): Promise<unknown> {
     const waitUntilMs = performance.now() + waitMs;
     const release = await locks.acquire(name, waitMs);
     if (release === null) return "timeout";
     try {
-      return await (isShort ? sharedCommit.run : transactions.alone)({ name, waitUntilMs }, work);
+      return await transact({ name, waitUntilMs }, work);
     } finally {
       release();
     }
@@ -95,17 +91,17 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   return {
     description: describe(url),
     isShared: true,
+    kinds: kindsOf(keepers),
     async call(call) {
-      if (call.kind === "change")
-        return writes.watch(transactions.alone(null, (inside) => callKeeper(inside, call)));
-      const answer = callKeeper(keepers, call);
-      return call.kind === "write" ? writes.watch(answer) : answer;
+      const answer =
+        call.kind === "change"
+          ? transact(null, (inside) => callKeeper(inside, call))
+          : callKeeper(keepers, call);
+      return writes.watch(answer);
     },
-    async run({ run, isShort }, input, lock) {
-      const work = (inside: TransactionKeepers) => run(inside, input as never);
-      return writes.watch(
-        lock === undefined ? transactions.alone(null, work) : transactLocked(lock, work, isShort),
-      );
+    async run(operation, input, lock) {
+      const work = (inside: TransactionKeepers) => operation.run(inside, input as never);
+      return writes.watch(lock === undefined ? transact(null, work) : transactLocked(lock, work));
     },
     now: () => clock.now(),
     async check() {
@@ -115,7 +111,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     },
     async close() {
       locks.close();
-      await untilIdle(() => sharedCommit.isIdle() && isUnused(pool));
+      await untilUnused(pool);
       await pool.end();
     },
   };
@@ -127,14 +123,11 @@ async function timeOf(pool: pg.Pool): Promise<number> {
   return rows[0]?.now ?? Number.NaN;
 }
 
-function isUnused(pool: pg.Pool): boolean {
-  return pool.waitingCount === 0 && pool.idleCount === pool.totalCount;
-}
-
 /** The pool itself would drop what waits for a connection. */
-async function untilIdle(isIdle: () => boolean): Promise<void> {
+async function untilUnused(pool: pg.Pool): Promise<void> {
   const endAt = performance.now() + answerTimeoutMs;
-  while (!isIdle() && performance.now() < endAt) await Bun.sleep(5);
+  const isUnused = () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount;
+  while (!isUnused() && performance.now() < endAt) await Bun.sleep(5);
 }
 
 /** The connection holds the lock, so the lock ends with a process that dies during a migration. */

@@ -32,10 +32,6 @@ export interface Dialect {
   byIndex(name: string): RawBuilder<unknown>;
   /** Whether rows can be locked one by one; SQLite has a single writer instead. */
   hasRowLocks: boolean;
-  /**
-   * Whether an insert returns the new id without RETURNING. With RETURNING, SQLite copies every page that it changes.
-   */
-  tellsNewIds: boolean;
   /** After rows were inserted with given ids: the next id follows the greatest of them. */
   numberOnFrom(db: Database, table: string): Promise<void>;
   violationOf(error: unknown): Violation | null;
@@ -64,7 +60,6 @@ export const sqliteDialect: Dialect = {
       cross join ${sql.table(table)} as found on found.id in (${query(sql.ref("one.value"))})`,
   byIndex: (name) => sql`indexed by ${sql.ref(name)}`,
   hasRowLocks: false,
-  tellsNewIds: true,
   // SQLite's autoincrement columns do this themselves.
   numberOnFrom: async () => {},
   violationOf(error) {
@@ -101,7 +96,6 @@ export const postgresDialect: Dialect = {
       cross join lateral (${query(sql.ref("one.value"))}) as found`,
   byIndex: () => sql``,
   hasRowLocks: true,
-  tellsNewIds: false,
   async numberOnFrom(db, table) {
     await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select coalesce(max(id), 0) + 1 from ${sql.table(table)}), false)`.execute(
       db,

@@ -1,21 +1,10 @@
 import type { AnyOperation, OperationLock } from "../../model/store.ts";
-
-/**
- * How a keeper's call runs. `read`: short. `list`: may take seconds, so it must not delay short reads. `write`: one
- * statement. `change`: several statements in one transaction.
- */
-export type CallKind = "read" | "list" | "write" | "change";
-
-/** A call of a keeper's method, by name. */
-export interface KeeperCall {
-  kind: CallKind;
-  noun: string;
-  method: string;
-  parameters: readonly unknown[];
-}
+import type { CallKinds, KeeperCall } from "./keeper-call.ts";
 
 /** A kind of database: executes keeper calls and operations next to the data. */
 export interface Engine {
+  /** Of its keepers. */
+  kinds: CallKinds;
   call(call: KeeperCall): Promise<unknown>;
   /** See Store. */
   run(operation: AnyOperation, input: unknown, lock: OperationLock | undefined): Promise<unknown>;

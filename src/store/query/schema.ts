@@ -1,14 +1,15 @@
 import type { Generated } from "kysely";
+import type { Identity } from "../../model/account/identity.ts";
 import type { AuditEntry } from "../../model/audit.ts";
 import type { GatewayMinute } from "../../model/console/gateway-minute.ts";
-import type { Delivery } from "../../model/delivery.ts";
+import type { Delivery, Followed } from "../../model/delivery.ts";
 import type { Group } from "../../model/group.ts";
 import type { HostHook } from "../../model/host/host-hook.ts";
 import type { HostToken } from "../../model/host/host-token.ts";
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Project, SecretForm, SecretScope } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import type { PushCode } from "../../model/push-code.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import type { Release, ServiceOutput } from "../../model/release.ts";
@@ -16,6 +17,8 @@ import type { Runner } from "../../model/runner.ts";
 import type { OutputRead } from "../../model/service/output-read.ts";
 import type { ClaimedPlace } from "../../model/service/route-place.ts";
 import type { RequestMinute, RunningService, ServiceSample } from "../../model/service/running-service.ts";
+import type { Transfer } from "../../model/service/transfer.ts";
+import type { SecretForm, SecretScope } from "../../model/settings/variables.ts";
 import type { Task } from "../../model/task.ts";
 import type { ApiToken, Session, UserWithPassword } from "../../model/user.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
@@ -49,7 +52,7 @@ type TableOf<Model> = {
 };
 
 /** Long columns come last in the table, so that SQLite reads a list without their overflow pages. */
-export type DeliveryTable = TableOf<Omit<Delivery, "replaced_by">>;
+export type DeliveryTable = TableOf<Omit<Delivery, Followed>>;
 
 export type TaskTable = TableOf<Task>;
 
@@ -66,11 +69,19 @@ interface TaskLogTable {
 export interface Schema {
   users: TableOf<UserWithPassword>;
   sessions: TableOf<Session>;
+  identities: TableOf<Identity>;
   api_tokens: TableOf<ApiToken>;
   groups: TableOf<Group>;
   projects: TableOf<Project>;
   project_secrets: {
     project_id: number;
+    name: string;
+    ciphertext: string;
+    scope: SecretScope | null;
+    form: SecretForm;
+  };
+  group_secrets: {
+    group_id: number;
     name: string;
     ciphertext: string;
     scope: SecretScope | null;
@@ -91,6 +102,7 @@ export interface Schema {
   service_requests: TableOf<RequestMinute> & { project_id: number; name: string };
   route_places: TableOf<ClaimedPlace>;
   output_reads: TableOf<OutputRead>;
+  transfers: TableOf<Transfer>;
   runners: TableOf<Runner> & { gone_since: Milliseconds | null };
   audit: TableOf<AuditEntry>;
   push_codes: TableOf<PushCode>;

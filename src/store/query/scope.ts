@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { Reason } from "../../reason/reason.ts";
+import { newReason, type Reason } from "../../reason/reason.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
 import type { Execute } from "./kysely-dialect.ts";
 
@@ -11,11 +11,16 @@ export interface Scope {
   dialect: Dialect;
 }
 
+export type Sentences = Partial<Record<Violation, Reason>> & {
+  /** The field of a request that had to be unique. */
+  unique?: string;
+};
+
 /** Converts a violated constraint into the error message for the caller. */
 export async function orFault<T>(
   dialect: Dialect,
   work: Promise<T>,
-  sentences: Partial<Record<Violation, Reason>>,
+  { unique, ...sentences }: Sentences,
 ): Promise<T> {
   try {
     return await work;
@@ -23,6 +28,8 @@ export async function orFault<T>(
     const violation = dialect.violationOf(error);
     const sentence = violation === null ? undefined : sentences[violation];
     if (sentence === undefined) throw error;
-    throw new Fault(violation === "duplicate" ? "conflict" : "not_found", sentence, { cause: error });
+    if (violation !== "duplicate") throw new Fault("not_found", sentence, { cause: error });
+    const fields = unique === undefined ? {} : { fields: [{ field: unique, message: newReason("taken") }] };
+    throw new Fault("conflict", sentence, { cause: error, ...fields });
   }
 }

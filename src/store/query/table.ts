@@ -1,14 +1,11 @@
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import type { Page, PageRequest } from "../../model/page.ts";
-import type { Reason } from "../../reason/reason.ts";
-import type { Violation } from "./dialect.ts";
 import { type FixedQuery, fixedQuery } from "./fixed-query.ts";
 import { pageOf } from "./page.ts";
 import { type Fields, type RowShape, rowShape, type StoredRow } from "./row.ts";
 import type { Schema, TableName } from "./schema.ts";
-import { orFault, type Scope } from "./scope.ts";
+import { orFault, type Scope, type Sentences } from "./scope.ts";
 
-type Faults = Partial<Record<Violation, Reason>>;
 /** Fields with the values that a row must have. */
 type Match<M> = Partial<M>;
 type Order<M> = (keyof M & string) | `${keyof M & string} desc`;
@@ -21,11 +18,11 @@ export interface Table<M, T extends TableName> extends RowShape<M, T> {
   hold(scope: Scope, match: Match<M>): Promise<M | null>;
   all(scope: Scope, match: Match<M>, order: readonly Order<M>[], limit?: number): Promise<M[]>;
   page(scope: Scope, found: Found<T>, request: PageRequest, order: readonly Order<M>[]): Promise<Page<M>>;
-  create(scope: Scope, model: Partial<M>, faults?: Faults): Promise<M>;
+  create(scope: Scope, model: Partial<M>, faults?: Sentences): Promise<M>;
   /** Creates the row, or replaces the one with the same values of `keys`. */
-  put(scope: Scope, keys: readonly (keyof M & string)[], model: Partial<M>, faults?: Faults): Promise<M>;
+  put(scope: Scope, keys: readonly (keyof M & string)[], model: Partial<M>, faults?: Sentences): Promise<M>;
   /** The row after the change, also if nothing is changed; null if there is none. */
-  change(scope: Scope, match: Match<M>, set: Partial<M>, faults?: Faults): Promise<M | null>;
+  change(scope: Scope, match: Match<M>, set: Partial<M>, faults?: Sentences): Promise<M | null>;
   delete(scope: Scope, match: Match<M>): Promise<number>;
 }
 
@@ -37,6 +34,7 @@ export function table<M, T extends TableName>(name: T, fields: Fields<M>): Table
   const shape = rowShape<M, T>(fields);
   const dbOf = ({ db }: Pick<Scope, "db">) => db as unknown as AnyDatabase;
   const selects = new Map<string, FixedQuery<StoredRow, object>>();
+  const inserts = new Map<string, FixedQuery<StoredRow, object>>();
   /** A query that is built once for each list of columns. */
   const select = (scope: Scope, match: Match<M>, isHeld: boolean) => {
     const row = shape.update(match) as StoredRow;
@@ -53,6 +51,21 @@ export function table<M, T extends TableName>(name: T, fields: Fields<M>): Table
         return isHeld && hasRowLocks ? found.forNoKeyUpdate() : found;
       });
     selects.set(key, known);
+    return known(scope, row);
+  };
+  /** Built once for each list of columns, as above. */
+  const insert = (scope: Scope, row: StoredRow) => {
+    const columns = Object.keys(row);
+    const key = columns.join();
+    const known =
+      inserts.get(key) ??
+      fixedQuery<StoredRow, object>(columns, (db, values) =>
+        dbOf({ db })
+          .insertInto(name as string)
+          .values(values as never)
+          .returningAll(),
+      );
+    inserts.set(key, known);
     return known(scope, row);
   };
   const readFirst = ([row]: object[]) => (row === undefined ? null : shape.read(row));
@@ -90,12 +103,9 @@ export function table<M, T extends TableName>(name: T, fields: Fields<M>): Table
         shape.read,
       ),
     async create(scope, model, faults = {}) {
-      const row = shape.insert(model) as StoredRow;
-      const insert = dbOf(scope)
-        .insertInto(name as string)
-        .values(row as never)
-        .returningAll();
-      return shape.read(await orFault(scope.dialect, insert.executeTakeFirstOrThrow(), faults));
+      const [row] = await orFault(scope.dialect, insert(scope, shape.insert(model) as StoredRow), faults);
+      if (row === undefined) throw new Error(`The database answered no new row of ${name}.`);
+      return shape.read(row);
     },
     async put(scope, keys, model, faults = {}) {
       const row = shape.insert(model) as StoredRow;

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault, messageOf } from "../../errors.ts";
 import { migrate } from "../migrations/migrate.ts";
@@ -6,33 +6,18 @@ import { sqliteDialect } from "../query/dialect.ts";
 import { databaseOver } from "../query/kysely-dialect.ts";
 import { connect, type SqliteConnection } from "./sqlite-connection.ts";
 
-/**
- * WAL lets readers continue during a write. With synchronous=NORMAL, SQLite syncs at checkpoints only, which keeps the
- * file consistent after any crash. The sync of the WAL before each acknowledgement, which FULL would add, is done by
- * log-sync.ts: SQLite's own sync blocks the thread and also writes the file's times. The guarantee is the same:
- * acknowledged means on disk.
- */
+const waitForOthers = "pragma busy_timeout = 5000";
+const sharedPragmas = [waitForOthers, "pragma cache_size = -65536", "pragma temp_store = memory"];
 const writerPragmas = [
-  "pragma busy_timeout = 5000",
   // Only for a new file: with this page size, a delivery with its body takes fewer pages.
   "pragma page_size = 8192",
+  // Lists go on during a write.
   "pragma journal_mode = wal",
-  "pragma synchronous = normal",
+  // A commit returns when it is on disk.
+  "pragma synchronous = full",
   "pragma foreign_keys = on",
-  // The list thread runs checkpoints. Under steady writes they cannot restart the WAL; then the writer finishes the
-  // checkpoint, every 125 MiB.
-  "pragma wal_autocheckpoint = 16000",
   // Size limit of the log when it restarts under steady writes.
   "pragma journal_size_limit = 16777216",
-  "pragma cache_size = -65536",
-  "pragma temp_store = memory",
-];
-/** A reader runs checkpoints, so the file is not opened read-only. Writes of a reader would not be synced. */
-const readerPragmas = [
-  "pragma busy_timeout = 1000",
-  "pragma query_only = on",
-  "pragma cache_size = -65536",
-  "pragma temp_store = memory",
 ];
 
 /** Opens the file for the writer, creates it if necessary, and migrates its schema. */
@@ -58,7 +43,7 @@ function openNew(file: string): SqliteConnection {
     // The file contains hashes of passwords and tokens, so only its owner may read it. SQLite gives its other files the
     // same mode.
     closeSync(openSync(file, "a", 0o600));
-    return connectWith(file, writerPragmas);
+    return connectWith(file, [...sharedPragmas, ...writerPragmas]);
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw new Fault("unavailable", `The database ${file} cannot be opened: ${messageOf(error)}`, {
@@ -67,19 +52,31 @@ function openNew(file: string): SqliteConnection {
   }
 }
 
-/** At start and end: truncates a long log. The log stays if another connection reads it. */
-export function truncateLog(connection: SqliteConnection): void {
-  try {
-    connection.run("pragma wal_checkpoint(truncate)");
-  } catch {}
-}
-
-export function openReader(file: string): SqliteConnection {
-  return connectWith(file, readerPragmas);
+export async function openLister(file: string): Promise<SqliteConnection> {
+  return connectWith(file, [...sharedPragmas, "pragma query_only = on"]);
 }
 
 function connectWith(file: string, pragmas: readonly string[]): SqliteConnection {
   const connection = connect(file);
   for (const pragma of pragmas) connection.run(pragma);
   return connection;
+}
+
+/** SQLite itself never shrinks the log while it is open, and a small disk would stay full. It stays if a list reads it. */
+export function truncateLog(connection: SqliteConnection): void {
+  connection.run("pragma busy_timeout = 0");
+  try {
+    connection.run("pragma wal_checkpoint(truncate)");
+  } catch {
+    // A disk that cannot be written is noticed by the next write.
+  }
+  connection.run(waitForOthers);
+}
+
+/** A shorter log is kept: growing it again would cost more than the space saves. */
+const keptBytes = 1024 * 1024;
+
+export function truncateLongLog(file: string, connection: SqliteConnection): void {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  if (log !== undefined && log.size > keptBytes) truncateLog(connection);
 }

@@ -7,8 +7,6 @@ import { storable } from "../query/row.ts";
 /** The product uses a few hundred query texts; beyond this number the oldest prepared one is dropped. */
 const maxStatements = 500;
 
-const writesNothing = /^(?:select|with|pragma|begin|commit|rollback|savepoint|release)\b/;
-
 /** SQLite's error codes for a file with wrong content. */
 const damages = /^SQLITE_(?:CORRUPT|NOTADB)/;
 
@@ -21,53 +19,34 @@ export interface SqliteConnection {
   run(sql: string): void;
   /** False after SQLite itself rolled back a transaction, for example because the disk is full. */
   isInTransaction(): boolean;
-  /** Number of successful statements that wrote. */
-  writes(): number;
   close(): void;
-}
-
-interface Prepared {
-  statement: Statement;
-  hasRows: boolean;
-  isWrite: boolean;
 }
 
 export function connect(path: string): SqliteConnection {
   const file = new SqliteFile(path, { create: true, readwrite: true });
-  const statements = new Map<string, Prepared>();
-  let writes = 0;
+  const statements = new Map<string, { statement: Statement; hasRows: boolean }>();
 
   const prepare = (sql: string) => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
     const statement = file.prepare(sql);
-    const hasRows = statement.columnNames.length > 0;
-    const prepared = {
-      statement,
-      hasRows,
-      isWrite: !writesNothing.test(sql),
-    };
+    const prepared = { statement, hasRows: statement.columnNames.length > 0 };
     statements.set(sql, prepared);
-    if (statements.size > maxStatements) dropOldest();
-    return prepared;
-  };
-  const dropOldest = () => {
-    for (const [sql, { statement }] of statements) {
-      statement.finalize();
-      statements.delete(sql);
-      return;
+    const [oldest] = statements;
+    if (statements.size > maxStatements && oldest !== undefined) {
+      oldest[1].statement.finalize();
+      statements.delete(oldest[0]);
     }
+    return prepared;
   };
 
   function execute<R>({ sql, parameters }: Query): QueryAnswer<R> {
     try {
-      const { statement, hasRows, isWrite } = prepare(sql);
+      const { statement, hasRows } = prepare(sql);
       const values = storable(parameters).map(bound);
-      const answer = hasRows
-        ? { rows: statement.all(...values) as R[], changes: 0, newId: 0 }
-        : answerOf<R>(statement.run(...values));
-      if (isWrite) writes++;
-      return answer;
+      if (hasRows) return { rows: statement.all(...values) as R[], changes: 0, newId: 0 };
+      const { changes, lastInsertRowid } = statement.run(...values);
+      return { rows: [], changes, newId: Number(lastInsertRowid) };
     } catch (error) {
       throw damages.test(codeOf(error)) ? damaged(path, error) : error;
     }
@@ -77,10 +56,8 @@ export function connect(path: string): SqliteConnection {
     execute,
     run: (sql) => void execute({ sql, parameters: [] }),
     isInTransaction: () => file.inTransaction,
-    writes: () => writes,
     close() {
       for (const { statement } of statements.values()) statement.finalize();
-      statements.clear();
       file.close(false);
     },
   };
@@ -96,14 +73,4 @@ function damaged(path: string, error: unknown): Fault {
   return new Fault("unavailable", `The database ${path} is damaged (${messageOf(error)}). ${wayOut}`, {
     cause: error,
   });
-}
-
-function answerOf<R>({
-  changes,
-  lastInsertRowid,
-}: {
-  changes: number;
-  lastInsertRowid: number | bigint;
-}): QueryAnswer<R> {
-  return { rows: [], changes, newId: Number(lastInsertRowid) };
 }

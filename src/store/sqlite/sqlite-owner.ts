@@ -4,9 +4,9 @@ import { dirname, resolve } from "node:path";
 import { Fault, messageOf } from "../../errors.ts";
 
 /**
- * Makes this process the only server of an SQLite file until the returned function is called. Its caches (addresses,
- * secrets, the data key) are correct only while no other process changes the file. The lock is an operating-system lock
- * on a file beside it, taken through SQLite, so it ends with the process.
+ * Makes this process the only server of an SQLite file until the returned function is called: it keeps the data key in
+ * memory, and is not told what another process changes. The lock is an operating-system lock on a file beside it, taken
+ * through SQLite, so it ends with the process.
  */
 export function ownSqlite(databasePath: string): () => Promise<void> {
   const path = `${resolve(databasePath)}.lock`;

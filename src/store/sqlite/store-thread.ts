@@ -1,289 +1,161 @@
 import { Worker } from "node:worker_threads";
 import { Fault, messageOf } from "../../errors.ts";
-import { decode, encode, type Message } from "./plain-data.ts";
 import {
   type CallGroup,
-  closeMessage,
   errorOf,
-  type GroupAnswer,
+  giveUp,
+  newState,
   type Outcome,
-  slotState,
   type ThreadCall,
   type ThreadData,
-} from "./thread-message.ts";
+} from "./call-group.ts";
 
-export interface StoreThreadOptions extends Omit<ThreadData, "slots"> {
+export interface StoreThreadOptions extends ThreadData {
   program: string | URL;
   /** The store's time. */
   nowMs: () => number;
   /** Calls in one group at most. */
   maxCalls: number;
-  /** Groups that the thread has at a time: while one is answered it executes the next. */
-  maxGroups: number;
   /** More calls than this are refused; it means that the thread does not keep up. */
   maxWaiting: number;
-  /** A call that has waited this long for the thread is refused. */
-  maxWaitMs?: number;
-  /** A group that takes longer is given up with its thread, and those behind it go on with another. */
+  /** A group that takes longer is given up with its thread, and what waits goes on with another. */
   timeoutMs?: number;
-  /** A thread without a call for this long ends; the next call starts another one. */
-  idleMs?: number;
   /** What waits, for messages. */
   noun: string;
-  /** Called with the answer of every group that the thread executed. */
-  onAnswer?: (answer: GroupAnswer) => void;
 }
 
-interface Entry {
-  name: string;
-  parameters: readonly unknown[];
-  /** Null: it waits however long it takes, unless the thread has `maxWaitMs`. */
-  waitMs: number | null;
-  /** On the clock of `performance.now()`. */
-  waitUntilMs: number;
-  /** Set while the thread has the call, where the wait is limited. */
-  slot: number | null;
+interface Entry extends ThreadCall {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
 }
 
-interface SentGroup {
-  entries: Entry[];
-  timer: ReturnType<typeof setTimeout> | undefined;
-}
-
 /**
- * A group costs the same for a single call and for many. This many calls are sent at once; fewer wait for the end of the
- * turn of the event loop, and for the answer to the group that the thread has.
+ * A thread with a connection of its own: SQLite blocks the thread that calls it. It starts at the first call, and gets what
+ * waits as one group whenever it is free.
  */
-const worthwhileCalls = 16;
-const closed = "The database is closed.";
-
-/** A thread with a connection of its own: SQLite blocks the thread that calls it. It starts at the first use. */
 export function buildStoreThread(options: StoreThreadOptions) {
-  const { maxCalls, maxGroups, maxWaiting, timeoutMs, maxWaitMs = Number.POSITIVE_INFINITY } = options;
+  const { file, role, program, noun, timeoutMs } = options;
   const waiting: Entry[] = [];
-  let sent: SentGroup[] = [];
+  let sent: Entry[] = [];
   let worker: Worker | null = null;
-  let usedAtMs = 0;
-  let idleTimer: ReturnType<typeof setTimeout> | undefined;
-  let idleEnd: Promise<void> | null = null;
-  let isPumping = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isSending = false;
   let isClosed = false;
   let whenIdle: (() => void) | null = null;
-  const slots = buildSlots(maxCalls * maxGroups);
-  const expiry = buildExpiry(expire);
 
   function start(): Worker {
-    const { file, role, program } = options;
-    const data: ThreadData = { file, role, slots: slots.states };
-    const started = new Worker(program, { workerData: data });
-    started.on("message", (message: Message) => {
-      if (started === worker) answered(decode(message) as GroupAnswer);
-    });
-    started.on("error", (error) => {
-      if (started === worker) void stop(`The database failed: ${messageOf(error)}`);
-    });
-    started.on("exit", () => {
-      if (started === worker) void stop("The thread of the database ended.");
-    });
+    const started = new Worker(program, { workerData: { file, role } satisfies ThreadData });
+    started.on("message", answered);
+    const failed = (reason: string) => {
+      if (started === worker) void stop(reason);
+    };
+    started.on("error", (error) => failed(`The database failed: ${messageOf(error)}`));
+    started.on("exit", () => failed("The thread of the database ended."));
     return started;
   }
 
-  /** Refuses what the thread has: whether that was written is unknown. What waits goes on with another thread. */
+  function takeSent(): Entry[] {
+    clearTimeout(timer);
+    const entries = sent;
+    sent = [];
+    return entries;
+  }
+
+  /** Refuses what the thread has: whether that was written is unknown. */
   async function stop(reason: string): Promise<void> {
     const ended = worker?.terminate();
-    const left = sent;
     worker = null;
-    sent = [];
-    for (const group of left) {
-      release(group);
-      for (const { reject } of group.entries)
-        reject(new Fault("unavailable", reason, { retryAfterSeconds: 1 }));
-    }
+    for (const { reject } of takeSent()) reject(new Fault("unavailable", reason, { retryAfterSeconds: 1 }));
     await ended;
-    pump();
+    sendSoon();
   }
 
-  function answered(answer: GroupAnswer): void {
-    const group = sent.shift();
-    if (group === undefined) return;
-    release(group);
-    options.onAnswer?.(answer);
-    for (const [index, entry] of group.entries.entries()) {
-      if ("failure" in answer) entry.reject(errorOf(answer.failure));
-      else settle(entry, answer.outcomes[index]);
+  function answered(outcomes: Outcome[]): void {
+    for (const [index, { resolve, reject }] of takeSent().entries()) {
+      const outcome = outcomes[index];
+      if (outcome !== undefined && "value" in outcome) resolve(outcome.value);
+      else reject(outcome ? errorOf(outcome.failure) : new Error("The thread answered too little."));
     }
     // Only what is waited for keeps the process running.
-    if (sent.length === 0) worker?.unref();
-    usedAtMs = performance.now();
-    endWhenIdle();
-    pump();
+    worker?.unref();
+    sendSoon();
   }
 
-  /** One timer for a row of calls: a timer for each would cost more than most calls. */
-  function endWhenIdle(): void {
-    if (options.idleMs === undefined || idleTimer !== undefined) return;
-    const leftMs = usedAtMs + options.idleMs - performance.now();
-    idleTimer = setTimeout(
-      () => {
-        idleTimer = undefined;
-        if (worker === null || sent.length > 0) return;
-        if (performance.now() - usedAtMs < (options.idleMs ?? 0)) return endWhenIdle();
-        idleEnd = endThread(worker);
-        worker = null;
-      },
-      Math.max(1, leftMs),
-    );
-    idleTimer.unref();
-  }
-
-  async function endThread(ending: Worker): Promise<void> {
-    await new Promise<void>((resolve) => {
-      ending.once("message", () => resolve());
-      ending.once("error", () => resolve());
-      ending.postMessage(closeMessage);
-    });
-    await ending.terminate();
-  }
-
-  function release({ entries, timer }: SentGroup): void {
-    clearTimeout(timer);
-    for (const { slot } of entries) if (slot !== null) slots.release(slot);
-  }
-
-  function pump(): void {
-    const isWorthwhile = () =>
-      waiting.length >= (sent.length === 0 ? 1 : Math.min(worthwhileCalls, maxCalls));
-    while (sent.length < maxGroups && isWorthwhile()) send(waiting.splice(0, maxCalls));
-    if (waiting.length === 0 && sent.length === 0) whenIdle?.();
-  }
-
-  /** Lets this turn of the loop hand in all its calls first: they then share a group. */
-  function pumpAfterTurn(): void {
-    if (isPumping) return;
-    isPumping = true;
+  /** Lets this turn of the event loop hand in all its calls first: they then share a group. */
+  function sendSoon(): void {
+    if (isSending || sent.length > 0) return;
+    isSending = true;
     setImmediate(() => {
-      isPumping = false;
-      pump();
+      isSending = false;
+      if (sent.length > 0) return;
+      if (waiting.length > 0) send();
+      else whenIdle?.();
     });
   }
 
-  function send(entries: Entry[]): void {
+  function send(): void {
+    // First of all, because it may add a call.
     const nowMs = options.nowMs();
-    const calls = entries.map((entry): ThreadCall => {
-      entry.slot = entry.waitMs === null ? null : slots.take();
-      return { name: entry.name, parameters: entry.parameters, slot: entry.slot };
-    });
+    sent = waiting.splice(0, options.maxCalls);
+    const calls = sent.map(({ name, parameters, state }) => ({ name, parameters, state }));
     worker ??= start();
-    if (sent.length === 0) worker.ref();
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => void stop(`A ${options.noun} took longer than ${timeoutMs / 1000} s.`), timeoutMs);
-    sent.push({ entries, timer });
-    worker.postMessage(encode({ nowMs, calls } satisfies CallGroup));
-  }
-
-  /** Ends the waits that are over: of calls that were not sent, and of those that the thread has not begun. */
-  function expire(nowMs: number): number {
-    const isOver = ({ waitUntilMs }: Entry) => waitUntilMs <= nowMs;
-    for (const entry of waiting.filter(isOver)) {
-      waiting.splice(waiting.indexOf(entry), 1);
-      if (entry.waitMs === null) entry.reject(tooMany());
-      else entry.resolve("timeout");
+    worker.ref();
+    if (timeoutMs !== undefined)
+      timer = setTimeout(() => void stop(`A ${noun} took longer than ${timeoutMs / 1000} s.`), timeoutMs);
+    try {
+      worker.postMessage({ nowMs, calls } satisfies CallGroup);
+    } catch (error) {
+      for (const { reject } of takeSent()) reject(error as Error);
+      sendSoon();
     }
-    const withThread = sent.flatMap(({ entries }) => entries).filter(({ slot }) => slot !== null);
-    for (const { slot, resolve } of withThread.filter(isOver))
-      if (slot !== null && slots.abandon(slot)) resolve("timeout");
-    const left = [...waiting, ...withThread.filter((entry) => !isOver(entry))];
-    return Math.min(...left.map(({ waitUntilMs }) => waitUntilMs));
   }
-
-  const tooMany = () =>
-    new Fault("unavailable", `Too many ${options.noun}s wait for the database.`, { retryAfterSeconds: 1 });
 
   return {
-    /** With `waitMs`: "timeout" when its turn did not come in time; then it was not executed. */
+    /** With `waitMs`: "timeout" when its turn did not come in time; then it is not executed. */
     async call(name: string, parameters: readonly unknown[], waitMs?: number): Promise<unknown> {
-      if (isClosed) throw new Fault("unavailable", closed);
-      if (waiting.length >= maxWaiting) throw tooMany();
-      const waitUntilMs = performance.now() + (waitMs ?? maxWaitMs);
-      return new Promise((resolve, reject) => {
-        waiting.push({ name, parameters, waitMs: waitMs ?? null, waitUntilMs, slot: null, resolve, reject });
-        expiry.at(waitUntilMs);
-        if (waiting.length >= worthwhileCalls) pump();
-        else pumpAfterTurn();
-      });
+      if (isClosed) throw new Fault("unavailable", "The database is closed.");
+      if (waiting.length >= options.maxWaiting) throw tooMany(noun);
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const entry: Entry = {
+        name,
+        parameters,
+        state: waitMs === undefined ? null : newState(),
+        resolve,
+        reject,
+      };
+      waiting.push(entry);
+      worker ??= start();
+      sendSoon();
+      if (waitMs === undefined) return promise;
+      const expiry = setTimeout(() => giveUp(entry) && resolve("timeout"), waitMs);
+      return promise.finally(() => clearTimeout(expiry));
     },
     /** Before everything that waits. */
-    callNext: (name: string, parameters: readonly unknown[]) =>
-      new Promise((resolve, reject) => {
-        const waitUntilMs = Number.POSITIVE_INFINITY;
-        send([{ name, parameters, waitMs: null, waitUntilMs, slot: null, resolve, reject }]);
-      }),
+    callNext(name: string, parameters: readonly unknown[]): Promise<unknown> {
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      waiting.unshift({ name, parameters, state: null, resolve, reject });
+      sendSoon();
+      return promise;
+    },
     /** Refuses new calls, finishes those that were accepted, and ends the thread. */
     async close(): Promise<void> {
       isClosed = true;
-      if (waiting.length > 0 || sent.length > 0)
-        await new Promise<void>((resolve) => {
-          whenIdle = resolve;
-        });
-      expiry.stop();
-      clearTimeout(idleTimer);
-      await idleEnd;
+      await new Promise<void>((resolve) => {
+        whenIdle = resolve;
+        sendSoon();
+      });
       if (worker === null) return;
       const ending = worker;
-      ending.ref();
       worker = null;
-      await endThread(ending);
+      ending.ref();
+      await new Promise((resolve) => {
+        ending.once("exit", resolve);
+        ending.postMessage(null);
+      });
     },
   };
 }
-export type StoreThread = ReturnType<typeof buildStoreThread>;
 
-/** Places in the memory that both threads see. */
-function buildSlots(count: number) {
-  const states = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT));
-  const free = Array.from({ length: count }, (_, slot) => slot);
-  return {
-    states,
-    take(): number | null {
-      const slot = free.pop();
-      if (slot === undefined) return null;
-      Atomics.store(states, slot, slotState.waiting);
-      return slot;
-    },
-    release: (slot: number) => void free.push(slot),
-    /** False when the call has begun. */
-    abandon: (slot: number) =>
-      Atomics.compareExchange(states, slot, slotState.waiting, slotState.abandoned) === slotState.waiting,
-  };
-}
-
-/** One timer for all waits: a timer for each call would cost more than most calls. */
-function buildExpiry(expire: (nowMs: number) => number) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let atMs = Number.POSITIVE_INFINITY;
-  function at(ms: number): void {
-    if (ms >= atMs) return;
-    clearTimeout(timer);
-    atMs = ms;
-    timer = setTimeout(
-      () => {
-        atMs = Number.POSITIVE_INFINITY;
-        at(expire(performance.now()));
-      },
-      Math.max(1, ms - performance.now()),
-    );
-    timer.unref();
-  }
-  return { at, stop: () => clearTimeout(timer) };
-}
-
-function settle({ resolve, reject }: Entry, outcome: Outcome | undefined): void {
-  if (outcome === undefined) reject(new Error("The thread answered too little."));
-  else if (outcome === "timeout") resolve(outcome);
-  else if ("failure" in outcome) reject(errorOf(outcome.failure));
-  else resolve(outcome.value);
+export function tooMany(noun: string): Fault {
+  return new Fault("unavailable", `Too many ${noun}s wait for the database.`, { retryAfterSeconds: 1 });
 }

@@ -2,13 +2,13 @@ import { Fault } from "../../errors.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
+import { endStages } from "../../model/stage/task-stages.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import { reportEnd, reportTask } from "../notify/report-task.ts";
-import { endStages } from "../queue/stages.ts";
-import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
+import { appendSystemLine, type DecidedTask } from "../view/system-line.ts";
 import { askedForSecrets } from "./added-secrets.ts";
 import { approversOf } from "./approvers.ts";
 

@@ -2,6 +2,7 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { announceDecided } from "../events/announce-decided.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { type Answer, answerApproval, endApprovals } from "./answer-approval.ts";
 
@@ -20,13 +21,8 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   async function end(): Promise<void> {
     try {
-      for (const { task, line, calls } of await store.run(endApprovals, {
-        consoleUrl: events.consoleUrl(),
-      })) {
-        events.logged(task, [line]);
-        events.finished(task);
-        events.send(calls);
-      }
+      for (const ended of await store.run(endApprovals, { consoleUrl: events.consoleUrl() }))
+        announceDecided(events, ended);
     } catch (error) {
       log.error({ error: messageOf(error) }, "requests for approval could not be looked at");
     }
@@ -34,15 +30,9 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   return {
     async answer(answer) {
-      const { task, line, calls } = await store.run(answerApproval, {
-        ...answer,
-        consoleUrl: events.consoleUrl(),
-      });
-      events.logged(task, [line]);
-      if (task.state === "waiting") events.waiting(task);
-      else if (task.state === "queued") events.changed(task);
-      else events.finished(task);
-      events.send(calls);
+      const decided = await store.run(answerApproval, { ...answer, consoleUrl: events.consoleUrl() });
+      announceDecided(events, decided);
+      const { task } = decided;
       if (task.state === "waiting") throw new Fault("conflict", task.reason);
       return task;
     },

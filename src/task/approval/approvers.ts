@@ -1,5 +1,6 @@
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import type { UserChange } from "../../model/audit.ts";
+import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
 import type { Manager } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -15,13 +16,13 @@ export interface Approvers {
   needsReason: boolean;
 }
 
-type ApproverKeepers = Pick<Keepers, "permissions" | "audit" | "releases" | "tasks">;
+type ApproverKeepers = Pick<Keepers, "permissions" | "audit" | "releases" | "tasks" | "identities">;
 
 /** `acting`: a token without the scope admin does not act as an administrator. */
 export async function approversOf(
   keepers: ApproverKeepers,
   task: Task & { approval: TaskApproval },
-  project: Pick<Project, "id" | "deploy" | "createdAt">,
+  project: Pick<Project, "id" | "parentId" | "groupId" | "deploy" | "createdAt" | "git">,
   acting?: { userId: number | null; isAdmin: boolean },
 ): Promise<Approvers> {
   const managers = (await keepers.permissions.managersOfProject(project.id)).map((manager) =>
@@ -30,28 +31,53 @@ export async function approversOf(
   if (!task.approval.notByPusher && !project.deploy.notByPusher)
     return { may: managers, excluded: [], needsReason: false };
   const changes = await changedBy(keepers, task, project);
+  const loginsOf = await accountsAt(keepers, project);
   const judged = managers.map((manager) => ({
     ...manager,
-    because: reasonsAgainst(manager, task, changes.get(manager.id) ?? []),
+    because: reasonsAgainst(manager, task, changes.get(manager.id) ?? [], loginsOf(manager)),
   }));
   const excluded = judged.filter(({ because }) => because.length > 0);
   const may = managers.filter(({ id }) => !excluded.some((other) => other.id === id));
   return { may, excluded, needsReason: may.length === 0 };
 }
 
-function reasonsAgainst({ username: user, isAdmin }: Manager, task: Task, changed: string[]): Sentence[] {
+/** The names of a manager at the Git host of the project: of linked accounts there, else the username. */
+async function accountsAt(
+  { identities }: Pick<Keepers, "identities">,
+  { git }: Pick<Project, "git">,
+): Promise<(manager: Manager) => string[]> {
+  const place = repositoryPlaceOf(git.url);
+  const linked = place === null ? [] : await identities.atHost(new URL(place.origin).hostname);
+  return ({ id, username }) => {
+    const logins = linked.filter(({ userId }) => userId === id).map(({ login }) => login);
+    return logins.length > 0 ? logins : [username];
+  };
+}
+
+function reasonsAgainst(
+  { username: user, isAdmin }: Manager,
+  task: Task,
+  changed: string[],
+  logins: string[],
+): Sentence[] {
+  const { triggerType, triggeredBy } = task;
+  const isStarter = triggerType === "manual" && isSameName(triggeredBy, user);
+  const isPusher = pushersOf(task).some((name) => logins.some((login) => isSameName(name, login)));
   return [
-    ...(pushersOf(task).includes(user.toLowerCase()) ? [newReason("excluded_pusher", { user })] : []),
+    ...(isStarter || isPusher ? [newReason("excluded_pusher", { user })] : []),
     ...(isPusherUnknown(task) && !isAdmin ? [newReason("excluded_unknown", { user })] : []),
     ...(changed.length > 0 ? [newReason("excluded_change", { user, what: changed.join(", ") })] : []),
   ];
 }
 
-/** Everybody whose work the task is: a repeat by another person does not hide the account that pushed. */
-function pushersOf({ triggeredBy, author, source }: Task): string[] {
-  return [triggeredBy, author, source?.pusher ?? "", ...(source?.sentBy ?? [])].map((name) =>
-    name.toLowerCase(),
-  );
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+/** The accounts at the Git host whose work the task is: a repeat by another person does not hide the one that pushed. */
+function pushersOf({ triggerType, triggeredBy, author, source }: Task): string[] {
+  const sender = triggerType === "webhook" ? [triggeredBy] : [];
+  return [...sender, author, source?.pusher ?? "", ...(source?.sentBy ?? [])];
 }
 
 /** A push that a poll found, or whose sender named no account. */
@@ -60,7 +86,19 @@ function isPusherUnknown({ source }: Task): boolean {
 }
 
 /** Fields of a project that are pinned. `stages` is the pipeline in entries of version 1.0. */
-const pinnedFields = ["name", "git", "pipeline", "stages", "env", "image", "isolation", "limits"];
+const pinnedFields = [
+  "name",
+  "git",
+  "pipeline",
+  "pipelineFile",
+  "stages",
+  "env",
+  "image",
+  "isolation",
+  "limits",
+];
+/** Another group has other secrets, whose values are not pinned, as the rule is not; nor are domains and limits of an environment. */
+const unpinnedFields = ["deploy", "groupId", "environments"];
 /** A rollback has the scripts and the environment of its release. */
 const releaseFields = ["pipeline", "stages", "env"];
 /** What a new project is made with. */
@@ -73,11 +111,18 @@ const changedIn: Record<string, (change: UserChange, isPinned: (field: string) =
   "project.create": (_, isPinned) => createdFields.filter(isPinned),
   "project.update": (change, isPinned) =>
     fieldsOf(change)
-      .filter((field) => field === "deploy" || isPinned(field))
+      .filter((field) => unpinnedFields.includes(field) || isPinned(field))
       .map((field) => (field === "stages" ? "pipeline" : field)),
   "project.set-secret": secretOf,
   "project.set-secret-scope": secretOf,
   "project.delete-secret": secretOf,
+  "group.update": (change, isPinned) =>
+    fieldsOf(change)
+      .filter((field) => field === "env" && isPinned(field))
+      .map(() => "group.env"),
+  "group.set-secret": secretOfGroup,
+  "group.set-secret-scope": secretOfGroup,
+  "group.delete-secret": secretOfGroup,
   "project.set-credential": () => ["credential"],
   "project.delete-credential": () => ["credential"],
   "webhook.save": (change) =>
@@ -88,6 +133,10 @@ const changedIn: Record<string, (change: UserChange, isPinned: (field: string) =
 
 function secretOf({ detail }: UserChange): string[] {
   return [`secrets.${String(detail.name)}`];
+}
+
+function secretOfGroup(change: UserChange): string[] {
+  return secretOf(change).map((name) => `group.${name}`);
 }
 
 function fieldsOf({ detail: { fields } }: UserChange): string[] {
@@ -101,11 +150,14 @@ function fieldsOf({ detail: { fields } }: UserChange): string[] {
 async function changedBy(
   keepers: ApproverKeepers,
   { approval, rollbackTo }: Task & { approval: TaskApproval },
-  project: Pick<Project, "id" | "createdAt">,
+  project: Pick<Project, "id" | "parentId" | "groupId" | "createdAt">,
 ): Promise<Map<number, string[]>> {
   const since = await lastApproved(keepers, project);
+  // An environment has what its project has.
+  const projectIds = project.parentId === null ? [project.id] : [project.id, project.parentId];
+  const of = { projectIds, groupId: project.groupId };
   const changed = new Map<number, Set<string>>();
-  for (const change of await keepers.audit.changesOf(project.id, Object.keys(changedIn), since)) {
+  for (const change of await keepers.audit.changesOf(of, Object.keys(changedIn), since)) {
     const isPinned = (field: string) =>
       pinnedFields.includes(field) &&
       change.id <= (approval.auditId ?? change.id) &&

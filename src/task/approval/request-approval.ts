@@ -4,20 +4,22 @@ import { needsContainer } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
+import { resetStages } from "../../model/stage/task-stages.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
-import type { LogLine, Task } from "../../model/task.ts";
+import type { Task } from "../../model/task.ts";
 import { inOrder, newReason } from "../../reason/reason.ts";
 import { reportTask } from "../notify/report-task.ts";
-import { resetStages } from "../queue/stages.ts";
-import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
-import { askedForSecrets, secretNamesOf } from "./added-secrets.ts";
+import { secretNamesOf, withGroupVariables } from "../view/inherited-values.ts";
+import { appendSystemLine, type DecidedTask } from "../view/system-line.ts";
+import { askedForSecrets } from "./added-secrets.ts";
 import { waitingSince, withoutAnswer } from "./waiting-since.ts";
 
 /** Whether a task must be built, and then approved, before it may deploy. It is decided when the task is handed out. */
 export function needsApproval(task: Task, project: Project): boolean {
-  // An action with services changes nothing that was approved.
+  // An action with services changes nothing that was approved, and neither does a move.
   const deploys =
     task.serviceAction === null &&
+    task.move === null &&
     task.stages.some(({ name, state }) => isSideEffect(name) && state === "pending");
   return task.approval === null && deploys && requiresApproval(project.deploy, task);
 }
@@ -27,21 +29,18 @@ export function isBuiltElsewhere({ approval, runnerId }: Task): boolean {
   return approval?.state === "approved" && approval.built?.runnerId !== runnerId;
 }
 
-/** A task before its instruction is sent; without a line, if nothing was decided that its log should show. */
-type Prepared = Omit<DecidedTask, "line"> & { line: LogLine | null };
-
 /**
  * Decides what a task that was just handed out may do: deploy, or only build for now. Null: it is no longer with a
  * runner.
  */
 export const prepareApproval = operation(
   "prepareApproval",
-  async (keepers, { id, consoleUrl }: { id: number; consoleUrl: string }): Promise<Prepared | null> => {
+  async (keepers, { id, consoleUrl }: { id: number; consoleUrl: string }): Promise<DecidedTask | null> => {
     const task = await keepers.tasks.byId(id);
     const project = task && (await keepers.projects.byId(task.projectId));
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
-      const gone = newReason("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" });
+      const gone = newReason("approval_runner_gone");
       const reason = inOrder(gone, askedAgain);
       // The current attempt is the first one of the new build.
       const approval = { ...task.approval, earlierAttempts: task.attempt - 1 };
@@ -51,10 +50,16 @@ export const prepareApproval = operation(
     if (asked !== null) return decided(keepers, task, consoleUrl, asked);
     if (!needsApproval(task, project)) return { task, line: null, calls: [] };
     const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
-    // A change of the project is stored with its entry, so no entry up to the newest one is of a later change.
+    // A change of the project or its group is stored with its entry, so no entry up to the newest one is of a later change.
+    if (project.parentId !== null) await keepers.projects.hold(project.parentId);
     const held = (await keepers.projects.hold(project.id)) ?? project;
+    if (held.groupId !== null) await keepers.groups.hold(held.groupId);
     const approval = {
-      ...requestFor(held, back, await secretNamesOf(keepers, project.id)),
+      ...requestFor(
+        withTaskPipeline(await withGroupVariables(keepers, held), task),
+        back,
+        await secretNamesOf(keepers, held),
+      ),
       auditId: await keepers.audit.lastId(),
     };
     const isKept = back?.state === "kept" && back.runnerId === task.runnerId;
@@ -79,13 +84,18 @@ async function decided(
   { id }: Task,
   consoleUrl: string,
   set: Partial<Task>,
-): Promise<Prepared | null> {
+): Promise<DecidedTask | null> {
   const task = await keepers.tasks.change(id, { whileIn: ["dispatched"], set });
   if (!task) return null;
   const line = set.reason === undefined ? null : await appendSystemLine(keepers, task, keepers.now());
   const calls =
     task.state === "waiting" ? await reportTask(keepers, "approval.requested", task, consoleUrl) : [];
   return { task, line, calls };
+}
+
+/** A promotion deploys the pipeline of its release. */
+function withTaskPipeline(project: Project, { pipeline }: Task): Project {
+  return pipeline === null ? project : { ...project, pipeline };
 }
 
 /** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */

@@ -1,15 +1,15 @@
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import { consoleUserId, projectChannel } from "../../model/console/console-names.ts";
+import { consoleUserId, projectChannel, taskChannel } from "../../model/console/console-names.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
-import type { TaskEvent } from "../../model/project.ts";
+import type { TaskEvent } from "../../model/settings/notify-target.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import { traceFields } from "../../telemetry/trace-context.ts";
-import type { ServiceJson } from "../queue/service-json.ts";
-import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
-import { taskTraceparent } from "../queue/task-trace.ts";
+import type { ServiceJson } from "../view/service-json.ts";
+import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../view/task-json.ts";
+import { taskTraceparent } from "../view/task-trace.ts";
 
 /**
  * Messages on `private-project-<id>`; `private-project-<id>/task-<id>` carries the same ones, and the log. `approval` goes
@@ -21,10 +21,6 @@ export type LiveMessage =
   | { type: "services"; projectId: number; services: ServiceJson[] }
   | { type: "delivery"; delivery: Omit<DeliverySummary, "reason"> & { reason: string } }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
-
-export function taskChannel(projectId: number, taskId: number): string {
-  return `${projectChannel(projectId)}/task-${taskId}`;
-}
 
 /** The console's connections are temporary. */
 export interface LiveTarget {

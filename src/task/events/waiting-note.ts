@@ -2,10 +2,10 @@ import type { Logger } from "../../logger.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { renderReason } from "../../reason/reason.ts";
-import type { AnnouncedTask } from "../queue/enqueue.ts";
-import type { WaitOf } from "../queue/recent-wait.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
-import { taskTraceFields } from "../queue/task-trace.ts";
+import { appendSystemLine } from "../view/system-line.ts";
+import { taskTraceFields } from "../view/task-trace.ts";
+import type { WaitOf } from "../view/wait-cache.ts";
+import type { AnnouncedTask } from "./task-announcer.ts";
 
 /** Writes to the task's log and the server's log why no runner can take a queued task. */
 export type NoteWaiting = (task: Task, project: AnnouncedTask["project"]) => Promise<LogLine | null>;

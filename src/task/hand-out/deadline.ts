@@ -4,8 +4,8 @@ import { isSideEffect, type StageName, stageNames } from "../../model/stage/stag
 import type { Keepers } from "../../model/store.ts";
 import type { Task, TaskStep } from "../../model/task.ts";
 import { handedOutPipeline } from "../release/release-instruction.ts";
+import { mustStop } from "../transitions.ts";
 import { stepTimeoutMs, type TaskLimits } from "./instruction.ts";
-import { mustStop } from "./lease.ts";
 
 /** The runner measures a stage's timeout; the server itself reports the timeout this much later. */
 const timeoutSlackMs = 15_000;

@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
+import { withHandedOut } from "../../model/stage/task-stages.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
@@ -17,14 +18,14 @@ import {
 import { hashToken, randomToken } from "../../secrets.ts";
 import { version as serverVersion } from "../../version.ts";
 import { needsApproval, prepareApproval, stepOf } from "../approval/request-approval.ts";
+import { announceDecided } from "../events/announce-decided.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
-import { withHandedOut } from "../queue/stages.ts";
-import { taskTraceFields } from "../queue/task-trace.ts";
-import type { WatchedTime } from "../queue/watched-time.ts";
-import { endLease, reportLostLease } from "./end-lease.ts";
+import type { WatchedTime } from "../notify/watched-time.ts";
+import { claimTask, giveBackTask, refuseTask } from "../queue.ts";
+import { taskTraceFields } from "../view/task-trace.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
-import { refuseTask } from "./refuse-task.ts";
+import { adoptPipeline } from "./report-pipeline.ts";
 
 export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now"> {
   store: Store;
@@ -47,7 +48,7 @@ export function buildDispatch(parts: DispatchParts) {
   async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
     const lease = randomToken(leaseBytes);
     const now = store.now();
-    const task = await claimTask({
+    const task = await claimed({
       runnerId: runner.id,
       ...goneAt(now),
       leaseHash: hashToken(lease),
@@ -65,17 +66,17 @@ export function buildDispatch(parts: DispatchParts) {
       const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
-        await giveBack({ taskId: task.id, attempt: task.attempt, lease });
+        await giveBack({ taskId: task.id, lease });
         return null;
       }
       parts.events.changed(await withSteps(prepared, instruction));
       return instruction;
     } catch (error) {
       if (!(error instanceof Undeliverable)) {
-        await giveBack({ taskId: task.id, attempt: task.attempt, lease });
+        await giveBack({ taskId: task.id, lease });
         throw error;
       }
-      await refuse(task, error.reason);
+      await refuse({ taskId: task.id, lease }, error.reason);
       return claimOnce(runner, request);
     }
   }
@@ -99,9 +100,21 @@ export function buildDispatch(parts: DispatchParts) {
     if (prepared === null) throw new Undeliverable("The task or its project has been deleted.");
     const { task, line, calls } = prepared;
     if (line) parts.events.logged(task, [line]);
+    if (task.state !== "waiting" && stepOf(task) === "deploy" && task.pipeline !== null)
+      await adoptApproved(task);
     if (task.state === "waiting") parts.events.waiting(task);
     parts.events.send(calls);
     return task;
+  }
+
+  /** Another project may have taken a domain since the file was read. */
+  async function adoptApproved({ id }: Task): Promise<void> {
+    try {
+      await store.run(adoptPipeline, { taskId: id });
+    } catch (error) {
+      if (error instanceof Fault && error.code === "invalid") throw new Undeliverable(error.reason);
+      throw error;
+    }
   }
 
   /**
@@ -114,10 +127,10 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   /** Two instances that conflict on one project try again; after a third conflict in a row, the next poll continues. */
-  async function claimTask(claim: TaskClaim): Promise<Task | null> {
+  async function claimed(claim: TaskClaim): Promise<Task | null> {
     for (let attempt = 1; attempt <= maxClaimAttempts; attempt++) {
       try {
-        return await store.tasks.claim(claim);
+        return await store.run(claimTask, claim);
       } catch (error) {
         if (!(error instanceof Fault && error.code === "conflict")) throw error;
       }
@@ -125,37 +138,25 @@ export function buildDispatch(parts: DispatchParts) {
     return null;
   }
 
-  /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
-  async function refuse(task: Task, reason: Reason): Promise<void> {
-    const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
-    if (!failed) return endCanceled(task);
-    const about = { taskId: task.id, reason: renderReason(reason), ...taskTraceFields(task) };
-    parts.log.error(about, "a task could not be handed out");
-    parts.events.logged(failed.task, [failed.line]);
-    parts.events.finished(failed.task);
-    parts.events.send(failed.calls);
+  type Undelivered = Pick<Held, "taskId" | "lease">;
+
+  /** What a verb of the queue needs about a task whose instruction no runner got. */
+  function undelivered({ taskId, lease }: Undelivered) {
+    return { id: taskId, leaseHash: hashToken(lease), consoleUrl: parts.events.consoleUrl() };
   }
 
-  /** The runner or the database is gone, so nobody has the task: it returns to the queue unchanged. */
-  async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
-    const task = await store.tasks.byId(taskId);
-    if (task === null) return;
-    const runnerId = task.serviceAction === null ? (task.approval?.built?.runnerId ?? null) : task.runnerId;
-    const queued = await store.tasks.change(taskId, {
-      whileIn: ["dispatched"],
-      leaseHash: hashToken(lease),
-      set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId },
-    });
-    if (queued) parts.events.changed(queued);
-    else await endCanceled(task);
+  /** A task that was canceled meanwhile is not refused, but ends as canceled. */
+  async function refuse(held: Undelivered, reason: Reason): Promise<void> {
+    const done = await store.run(refuseTask, { ...undelivered(held), reason });
+    if (!done) return;
+    const about = { taskId: held.taskId, reason: renderReason(reason), ...taskTraceFields(done.task) };
+    if (done.task.state === "failed") parts.log.error(about, "a task could not be handed out");
+    announceDecided(parts.events, done);
   }
 
-  /** Ends a task that was canceled or superseded while it was handed out: no runner has it, so no runner will end it. */
-  async function endCanceled({ id, leaseHash, leaseUntil }: Task): Promise<void> {
-    if (leaseHash === null || leaseUntil === null) return;
-    const lease = { id, leaseHash, leaseUntil };
-    const ended = await store.run(endLease, { lease, consoleUrl: parts.events.consoleUrl() });
-    if (ended) reportLostLease(parts.events, ended);
+  async function giveBack(held: Undelivered): Promise<void> {
+    const done = await store.run(giveBackTask, undelivered(held));
+    if (done) announceDecided(parts.events, done);
   }
 
   /**

@@ -1,8 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Runner } from "../../model/runner.ts";
+import type { FieldFault } from "../../model/service/service.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
+import { reasonJson } from "../../reason/reason-json.ts";
 import { reasonOf } from "../../reason/said-reason.ts";
 import type {
   BeatRequest,
@@ -10,20 +12,28 @@ import type {
   Held,
   HeldAnswer,
   LogRequest,
+  PipelineRequest,
   RollbackRequest,
   StageRequest,
 } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
+import { announceDecided } from "../events/announce-decided.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
-import { appendLog } from "./append-log.ts";
+import { pathInFile } from "../file-faults.ts";
+import {
+  appendLog,
+  expireLease,
+  finishTask,
+  type HeldLease,
+  renewLease,
+  reportRollback,
+  reportStage,
+} from "../queue.ts";
+import { mustStop } from "../transitions.ts";
 import { allowedMs, givenUpAfterMs, progressOf } from "./deadline.ts";
-import { endLease, reportLostLease } from "./end-lease.ts";
-import { finishTask } from "./finish-task.ts";
-import type { TaskLimits } from "./instruction.ts";
-import { type HeldLease, mustStop, renewLease } from "./lease.ts";
-import { reportRollback } from "./report-release.ts";
-import { reportStage } from "./report-stage.ts";
+import { runOfFile, type TaskLimits } from "./instruction.ts";
+import { reportPipeline } from "./report-pipeline.ts";
 import { noteSeen } from "./runner-seen.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
@@ -33,6 +43,8 @@ export interface HeldCallsParts {
   wakeups: Wakeups;
   limits: TaskLimits;
   clock: Pick<Clock, "elapsed">;
+  /** The setting routes.anyDomain. */
+  anyDomain: boolean;
 }
 
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
@@ -40,7 +52,7 @@ const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
 const lookEveryMs = 1000;
 
 /** The calls of a runner about a task it holds. All are idempotent, renew the lease, and return whether to continue. */
-export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
+export function buildHeldCalls({ store, events, wakeups, limits, clock, anyDomain }: HeldCallsParts) {
   const watch = buildSilenceWatch(clock.elapsed);
   const released = new AbortController();
 
@@ -67,9 +79,23 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   async function giveUp({ id, leaseHash, leaseUntil }: Task): Promise<boolean> {
     if (leaseHash === null || leaseUntil === null) return false;
     const lease = { id, leaseHash, leaseUntil };
-    const done = await store.run(endLease, { lease, isStuck: true, consoleUrl: events.consoleUrl() });
-    if (done) reportLostLease(events, done);
+    const done = await store.run(expireLease, { lease, isStuck: true, consoleUrl: events.consoleUrl() });
+    if (done) announceDecided(events, done, "requeued");
     return done !== null;
+  }
+
+  /** The task that holds the pipeline now, or why it does not. */
+  async function report(
+    held: HeldLease,
+    { pipeline }: PipelineRequest,
+  ): Promise<{ task: Task | null } | { faults: FieldFault[] }> {
+    try {
+      const done = await store.run(reportPipeline, { held, pipeline, anyDomain });
+      return done !== null && done.faults.length > 0 ? { faults: done.faults } : { task: done?.task ?? null };
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === "invalid" && error.fields)) throw error;
+      return { faults: error.fields.map(({ field, message }) => ({ path: pathInFile(field), message })) };
+    }
   }
 
   return {
@@ -122,32 +148,29 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return answerFor(done.task);
     },
 
+    async pipeline(runner: Runner, request: PipelineRequest): Promise<HeldAnswer> {
+      const held = leaseOf(runner, request);
+      const done = await report(held, request);
+      if ("faults" in done) return { continue: true, faults: done.faults.map(faultJson) };
+      const { task } = done;
+      if (task === null) return leaseLost;
+      const answer = await answerFor(task);
+      if (!answer.continue) return answer;
+      const run = await runOfFile(task, { keepers: store, limits, now: store.now() });
+      if (!run) return leaseLost;
+      events.changed(task);
+      return { ...answer, run };
+    },
+
     async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
       const { state, kept, images, isWorkspaceLost = false } = request;
-      const reason = reasonOf(request);
-      const held = leaseOf(runner, request);
-      const consoleUrl = events.consoleUrl();
       const done = await store.run(finishTask, {
-        held,
-        state,
-        reason,
-        kept,
-        images,
-        isWorkspaceLost,
-        consoleUrl,
+        held: leaseOf(runner, request),
+        ...{ state, reason: reasonOf(request), kept, images, isWorkspaceLost },
+        consoleUrl: events.consoleUrl(),
       });
       if (!done) return leaseLost;
-      const { task, line, superseded, calls } = done;
-      if (line) events.logged(task, [line]);
-      if (task.state === "waiting") events.waiting(task);
-      else if (task.state === "queued") events.changed(task);
-      else events.finished(task);
-      events.send(calls);
-      for (const older of superseded) {
-        events.logged(older.task, [older.line]);
-        events.finished(older.task);
-        events.send(older.calls);
-      }
+      for (const decided of [done, ...done.superseded]) announceDecided(events, decided);
       return { continue: false };
     },
 
@@ -164,4 +187,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     release: () => released.abort(),
   };
 }
+function faultJson({ path, message }: FieldFault): NonNullable<HeldAnswer["faults"]>[number] {
+  return { path, ...reasonJson({ reason: message }) };
+}
+
 export type HeldCalls = ReturnType<typeof buildHeldCalls>;

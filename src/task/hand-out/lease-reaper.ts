@@ -3,9 +3,10 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Store } from "../../model/store.ts";
 import type { Lease } from "../../model/task.ts";
+import { announceDecided } from "../events/announce-decided.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import { taskTraceFields } from "../queue/task-trace.ts";
-import { endLease, reportLostLease } from "./end-lease.ts";
+import { expireLease } from "../queue.ts";
+import { taskTraceFields } from "../view/task-trace.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
 export interface LeaseReaperParts {
@@ -30,11 +31,11 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
   let isStopped = false;
 
   async function decide(lease: Lease): Promise<void> {
-    const done = await store.run(endLease, { lease, consoleUrl: events.consoleUrl() });
+    const done = await store.run(expireLease, { lease, consoleUrl: events.consoleUrl() });
     if (!done) return;
     const { id, attempt, state } = done.task;
     log.warn({ taskId: id, attempt, state, ...taskTraceFields(done.task) }, "a runner lost its lease");
-    reportLostLease(events, done);
+    announceDecided(events, done, "requeued");
   }
 
   async function reap(): Promise<void> {

@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
-import type { NotifyFormat } from "../../model/project.ts";
 import { defaultTargetName } from "../../model/sealed.ts";
+import type { NotifyFormat } from "../../model/settings/notify-target.ts";
 import { operation } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";

@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
-import type { NewSecret, NotifyTarget } from "../../model/project.ts";
 import { targetSecretName } from "../../model/sealed.ts";
+import type { NotifyTarget } from "../../model/settings/notify-target.ts";
+import type { NewSecret } from "../../model/settings/stored-secret.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { randomToken, type Secrets } from "../../secrets.ts";

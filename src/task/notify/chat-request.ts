@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { isObject, parseJson } from "../../json.ts";
-import type { NotifyFormat } from "../../model/project.ts";
+import type { NotifyFormat } from "../../model/settings/notify-target.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import type { OutgoingAnswer } from "./guarded-request.ts";
 import { channelAddressFault } from "./release-message.ts";

@@ -1,6 +1,7 @@
 import type { ProviderName } from "../../git-host/hosts.ts";
 import { statusApiFor, statusApiOf } from "../../git-host/recognise.ts";
 import type { StatusReport, StatusState } from "../../git-host/status/status-api.ts";
+import { ownerIdOf } from "../../model/environment/environment.ts";
 import { isCommit } from "../../model/git/git-ref.ts";
 import { gitAddressOf } from "../../model/git/git-url.ts";
 import { repositoryPlaceOf } from "../../model/git/repository-place.ts";
@@ -11,7 +12,7 @@ import { type Reason, renderReason } from "../../reason/reason.ts";
 
 const maxDescription = 140;
 
-type Reported = Pick<Project, "id" | "git" | "commitStatus">;
+type Reported = Pick<Project, "id" | "parentId" | "git" | "commitStatus">;
 
 /** The call that sets a task's state as the commit's status at the Git host; null: the host has no API for it. */
 export function commitStatusCall(
@@ -89,7 +90,7 @@ function callOf(
   const description = report.description.slice(0, maxDescription);
   const body = api.bodyOf({ ...report, description, commit, context: project.commitStatus.context });
   return {
-    projectId: project.id,
+    projectId: ownerIdOf(project),
     kind: "commit status",
     event: report.state,
     subject: `commit status ${project.id} ${commit}`,

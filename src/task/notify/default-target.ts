@@ -1,5 +1,6 @@
-import type { NotifyTarget, Project } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import { defaultTargetName, sealedPurpose } from "../../model/sealed.ts";
+import type { NotifyTarget } from "../../model/settings/notify-target.ts";
 import type { MetaKeeper } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import type { TargetAddress } from "./target-address.ts";

@@ -1,4 +1,4 @@
-import type { DeliveryCode, DeliverySummary } from "../../model/delivery.ts";
+import type { DeliveryCode, DeliverySummary, Followed } from "../../model/delivery.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { OperationKeepers } from "../../model/store.ts";
@@ -27,7 +27,7 @@ const filtered: readonly DeliveryCode[] = [
   "queue_busy",
 ];
 
-type Recorded = Omit<DeliverySummary, "repeat_of" | "replaced_by">;
+type Recorded = Omit<DeliverySummary, "repeat_of" | Followed>;
 type NewsKeepers = Pick<
   OperationKeepers,
   "projects" | "webhookConfigs" | "attempts" | "outgoingCalls" | "meta" | "now"

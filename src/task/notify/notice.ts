@@ -1,12 +1,13 @@
-import type { DeliverySummary } from "../../model/delivery.ts";
+import type { DeliverySummary, Followed } from "../../model/delivery.ts";
 import { shortCommit } from "../../model/git/short-commit.ts";
-import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { RunningService } from "../../model/service/running-service.ts";
+import type { NotifyEvent, TaskEvent } from "../../model/settings/notify-target.ts";
 import { type LogLine, type Task, workedMs } from "../../model/task.ts";
 import { type Reason, renderReason } from "../../reason/reason.ts";
-import { taskJson } from "../queue/task-json.ts";
+import { taskJson } from "../view/task-json.ts";
 import type { ChatMessage } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
 import { releaseMessage } from "./release-message.ts";
@@ -78,7 +79,7 @@ export function taskNotice(
 
 export function deliveryNotice(
   event: "delivery.rejected" | "delivery.failed",
-  delivery: Omit<DeliverySummary, "repeat_of" | "replaced_by">,
+  delivery: Omit<DeliverySummary, "repeat_of" | Followed>,
   project: Project,
   unreported: number,
 ): Notice {

@@ -1,5 +1,7 @@
+import { ownerIdOf } from "../../model/environment/environment.ts";
 import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
-import type { NotifyTarget, OptionalEvent, Project, TaskEvent } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
+import type { NotifyTarget, OptionalEvent, TaskEvent } from "../../model/settings/notify-target.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isFinished, type LogLine, type Task } from "../../model/task.ts";
 import { randomToken } from "../../secrets.ts";
@@ -83,7 +85,7 @@ const ownGateway = "push://gateway";
 /** The call that sends a notice to one target. */
 export function notificationCall(
   notice: Notice,
-  project: Pick<Project, "id">,
+  project: Pick<Project, "id" | "parentId">,
   target: NotifyTarget,
   { now, consoleUrl }: MessageContext,
 ): NewOutgoingCall {
@@ -102,7 +104,7 @@ export function notificationCall(
     return { type: notice.event, timestamp: now.toISOString(), data };
   };
   return {
-    projectId: project.id,
+    projectId: ownerIdOf(project),
     kind: "notification",
     event: notice.event,
     subject: null,

@@ -1,6 +1,7 @@
 import { isConsoleChannel } from "../../model/console/console-names.ts";
-import type { NotifyFormat, Project, TaskEvent } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import { firstRouteUrl } from "../../model/service/route-place.ts";
+import type { NotifyFormat, TaskEvent } from "../../model/settings/notify-target.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";

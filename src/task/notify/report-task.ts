@@ -1,11 +1,13 @@
 import type { StatusState } from "../../git-host/status/status-api.ts";
-import type { ProjectState } from "../../model/delivery.ts";
+import { ownerIdOf } from "../../model/environment/environment.ts";
 import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
-import type { Project, TaskEvent } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
+import type { TaskEvent } from "../../model/settings/notify-target.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import type { Task, TaskState } from "../../model/task.ts";
-import { taskTraceparent } from "../queue/task-trace.ts";
+import type { ProjectWebhook } from "../../model/webhook-config.ts";
+import { taskTraceparent } from "../view/task-trace.ts";
 import { commitStatusCall } from "./commit-status.ts";
 import { taskNotifications } from "./notifications.ts";
 import { storeCalls } from "./store-calls.ts";
@@ -21,8 +23,8 @@ export type ReportKeepers = Pick<
 >;
 
 /** What the caller has read already. */
-type KnownProject = Pick<ProjectState, "project"> &
-  Partial<Pick<ProjectState, "hasStatusToken" | "defaultTarget">>;
+export type KnownProject = Pick<ProjectWebhook, "project"> &
+  Partial<Pick<ProjectWebhook, "hasStatusToken" | "defaultTarget">>;
 
 /** The event of each final state. */
 export const eventOfEnd: Partial<Record<TaskState, TaskEvent>> = {
@@ -109,8 +111,8 @@ async function statusOf(
   consoleUrl: string,
   isTokenKnown?: boolean,
 ): Promise<NewOutgoingCall[]> {
-  if (!(isTokenKnown ?? (await hasStatusToken(keepers, project.id)))) return [];
-  const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
+  if (!(isTokenKnown ?? (await hasStatusToken(keepers, ownerIdOf(project))))) return [];
+  const provider = (await keepers.webhookConfigs.ofProject(ownerIdOf(project)))?.provider ?? "generic";
   const call = commitStatusCall(task, project, provider, `${consoleUrl}/tasks/${task.id}`);
   return call === null ? [] : [call];
 }

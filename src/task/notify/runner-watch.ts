@@ -5,15 +5,16 @@ import type { Project } from "../../model/project.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
 import { operation, type Store } from "../../model/store.ts";
 import { renderReason } from "../../reason/reason.ts";
-import type { WatchedTime } from "../queue/watched-time.ts";
+import { projectWaits } from "../view/project-wait.ts";
 import { readDefaultTarget } from "./default-target.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { notificationCalls, targetsOf } from "./notifications.ts";
 import type { Outbox } from "./outbox.ts";
 import { storeCalls } from "./store-calls.ts";
+import type { WatchedTime } from "./watched-time.ts";
 
 export interface RunnerWatchParts {
-  store: Pick<Store, "runners" | "projects" | "tasks" | "meta" | "now" | "run">;
+  store: Pick<Store, "runners" | "projects" | "meta" | "now" | "run">;
   outbox: Pick<Outbox, "send">;
   /** Fed here, and read by all that decide whether a runner is gone. */
   watched: WatchedTime;
@@ -57,12 +58,17 @@ export function buildRunnerWatch({ store, outbox, watched, consoleUrl, log }: Ru
     const defaultTarget = (await readDefaultTarget(store.meta))?.target ?? null;
     const targetsFor = (project: Project) => targetsOf(project, "runner.gone", defaultTarget);
     for (let page = 1; ; page++) {
-      const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
-      const told = items.filter((project) => targetsFor(project).length > 0);
+      const { items } = await store.projects.list(
+        { withEnvironments: true },
+        { page, pageSize: projectsPerPage },
+      );
+      const told = items.filter(
+        (project) => project.environments.length === 0 && targetsFor(project).length > 0,
+      );
       const ids = told.map(({ id }) => id);
       // The runner was connected at its last call: a reason that excluded it from the project then still does.
-      const excluded = await store.tasks.waits(ids, lastSeenAt, runner.id);
-      const waits = await store.tasks.waits(ids, now);
+      const excluded = await projectWaits(store, ids, lastSeenAt, runner.id);
+      const waits = await projectWaits(store, ids, now);
       for (const project of told) {
         if (excluded[project.id]) continue;
         const waiting = renderReason(waits[project.id]?.reason ?? "");

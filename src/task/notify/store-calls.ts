@@ -16,7 +16,7 @@ const firstTryWithinMs = 15_000;
  * Stores calls in the transaction of the change that they report, so that a crash loses neither. The result is for the
  * outbox, once the transaction is on disk.
  */
-export function storeCalls(
+export async function storeCalls(
   keepers: Pick<OperationKeepers, "outgoingCalls" | "now">,
   calls: readonly NewOutgoingCall[],
   /** The span that the calls belong to. */
@@ -25,9 +25,10 @@ export function storeCalls(
   const createdAt = keepers.now();
   const nextTryAt = new Date(createdAt.getTime() + firstTryWithinMs);
   const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
-  return Promise.all(
-    calls.map((call) =>
-      keepers.outgoingCalls.add({ ...call, traceparent, attempts: 0, nextTryAt, createdAt }, limits),
-    ),
-  );
+  const added: AddedCall[] = [];
+  for (const call of calls)
+    added.push(
+      await keepers.outgoingCalls.add({ ...call, traceparent, attempts: 0, nextTryAt, createdAt }, limits),
+    );
+  return added;
 }

@@ -1,5 +1,5 @@
-import type { NotifyTarget } from "../../model/project.ts";
 import { sealedPurpose, targetSecretName } from "../../model/sealed.ts";
+import type { NotifyTarget } from "../../model/settings/notify-target.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import { isChannelAddress } from "./release-message.ts";

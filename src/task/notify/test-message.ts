@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { NotifyTarget, Project } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
+import type { NotifyTarget } from "../../model/settings/notify-target.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
 import { testNotice } from "./notice.ts";
@@ -32,7 +33,12 @@ export function buildTestMessages(parts: {
         newReason("test_messages", { limit: testsPerMinute, seconds: wholeSeconds(waitMs) }),
       );
     const context = { now: new Date(parts.clock.now()), consoleUrl: parts.consoleUrl() };
-    const call = notificationCall(testNotice(project, username), { id: project?.id ?? 0 }, target, context);
+    const call = notificationCall(
+      testNotice(project, username),
+      { id: project?.id ?? 0, parentId: null },
+      target,
+      context,
+    );
     const result = await attemptCall(call, parts.attempt);
     if (project !== null) await parts.record(call, 1, result);
     return result;

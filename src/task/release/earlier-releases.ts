@@ -2,6 +2,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
+import { releaseIdOf } from "../../model/task.ts";
 import { changedSettings } from "./changed-settings.ts";
 
 /** More than any runner keeps. */
@@ -14,7 +15,8 @@ export async function liveReleaseId(
 ): Promise<number | null> {
   if (liveTaskId === null) return null;
   if (await releases.ofTask(liveTaskId)) return liveTaskId;
-  return (await tasks.byId(liveTaskId))?.rollbackTo ?? liveTaskId;
+  const task = await tasks.byId(liveTaskId);
+  return (task && releaseIdOf(task)) ?? liveTaskId;
 }
 
 /**

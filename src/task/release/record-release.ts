@@ -2,11 +2,11 @@ import { shortCommit } from "../../model/git/short-commit.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
+import { hasSideEffects } from "../../model/stage/task-stages.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import { releaseIdOf, type Task } from "../../model/task.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import type { FinishRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
-import { hasSideEffects } from "../queue/stages.ts";
 
 /*
  * Records what a runner's call says about releases: the one that a deploy has made, and which one is known to serve. Each
@@ -24,7 +24,8 @@ export async function noteStage(
 ): Promise<void> {
   if (task.serviceAction !== null || request.state !== "running" || !isSideEffect(request.stage)) return;
   const project = await projects.byId(task.projectId);
-  if (!project) return;
+  // What serves on the earlier runner goes on.
+  if (!project || task.move !== null) return;
   if (!request.endsPrevious) {
     await projects.setLive(project.id, { liveNote: newReason("live_deploying", nameOf(task)) });
     return;
@@ -51,6 +52,9 @@ export async function noteEnd(
   now: Date,
 ): Promise<void> {
   const { projects, releases } = keepers;
+  // After a move, the earlier runner reports the releases that it still has.
+  if (task.serviceAction?.type === "leave" && kept && task.runnerId !== null)
+    await releases.keepOnly(task.projectId, task.runnerId, kept);
   const project = task.serviceAction === null ? await projects.byId(task.projectId) : null;
   if (!project) return;
   if (task.state === "success") await noteSuccess(keepers, project, task, { kept: kept ?? [], images }, now);
@@ -73,9 +77,10 @@ async function noteSuccess(
     message: task.message,
     images,
     state: "gone",
-    ...servesFrom(now),
+    ...(await servesFrom(releases, project.id, now)),
   } as const;
-  const from = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
+  const fromId = releaseIdOf(task);
+  const from = fromId === null ? null : await releases.ofTask(fromId);
   if (own) {
     const { place, replacedPlace } = from ?? (await newPlace(releases, project));
     return releases.update(task.id, { ...served, place, replacedPlace });
@@ -91,11 +96,18 @@ async function noteSuccess(
       attempt: task.attempt,
       runnerId: task.runnerId,
     });
-  await releases.update(from.taskId, servesFrom(now));
+  const place = task.move === null ? {} : { runnerId: task.move.toRunnerId, images };
+  const { deployedAt, endedAt, rolledBackAt } = served;
+  await releases.update(from.taskId, { deployedAt, endedAt, rolledBackAt, ...place });
 }
 
-/** It begins to serve: what happened to it before does not count any more. */
-function servesFrom(deployedAt: Date) {
+/**
+ * The change of a release that begins to serve. Its time is later than that of every other release of the project, also if
+ * the clock was ahead at an earlier deploy.
+ */
+async function servesFrom(releases: Keepers["releases"], projectId: number, now: Date) {
+  const last = (await releases.servedLast(projectId))?.deployedAt ?? now;
+  const deployedAt = last > now ? new Date(last.getTime() + 1) : now;
   return { deployedAt, endedAt: null, rolledBackAt: null };
 }
 
@@ -117,14 +129,14 @@ async function noteFailure(
   isTouched: boolean,
 ): Promise<void> {
   await releases.delete(task.id);
-  if (!isTouched || task.rollback) return;
+  if (!isTouched || task.rollback || task.move !== null) return;
   await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
 }
 
 /** The runner of a task is gone. */
 export async function noteLost({ projects, releases }: ReleaseKeepers, task: Task): Promise<void> {
   const project = task.serviceAction === null ? await projects.byId(task.projectId) : null;
-  if (!project || task.state !== "lost") return;
+  if (!project || task.state !== "lost" || task.move !== null) return;
   await releases.delete(task.id);
   if (!hasSideEffects(task.stages) || isServing(task.rollback?.state)) return;
   await projects.setLive(project.id, {
@@ -134,9 +146,9 @@ export async function noteLost({ projects, releases }: ReleaseKeepers, task: Tas
   });
 }
 
-/** The project stays with the runner of its first deploy, or with the runner that it was moved to meanwhile. */
-function homeOf(project: Project, { runnerId }: Task): Partial<Pick<Project, "homeRunnerId">> {
-  return { homeRunnerId: project.homeRunnerId ?? runnerId };
+/** The project stays with the runner of its first deploy, until it is moved. */
+function homeOf(project: Project, { runnerId, move }: Task): Partial<Pick<Project, "homeRunnerId">> {
+  return { homeRunnerId: move?.toRunnerId ?? project.homeRunnerId ?? runnerId };
 }
 
 function unknownText(task: Task, { liveTaskId }: Project): Reason {
@@ -168,7 +180,7 @@ export async function noteRollback(
     return rollback;
   }
   await projects.setLive(project.id, { liveTaskId: state === "success" ? toTaskId : null, liveNote });
-  if (state === "success") await releases.update(toTaskId, servesFrom(now));
+  if (state === "success") await releases.update(toTaskId, await servesFrom(releases, project.id, now));
   return rollback;
 }
 

@@ -3,16 +3,17 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSideEffect, type StageName, stageNames } from "../../model/stage/stage-name.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import { releaseIdOf, type Task } from "../../model/task.ts";
 import type { KeptRelease, RunTask, WireService, WireStage } from "../../runner/protocol.ts";
 import { changedSettings } from "./changed-settings.ts";
 import { consideredReleases, earlierReleases, liveReleaseId, workingReleases } from "./earlier-releases.ts";
+import { neededRelease } from "./needed-release.ts";
 
 /** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
 export type ReleaseInstruction = Pick<RunTask, "stages" | "services" | "folders" | "env" | "release">;
 
 export interface ReleaseParts {
-  keepers: Pick<Keepers, "releases" | "tasks">;
+  keepers: Pick<Keepers, "releases" | "tasks" | "runners">;
   /** The plain environment of a task that is built from the project's current settings. */
   env: Record<string, string>;
   now: Date;
@@ -27,18 +28,22 @@ export async function releaseInstruction(
   task: Task,
   project: Project,
   parts: ReleaseParts,
-): Promise<ReleaseInstruction> {
+): Promise<ReleaseInstruction | null> {
   const { releases } = parts.keepers;
-  const back = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
-  const pipeline = back?.pipeline ?? project.pipeline;
+  const source = await neededRelease(parts.keepers, task);
+  if (task.deploys !== null && source === null) return null;
+  const isOwn = source?.projectId === project.id;
+  const promoted = isOwn ? null : source;
+  const back = isOwn ? source : task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
+  const pipeline = (back ?? source)?.pipeline ?? project.pipeline;
   const run = back ? atRollback(pipeline) : pipeline;
-  const env = back ? { ...back.env, CI_ROLLBACK: "true" } : parts.env;
+  const env = back ? { ...back.env, ...(isOwn ? {} : { CI_ROLLBACK: "true" }) } : parts.env;
   const pending = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
-  const from = back?.state === "kept" && back.runnerId === task.runnerId ? back : null;
+  const from = back?.state === "kept" && (isOwn || back.runnerId === task.runnerId) ? back : null;
   const names = stageNames.filter((name) => isInStep(name) && (pending.includes(name) || isBuiltAgain(name)));
   /** A runner that does not have the kept workspace any more builds it. */
   function isBuiltAgain(name: StageName): boolean {
-    return name === "build" && back !== null && runOf(pipeline, "build").length > 0;
+    return name === "build" && back !== null && source === null && runOf(pipeline, "build").length > 0;
   }
   function isInStep(name: StageName): boolean {
     return parts.step === null || (parts.step === "build") !== isSideEffect(name);
@@ -56,8 +61,10 @@ export async function releaseInstruction(
       commit: task.commit ?? "",
       message: task.message,
       author: task.author,
+      promotedFrom: promoted?.taskId ?? null,
       pipeline: pinned(pipeline, project.image, pending),
       env,
+      digest: source?.digest ?? null,
       bytes: null,
       place: 0,
       replacedPlace: 0,
@@ -75,19 +82,36 @@ export async function releaseInstruction(
     release: {
       isKept: deploys || !canDeploy,
       from: from && wireRelease(from),
+      ...(promoted === null ? {} : { promotes: { ...wireRelease(promoted), projectId: promoted.projectId } }),
+      ...(source === null ? {} : { fetch: await fetchOf(task, source, parts.keepers) }),
       ...(back === null ? {} : { settings: settingsLine(back, project, names) }),
       ...before,
     },
   };
 }
 
+async function fetchOf(
+  { move }: Task,
+  { projectId, taskId, attempt, runnerId, digest, pipeline }: Release,
+  { runners }: Pick<Keepers, "runners">,
+): Promise<RunTask["release"]["fetch"]> {
+  return {
+    source: { projectId, taskId, attempt },
+    holder: (await runners.byId(runnerId))?.name ?? String(runnerId),
+    // What deploy and start can write to changes.
+    digest: pipeline.sealed ? digest : null,
+    withData: move?.withData === true,
+  };
+}
+
 /** An action is done with the release that serves, as it was started. Null: it does not serve there any more. */
 export async function actionInstruction(
-  { projectId, runnerId }: Task,
+  { projectId, runnerId, serviceAction }: Task,
   { keepers, servicesOf }: Pick<ReleaseParts, "keepers" | "servicesOf">,
 ): Promise<ReleaseInstruction | null> {
   const release = await keepers.releases.servedLast(projectId);
-  if (release?.runnerId !== runnerId) return null;
+  // What is left behind is not what serves.
+  if (release === null || (serviceAction?.type !== "leave" && release.runnerId !== runnerId)) return null;
   const { data, scratch, sealed } = release.pipeline;
   return {
     stages: [],
@@ -101,12 +125,13 @@ export async function actionInstruction(
 /** The pipeline that the task was handed out with, as far as it is stored: the project's may have been changed since. */
 export async function handedOutPipeline(
   { releases }: Pick<Keepers, "releases">,
-  { id, rollbackTo, approval }: Task,
+  task: Task,
   project: Project,
 ): Promise<Pipeline> {
-  const back = () => (rollbackTo === null ? null : releases.ofTask(rollbackTo));
-  const release = (await releases.ofTask(id)) ?? (await back());
-  return release?.pipeline ?? approval?.pinned.pipeline ?? project.pipeline;
+  const { id, approval, pipeline } = task;
+  const backId = releaseIdOf(task);
+  const release = (await releases.ofTask(id)) ?? (backId === null ? null : await releases.ofTask(backId));
+  return release?.pipeline ?? pipeline ?? approval?.pinned.pipeline ?? project.pipeline;
 }
 
 /** The release to restore if this task fails: the live one, or the one on this runner that a rollback would go to. */

@@ -2,12 +2,12 @@ import { Fault } from "../../errors.ts";
 import { atRollback } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
+import { plannedStage, stagesFor } from "../../model/stage/task-stages.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { stagesFor, type TaskOrder } from "../queue/enqueue.ts";
-import { plannedStage } from "../queue/stages.ts";
 import { consideredReleases, earlierReleases, liveReleaseId, workingReleases } from "./earlier-releases.ts";
+import type { TaskOrder } from "./task-order.ts";
 
 type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
 
@@ -17,7 +17,7 @@ export type RollbackOrder = Pick<
   "ref" | "commit" | "message" | "actions" | "rerunOf" | "rollbackTo" | "source"
 > & {
   stages?: Task["stages"];
-};
+} & Partial<Pick<TaskOrder, "deploys" | "pipeline">>;
 
 /**
  * The data of the task that rolls back. Without `toTaskId`: the nearest release before the live one that is not known to

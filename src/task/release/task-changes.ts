@@ -2,6 +2,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { type ValueKeepers, withGroupVariables } from "../view/inherited-values.ts";
 import { type ChangedSetting, changedPins, changedSettings } from "./changed-settings.ts";
 import { liveReleaseId } from "./earlier-releases.ts";
 
@@ -25,14 +26,17 @@ const maxListed = 50;
  * of the same ref, in the order in which they were pushed first. A task that goes back has only its own.
  */
 export async function changesOf(
-  keepers: Pick<Keepers, "releases" | "tasks">,
+  keepers: Pick<Keepers, "releases" | "tasks"> & ValueKeepers,
   task: Task,
   project: Project,
 ): Promise<TaskChanges> {
   const live = await liveReleaseId(keepers, project);
   const serving = live === null ? null : await keepers.releases.ofTask(live);
   const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
-  const used = task.approval?.pinned ?? { image: project.image, ...(back ?? project) };
+  const used = task.approval?.pinned ?? {
+    image: project.image,
+    ...(back ?? (await withGroupVariables(keepers, project))),
+  };
   const ran = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
   const settings = serving === null ? [] : changedSettings(serving, used, ran);
   const served = serving === null ? null : ((await keepers.tasks.byId(serving.taskId))?.approval ?? null);
@@ -54,6 +58,18 @@ async function pushesOf({ tasks }: Pick<Keepers, "tasks">, { projectId, ref }: T
   const items = found.items.filter(({ serviceAction }) => serviceAction === null);
   const first = new Map(items.map((task) => [task.commit, task]));
   return items.filter((task) => task.commit !== null && first.get(task.commit) === task);
+}
+
+/** The commits that a rollback to a release takes back: those pushed after its own, up to the one that serves; newest first. */
+export async function takenBackBy(
+  keepers: Pick<Keepers, "tasks">,
+  release: Release,
+  live: Task,
+): Promise<Task[]> {
+  if (live.ref !== release.ref || live.commit === release.commit) return [];
+  const pushes = await pushesOf(keepers, live);
+  const served = pushes.find(({ commit }) => commit === live.commit) ?? live;
+  return isBefore(pushes, live.commit, release) ? [] : pushedSince(pushes, served, release);
 }
 
 /** Whether a commit was pushed before that of the serving release. */

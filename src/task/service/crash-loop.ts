@@ -4,9 +4,13 @@ import type { Release } from "../../model/release.ts";
 import { isUp, type RunningService } from "../../model/service/running-service.ts";
 import type { OperationKeepers } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
-import { type EnqueuedCalls, enqueueReported } from "../notify/enqueue-reported.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
+import type { AnnouncedTask } from "../events/task-announcer.ts";
+import { type Enqueued, enqueueAudited } from "../queue.ts";
 import { rollbackOrder } from "../release/rollback-order.ts";
+import { manualOrder } from "../release/task-order.ts";
+import { appendSystemLine } from "../view/system-line.ts";
+
+export type BegunRollback = AnnouncedTask & Enqueued;
 
 const exitsOfLoop = 5;
 const loopMs = 60_000;
@@ -31,7 +35,7 @@ export async function rollBackCrashLoop(
   release: Release,
   service: RunningService,
   consoleUrl: string,
-): Promise<EnqueuedCalls | null> {
+): Promise<BegunRollback | null> {
   const now = keepers.now();
   const windowMs = project.rollbackWithin * 60_000;
   const isNew = now.getTime() - release.deployedAt.getTime() <= windowMs;
@@ -42,19 +46,8 @@ export async function rollBackCrashLoop(
   const order = await rollbackOrder(keepers, { ...project, liveTaskId: null }, null).catch(noRelease);
   if (order === null) return null;
   const reason = newReason("crash_loop", { service: service.name, exits: exitsOfLoop });
-  const begun = await enqueueReported(keepers, {
-    order: {
-      ...order,
-      project,
-      triggerType: "manual",
-      triggeredBy: serverName,
-      author: serverName,
-      causeRef: null,
-      causeCommit: null,
-      deliveryId: null,
-      traceparent: null,
-      notBefore: null,
-    },
+  const begun = await enqueueAudited(keepers, {
+    order: manualOrder(project, serverName, null, order),
     consoleUrl,
     audited: {
       ...{ at: now, userId: null, username: "", action: "task.rollback", projectId: project.id },
@@ -62,8 +55,8 @@ export async function rollBackCrashLoop(
       detail: { rollbackTo: order.rollbackTo, commit: order.commit, service: service.name },
     },
   });
-  await appendSystemLine(keepers, { id: begun.enqueued.task.id, reason }, now);
-  return begun;
+  await appendSystemLine(keepers, { id: begun.task.id, reason }, now);
+  return { ...begun, project: { id: project.id, name: project.name } };
 }
 
 /** Nothing to return to: the note of the project says what is down. */

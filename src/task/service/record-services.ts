@@ -7,11 +7,10 @@ import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonOf } from "../../reason/said-reason.ts";
 import { defaultTargetFor } from "../notify/default-target.ts";
-import type { EnqueuedCalls } from "../notify/enqueue-reported.ts";
 import { serviceNotice } from "../notify/notice.ts";
 import { notificationCalls, targetsOf } from "../notify/notifications.ts";
 import { storeCalls } from "../notify/store-calls.ts";
-import { isCrashLoop, rollBackCrashLoop } from "./crash-loop.ts";
+import { type BegunRollback, isCrashLoop, rollBackCrashLoop } from "./crash-loop.ts";
 import { judge, type ServiceEvent } from "./judge-service.ts";
 import { noteStates } from "./service-live.ts";
 
@@ -28,7 +27,7 @@ export interface RecordedServices {
   changed: RunningService[] | null;
   /** Notifications that were stored. */
   calls: AddedCall[];
-  rollback: EnqueuedCalls | null;
+  rollback: BegunRollback | null;
 }
 
 const sampleEveryMs = 5 * 60_000;
@@ -147,7 +146,7 @@ async function conclude(
   release: Release,
   services: RunningService[],
   consoleUrl: string,
-): Promise<EnqueuedCalls | null> {
+): Promise<BegunRollback | null> {
   await noteStates(keepers, project, release, services);
   const looping = services.find((each) => each.taskId === release.taskId && isCrashLoop(each));
   return looping ? rollBackCrashLoop(keepers, project, release, looping, consoleUrl) : null;

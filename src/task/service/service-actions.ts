@@ -1,19 +1,20 @@
 import { Fault } from "../../errors.ts";
-import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
+import type { NewAuditEntry } from "../../model/audit.ts";
 import { servicesOf } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { isSeen } from "../../model/runner.ts";
 import { stageNames } from "../../model/stage/stage-name.ts";
+import { plannedStage } from "../../model/stage/task-stages.ts";
 import { type OperationKeepers, operation, type Store } from "../../model/store.ts";
 import type { Task, TaskAction } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import { priorityOf } from "../queue/enqueue.ts";
-import { plannedStage } from "../queue/stages.ts";
-import { recordManualStart } from "../queue/task-trace.ts";
+import { enqueueAudited } from "../queue.ts";
+import { manualOrder } from "../release/task-order.ts";
+import { recordManualStart } from "../view/task-trace.ts";
 
 /** What people do with the services of the release that serves. The audit entry is stored with the task. */
 export interface ServiceActions {
@@ -32,7 +33,7 @@ export function buildServiceActions({ store, events, telemetry }: ServiceActions
       const traceparent = telemetry.newTrace();
       const startMs = Date.now();
       const { task, canceling } = await store.run(beginAction, {
-        ...{ projectId: project.id, action, traceparent, audited },
+        ...{ projectId: project.id, action, traceparent, audited, consoleUrl: events.consoleUrl() },
       });
       recordManualStart(telemetry, task, startMs);
       if (canceling) events.changed(canceling);
@@ -47,6 +48,7 @@ interface Begin {
   action: TaskAction;
   traceparent: string | null;
   audited: NewAuditEntry;
+  consoleUrl: string;
 }
 
 /** Creates the task of an action. A stop cancels a deploy or start of the project that runs, which would start the service again. */
@@ -54,27 +56,17 @@ export const beginAction = operation(
   "beginAction",
   async (
     keepers,
-    { projectId, action, traceparent, audited }: Begin,
+    { projectId, action, traceparent, audited, consoleUrl }: Begin,
   ): Promise<{ task: Task; canceling: Task | null }> => {
     const project = existing(await keepers.projects.hold(projectId), "project", projectId);
     const release = await servingRelease(keepers, project, action);
-    const { username } = audited;
-    const task = await keepers.tasks.create({
-      ...{ projectId, triggerType: "manual", triggeredBy: username, author: username },
-      ...{ ref: release.ref, commit: release.commit, message: release.message, actions: null },
-      stages: stagesOf(action),
-      ...{
-        causeRef: null,
-        causeCommit: null,
-        source: null,
-        deliveryId: null,
-        rerunOf: null,
-        rollbackTo: null,
-      },
-      ...{ priority: priorityOf.manual, traceparent, notBefore: null, createdAt: keepers.now() },
-      ...{ serviceAction: action, runnerId: release.runnerId },
+    const { ref, commit, message, runnerId } = release;
+    const order = manualOrder(project, audited.username, traceparent, {
+      ...{ ref, commit, message, actions: null, rerunOf: null, source: null },
+      ...{ stages: stagesOf(action), serviceAction: action, runnerId },
     });
-    await keepers.audit.add(entryOfTask({ ...audited, detail: detailOf(action) }, task));
+    const detailed = { ...audited, detail: detailOf(action) };
+    const { task } = await enqueueAudited(keepers, { order, consoleUrl, audited: detailed });
     return { task, canceling: action.type === "stop" ? await cancelDeploy(keepers, projectId, task) : null };
   },
 );
@@ -88,6 +80,10 @@ async function servingRelease(
   const release = await keepers.releases.servedLast(project.id);
   if (release?.state !== "kept")
     throw new Fault("conflict", newReason("nothing_deployed", { project: project.name }));
+  // Its data is being sent: nothing may write to it.
+  const moving = (await keepers.tasks.unfinishedOfProject(project.id)).find(({ move }) => move?.stopTaskId);
+  if (moving !== undefined)
+    throw new Fault("conflict", newReason("moves_data", { project: project.name, task: moving.id }));
   const names = servicesOf(release.pipeline).map(({ name }) => name);
   const unknown = action.type === "exec" ? undefined : action.services.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new Fault("not_found", newReason("no_service", { name: unknown }));

@@ -26,7 +26,7 @@ export function buildServiceReports({ store, events }: ServiceReportsParts) {
           consoleUrl: events.consoleUrl(),
         });
         if (changed) events.services(projectId, changed, store.now());
-        if (rollback) events.enqueued(rollback.enqueued);
+        if (rollback) events.enqueued(rollback);
         events.send([...calls, ...(rollback?.calls ?? [])]);
       }
     },

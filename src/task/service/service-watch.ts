@@ -3,7 +3,7 @@ import type { Logger } from "../../logger.ts";
 import { type RunningService, unknownAfterMs } from "../../model/service/running-service.ts";
 import { operation, type Store } from "../../model/store.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import type { WatchedTime } from "../queue/watched-time.ts";
+import type { WatchedTime } from "../notify/watched-time.ts";
 import { noteAway } from "./service-live.ts";
 
 export interface ServiceWatchParts {

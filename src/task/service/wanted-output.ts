@@ -7,7 +7,9 @@ import {
   claimWaitMs,
   type OutputTextRequest,
   outputTextRequest,
+  type WantedAnswer,
   type WantedOutput,
+  type WantedTransfer,
   wantedOutput,
 } from "../../runner/protocol.ts";
 import { randomToken } from "../../secrets.ts";
@@ -19,6 +21,8 @@ export type OutputText = Omit<OutputTextRequest, "id">;
 export interface WantedOutputParts {
   store: Store;
   wakeups: Wakeups;
+  /** What a runner is asked to send to others. */
+  takeTransfers(runnerId: number): Promise<WantedTransfer[]>;
 }
 
 /** As many as one answer to a runner may name. */
@@ -29,11 +33,12 @@ const answerWithinMs = 10_000;
 const lookEveryMs = 500;
 const keyBytes = 18;
 
-const runnerTopic = (runnerId: number) => `output of runner ${runnerId}`;
+/** A runner has something to send. */
+export const runnerTopic = (runnerId: number) => `output of runner ${runnerId}`;
 const readTopic = (key: string) => `output ${key}`;
 
 /** Output of services that people read: the runner has it, and uploads the parts that its long call is answered with. */
-export function buildWantedOutput({ store, wakeups }: WantedOutputParts) {
+export function buildWantedOutput({ store, wakeups, takeTransfers }: WantedOutputParts) {
   const closing = new AbortController();
   const betweenLooksMs = store.isShared ? lookEveryMs : claimWaitMs;
 
@@ -80,8 +85,8 @@ export function buildWantedOutput({ store, wakeups }: WantedOutputParts) {
         await store.outputReads.delete(key);
       }
     },
-    /** The parts that the runner shall upload; empty: nobody has asked while it waited. */
-    async wanted({ id }: Runner, signal: AbortSignal): Promise<WantedOutput[]> {
+    /** What the runner shall upload; nothing: nobody has asked while it waited. */
+    async wanted({ id }: Runner, signal: AbortSignal): Promise<WantedAnswer> {
       // An immediate answer would cause the next call at once.
       if (closing.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
@@ -92,10 +97,12 @@ export function buildWantedOutput({ store, wakeups }: WantedOutputParts) {
         if (leftMs <= 0) break;
         const woken = wakeups.wait(runnerTopic(id), Math.min(leftMs, betweenLooksMs), stop);
         const taken = await store.outputReads.take(id);
-        if (taken.length > 0) return taken.map((each) => wantedOutput.parse(JSON.parse(each)));
+        const transfers = await takeTransfers(id);
+        if (taken.length > 0 || transfers.length > 0)
+          return { wanted: taken.map((each) => wantedOutput.parse(JSON.parse(each))), transfers };
         await woken;
       }
-      return [];
+      return { wanted: [], transfers: [] };
     },
     async answered({ id }: Runner, text: OutputTextRequest): Promise<void> {
       await store.outputReads.answer(id, text.id, JSON.stringify(text));

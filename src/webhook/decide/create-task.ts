@@ -2,14 +2,15 @@ import { pollEvent } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isCommit, toFullRef } from "../../model/git/git-ref.ts";
 import type { Project } from "../../model/project.ts";
+import type { Actions } from "../../model/stage/actions.ts";
+import { coversStages } from "../../model/stage/task-stages.ts";
 import type { TaskSource } from "../../model/task.ts";
-import type { Actions } from "../../model/webhook-config.ts";
 import { newReason } from "../../reason/reason.ts";
-import { coversStages, newTaskOf, placeAtTheEnd, type TaskOrder } from "../../task/queue/enqueue.ts";
-import type { HookConfig } from "../hook/hook-directory.ts";
-import { type BuildOrder, type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
+import { newTaskOf, type TaskOrder } from "../../task/release/task-order.ts";
+import { type BuildOrder, type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";
+import { placeAtTheEnd } from "./queue-position.ts";
 import { cutAtBytes, maxMessageBytes } from "./stored-body.ts";
 
 /** The stages that a delivery of this event runs; null: all. */

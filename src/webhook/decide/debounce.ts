@@ -1,10 +1,9 @@
-import type { ProjectState } from "../../model/delivery.ts";
 import { toShortRef } from "../../model/git/git-ref.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task, TaskSource } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { orderOf, sourceOf } from "./create-task.ts";
-import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
+import { type Decision, type PassedDelivery, type ProjectState, traceOn } from "./delivery.ts";
 
 /** Filter step 5: within the window of an accepted delivery, the waiting task takes over newer data. */
 export async function debounce(
@@ -54,14 +53,14 @@ async function queuedTask(
   { tasks }: Pick<Keepers, "tasks">,
   { id, state }: NonNullable<ProjectState["windowTask"]>,
 ): Promise<Task | null> {
-  return state === "queued" ? tasks.byId(id) : null;
+  return state === "queued" ? tasks.hold(id) : null;
 }
 
 /** The newest queued task that a delivery of the same kind created inside the window, before one of another kind. */
 async function olderOfWindow(
   { tasks }: Pick<Keepers, "tasks">,
   delivery: PassedDelivery,
-): Promise<Task | undefined> {
+): Promise<Task | null> {
   const { config, event, now, state } = delivery;
   const since = now.getTime() - config.debounceSeconds * 1000;
   const isOfWindow = ({ createdAt, triggerType, source, ...task }: Task) =>
@@ -70,9 +69,10 @@ async function olderOfWindow(
     createdAt.getTime() > since &&
     (config.debounceScope !== "ref" || (task.causeRef ?? task.ref) === event.rawRef);
   const unfinished = await tasks.unfinishedOfProject(state.project.id);
-  return unfinished.findLast(
+  const found = unfinished.findLast(
     (task) => task.state === "queued" && isOfWindow(task) && isAlike(delivery, task),
   );
+  return found === undefined ? null : tasks.hold(found.id);
 }
 
 /** A merge request that runs other stages, and the code of a fork, are built separately. */

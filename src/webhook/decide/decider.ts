@@ -3,29 +3,40 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
-import { newReason, type Reason } from "../../reason/reason.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
+import { newReason } from "../../reason/reason.ts";
+import type { TaskAnnouncer } from "../../task/events/task-announcer.ts";
 import { isNews } from "../../task/notify/delivery-news.ts";
-import type { TaskAnnouncer } from "../../task/queue/enqueue.ts";
-import { buildQueuePlaces } from "../../task/queue/queue-places.ts";
-import type { WaitOf } from "../../task/queue/recent-wait.ts";
+import type { WaitOf } from "../../task/view/wait-cache.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import { traceFields } from "../../telemetry/trace-context.ts";
-import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
-import { acceptDelivery, decide, stateQuery } from "./decide-delivery.ts";
-import { type FilteredDelivery, newDelivery, type PendingDelivery, type Trace, traceOn } from "./delivery.ts";
+import type { Hook } from "../hook/hooks.ts";
+import {
+  acceptDelivery,
+  type DecisionSettings,
+  decide,
+  filtered,
+  placeOf,
+  stateOf,
+} from "./decide-delivery.ts";
+import { type FilteredDelivery, newDelivery, type PendingDelivery } from "./delivery.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import { deliverySpan } from "./delivery-span.ts";
-import { applyFilters, type Filtered } from "./filters.ts";
 import { type Answer, answerOf, type Outcome, taskFieldsOf } from "./outcome.ts";
-import { bucketOf, maxSharedLimit, type SharedLimit } from "./rate.ts";
+import { buildQueuePositions } from "./queue-position.ts";
+import { maxSharedLimit } from "./rate.ts";
 import { type RecordedDelivery, recordOf, recordRefusal, summaryOf, withReplacedBy } from "./record.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
 
-/**
- * Reads a delivery again after its hook has changed, or refuses it. Null: the hook is gone; a deleted key is answered
- * like a key that never existed.
- */
-export type ReadAgain = (hook: Hook | null) => PendingDelivery | Promise<Answer>;
+/** How a live delivery arrived. */
+export interface LiveDelivery {
+  /** The configuration by which it was verified and read. */
+  readBy: WebhookConfig;
+  /** Part of the longest wait for the lock that is used up. */
+  waitedMs: number;
+  /** Refuses it when its key or project is gone: a deleted key is answered like a key that never existed. */
+  refuseUnknown(): Promise<Answer>;
+}
 
 /** The decision without record and task. */
 export interface Preview {
@@ -37,10 +48,10 @@ export interface Preview {
 
 export interface Decider {
   /**
-   * Decides under the project's lock, records, and notifies when the record is on disk. Never throws. Without `readAgain`,
-   * the delivery does not depend on the hook.
+   * Decides under the project's lock, by the webhook as it is stored then, records, and notifies when the record is on disk.
+   * Never throws. `live` is missing for a delivery that was not verified by the webhook.
    */
-  decide(hook: Hook, delivery: PendingDelivery, readAgain?: ReadAgain): Promise<Answer>;
+  decide(delivery: PendingDelivery, live?: LiveDelivery): Promise<Answer>;
   preview(hook: Hook, event: NormalizedEvent, kind: DeliveryKind): Promise<Preview>;
   /** Records a delivery that was refused before it could be decided. Never throws. */
   refuse(delivery: PendingDelivery, outcome: Outcome): Promise<Answer>;
@@ -49,7 +60,6 @@ export interface Decider {
 
 export interface DeciderOptions {
   store: Store;
-  hooks: HookDirectory;
   clock: Clock;
   log: Logger;
   metrics: WebhookMetrics;
@@ -57,6 +67,8 @@ export interface DeciderOptions {
   /** Longest wait for the project's lock. */
   lockWaitMs: number;
   limitPerMinute: number;
+  /** webhook.debounceSeconds */
+  debounceSeconds: number;
   /** Whether repositories are polled: otherwise the tips of refs are not needed. */
   keepsTips: boolean;
   announcer: TaskAnnouncer;
@@ -65,50 +77,37 @@ export interface DeciderOptions {
 }
 
 export const lockWaitMs = 5_000;
-/** A delivery is decided again if its hook was changed meanwhile. */
-const maxAttempts = 3;
 
 /** Decides about deliveries: the steps that all kinds of them go through, from the filters to the record. */
 export function buildDecider(options: DeciderOptions): Decider {
-  const { store, hooks, clock, log, metrics, telemetry, announcer, onDelivery, limitPerMinute } = options;
-  const places = buildQueuePlaces();
+  const { store, clock, log, metrics, telemetry, announcer, onDelivery, limitPerMinute } = options;
+  const settings: DecisionSettings = {
+    debounceSeconds: options.debounceSeconds,
+    sharedPerMinute: store.isShared && limitPerMinute <= maxSharedLimit ? limitPerMinute : null,
+    keepsTips: options.keepsTips,
+  };
+  const places = buildQueuePositions();
   const isDebug = log.isLevelEnabled("debug");
 
-  async function accept(firstHook: Hook, first: PendingDelivery, readAgain: ReadAgain): Promise<Answer> {
-    let [hook, delivery] = [firstHook, first];
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const { projectId, kind } = delivery;
-      if (kind.enabled && !hook.config.enabled) return refuse(delivery, notEnabled(traceOn(delivery.trace)));
-      const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs };
-      const input = {
-        delivery: filtered(hook, delivery),
-        sharedLimit: sharedLimitOf(hook, delivery),
-        countsPlace: kind.task && places.mustCount(projectId),
-        consoleUrl: announcer.consoleUrl(),
-      };
-      const accepted = await store.run(acceptDelivery, input, lock);
-      if (accepted === "timeout") return refuse(delivery, lockTimeout(options.lockWaitMs));
-      if (accepted === "overtaken") return ended(delivery, answerOf(overtaken, 0));
-      if (accepted !== "changed") return ended(delivery, await answerTo(accepted, delivery));
-      const current = await hooks.current(hook);
-      const again = readAgain(current);
-      if (again instanceof Promise || current === null) return again as Promise<Answer>;
-      [hook, delivery] = [current, again];
-    }
-    throw new Fault("unavailable", `The webhook of project ${first.projectId} changes too fast to decide.`);
+  async function accept(delivery: PendingDelivery, live: LiveDelivery | null): Promise<Answer> {
+    const { projectId, kind } = delivery;
+    const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs - (live?.waitedMs ?? 0) };
+    const input = {
+      delivery,
+      readBy: live?.readBy ?? null,
+      settings,
+      countsPlace: kind.task && places.mustCount(projectId),
+      consoleUrl: announcer.consoleUrl(),
+    };
+    const accepted = lock.waitMs > 0 ? await store.run(acceptDelivery, input, lock) : "timeout";
+    if (accepted === "timeout") return refuse(delivery, lockTimeout(options.lockWaitMs));
+    if (accepted === "overtaken") return ended(delivery, answerOf(overtaken, 0));
+    if (accepted === "gone") return gone(delivery, live);
+    return ended(delivery, await answerTo(accepted, delivery));
   }
 
-  /** Filters depend on the hook only, so they need no lock. */
-  function filtered(hook: Hook, delivery: PendingDelivery): FilteredDelivery {
-    const { event, kind, problem } = delivery;
-    const result = event === null ? unreadable(problem) : applyFilters(event, hook.rules, kind);
-    const keepsTip = options.keepsTips && hook.project.git.url !== "";
-    return { ...delivery, ...result, config: hook.config, keepsTip };
-  }
-
-  function sharedLimitOf({ rules }: Hook, { kind, event }: PendingDelivery): SharedLimit | null {
-    const isCounted = store.isShared && kind.rate && limitPerMinute <= maxSharedLimit;
-    return isCounted ? { bucket: bucketOf(event, rules), perMinute: limitPerMinute } : null;
+  function gone(delivery: PendingDelivery, live: LiveDelivery | null): Promise<Answer> {
+    return live === null ? refuse(delivery, endpointGone) : live.refuseUnknown();
   }
 
   async function answerTo(accepted: RecordedDelivery, { traceparent }: PendingDelivery): Promise<Answer> {
@@ -124,17 +123,17 @@ export function buildDecider(options: DeciderOptions): Decider {
   }
 
   function notify(recorded: RecordedDelivery, traceparent: string | null): void {
-    const { id, record, enqueued, moved, calls, replacedBy = null } = recorded;
+    const { id, record, enqueued, moved, calls, replacedBy = null, project } = recorded;
+    const environment = project?.environment?.name ?? "";
     metrics.recorded(record.code);
     if (isDebug) {
       const about = { deliveryId: id, projectId: record.project_id, outcome: record.code };
       log.debug({ ...about, ...traceFields(traceparent) }, "a delivery was recorded");
     }
-    const project = { id: record.project_id, name: record.project_name };
-    if (enqueued) announcer.enqueued({ ...enqueued, project });
+    if (enqueued && project) announcer.enqueued({ ...enqueued, project });
     if (moved) announcer.moved(moved);
     announcer.send(calls);
-    onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
+    onDelivery(withReplacedBy({ ...record, id, repeat_of: null, replaced_by: replacedBy, environment }));
   }
 
   /** Records the span of a delivery that has its answer. */
@@ -185,15 +184,14 @@ export function buildDecider(options: DeciderOptions): Decider {
   }
 
   return {
-    async decide(hook, pending, given) {
+    async decide(pending, live) {
       const startedAtMs = performance.now();
       const delivery = traced(pending);
       const span = telemetry.start(delivery.traceparent, "decision", "internal");
-      const readAgain = given ?? ((current) => (current ? delivery : refuse(delivery, endpointGone)));
       try {
-        return await accept(hook, delivery, readAgain).catch((error: unknown) => {
+        return await accept(delivery, live ?? null).catch((error: unknown) => {
           if (!isProjectGone(error)) throw error;
-          return readAgain(null) as Promise<Answer>;
+          return gone(delivery, live ?? null);
         });
       } catch (error) {
         return fail(delivery, error);
@@ -202,13 +200,12 @@ export function buildDecider(options: DeciderOptions): Decider {
         span?.end();
       }
     },
-    async preview(hook, event, kind) {
+    async preview({ config, project }, event, kind) {
       const now = new Date(clock.now());
-      const delivery = filtered(hook, newDelivery(kind, now, { event }));
-      const input = { delivery, sharedLimit: null, countsPlace: false };
-      const state = await store.deliveries.projectState(stateQuery(input, now));
-      if (state === null) throw new Fault("not_found", newReason("project_gone"));
-      const { outcome } = await decide(store, input, state, now);
+      const pending = newDelivery(kind, now, { event, projectId: project.id });
+      const delivery = filtered(pending, config, project, settings);
+      const state = await stateOf(store, delivery, await placeOf(store, delivery, project), false, now);
+      const { outcome } = await decide(store, delivery, state, settings, now);
       return { event: delivery.event ?? event, outcome, trace: delivery.trace };
     },
     refuse,
@@ -216,21 +213,9 @@ export function buildDecider(options: DeciderOptions): Decider {
   };
 }
 
-function unreadable(problem: Reason): Omit<Filtered, "event"> {
-  const trace = traceOn([]);
-  trace.add("payload", "stop", "", "a JSON object", problem);
-  return { stoppedBy: { code: "invalid_payload", reason: problem }, aside: "", filterTrace: trace.steps };
-}
-
 /** The project was deleted while its delivery waited. */
 function isProjectGone(error: unknown): boolean {
   return error instanceof Fault && error.code === "not_found";
-}
-
-export function notEnabled(trace: Trace): Outcome {
-  const reason = newReason("not_enabled");
-  trace.add("enabled", "stop", "", "", reason);
-  return { code: "webhook_disabled", reason };
 }
 
 const endpointGone: Outcome = {

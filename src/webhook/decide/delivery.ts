@@ -1,12 +1,16 @@
 import type { HeaderValues } from "../../git-host/delivery/headers.ts";
-import type { ProviderName } from "../../git-host/hosts.ts";
-import type { NormalizedEvent, ProjectState, TraceResult, TraceStep } from "../../model/delivery.ts";
+import { gitHostOf, type ProviderName } from "../../git-host/hosts.ts";
+import { keptHeaders } from "../../git-host/kept-headers.ts";
+import { hostDeliveryIdOf } from "../../git-host/read-event.ts";
+import type { NormalizedEvent, RecentWork, TraceResult, TraceStep } from "../../model/delivery.ts";
+import type { Project } from "../../model/project.ts";
 import type { NewTask, Task } from "../../model/task.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { mapTexts, type Reason } from "../../reason/reason.ts";
-import type { QueuePlace } from "../../task/queue/enqueue.ts";
-import type { HookConfig } from "../hook/hook-directory.ts";
+import type { Hook } from "../hook/hooks.ts";
 import type { DeliveryKind } from "./delivery-kind.ts";
 import type { Outcome } from "./outcome.ts";
+import type { QueuePlace } from "./queue-position.ts";
 
 /** A request at the delivery endpoint. */
 export interface DeliveryRequest {
@@ -54,6 +58,15 @@ export interface PendingDelivery {
   comparedTip?: { commit: string | null };
 }
 
+/** A webhook configuration with the installation's debounce window where it sets none. */
+export type HookConfig = WebhookConfig & { debounceSeconds: number };
+
+/** What a decision depends on, beside the delivery and its webhook. */
+export interface ProjectState extends RecentWork {
+  /** The project, or the environment of it, that gets the task. */
+  project: Project;
+}
+
 /** A delivery with the result of the filters. */
 export interface FilteredDelivery extends PendingDelivery {
   config: HookConfig;
@@ -62,6 +75,8 @@ export interface FilteredDelivery extends PendingDelivery {
   /** A sentence that names the refs of the push that were not chosen; "" if there are none. */
   aside: Reason;
   filterTrace: TraceStep[];
+  /** The environment that takes the ref; null: none does, or the project has none. */
+  environment: string | null;
   /** Whether the tips of refs are stored, for polls. */
   keepsTip: boolean;
 }
@@ -116,6 +131,21 @@ export function newDelivery(
     pushedAt: null,
     ...given,
   };
+}
+
+/** A delivery with the project of the hook that its address names. */
+export function withProject(
+  hook: Hook,
+  { headers }: DeliveryRequest,
+  delivery: PendingDelivery,
+): PendingDelivery {
+  const host = gitHostOf(hook.config.provider);
+  const kept = { headers: keptHeaders(headers, host), hostDeliveryId: hostDeliveryIdOf(host, headers) };
+  return { ...delivery, ...projectOf(hook), ...kept };
+}
+
+export function projectOf({ config, project }: Hook) {
+  return { projectId: project.id, projectName: project.name, provider: config.provider };
 }
 
 /** Adds steps of the decision to a list, in order: input, rule and result of each. */

@@ -1,27 +1,23 @@
 import { gitHostOf } from "../../git-host/hosts.ts";
-import type { NormalizedEvent, ProjectStateQuery, SameRefTask } from "../../model/delivery.ts";
+import type { NormalizedEvent, SameRefTask } from "../../model/delivery.ts";
+import { coversStages, stagesFor } from "../../model/stage/task-stages.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isFinished, type Task, type TaskSource } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
-import { coversStages, stagesFor } from "../../task/queue/enqueue.ts";
-import type { HookConfig } from "../hook/hook-directory.ts";
 import { actionsFor, orderOf, sourceOf } from "./create-task.ts";
-import { type Decision, type PassedDelivery, traceOn } from "./delivery.ts";
-import type { DeliveryKind } from "./delivery-kind.ts";
+import { type Decision, type HookConfig, type PassedDelivery, traceOn } from "./delivery.ts";
 
 /** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */
 const repeatedWithinMs = 10 * 60_000;
 
-/** The query for the task of an earlier report; null: the host reports each change once. */
-export function reportQuery(
-  kind: DeliveryKind,
-  { events, provider }: HookConfig,
-  event: NormalizedEvent,
-  now: Date,
-): ProjectStateQuery["pushed"] {
-  const mayRepeat = events.includes("merge_request") || "create" in gitHostOf(provider).events;
-  if (kind.debounce !== true || !mayRepeat || sourceOf(event).announcedBy === "request") return null;
-  return { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) };
+/** Earlier tasks are not looked at. */
+export function reportedSince(now: Date): Date {
+  return new Date(now.getTime() - repeatedWithinMs);
+}
+
+/** Whether the host may report a change more than once. */
+function mayRepeat({ events, provider }: HookConfig): boolean {
+  return events.includes("merge_request") || "create" in gitHostOf(provider).events;
 }
 
 /**
@@ -34,14 +30,15 @@ export async function joinReported(
 ): Promise<Decision | null> {
   const { kind, config, event, state } = delivery;
   const earlier = state.sameRef;
-  if (kind.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
+  if (kind.debounce !== true || !mayRepeat(config)) return null;
+  if (earlier === null || !isSameChange(earlier, event)) return null;
   const asked = actionsFor(config, event);
   const isCovered = coversStages(earlier.actions, asked);
   const asks = askedCommit(earlier);
   const isVague = asks === null || asks === event.tagObject?.toLowerCase();
   const isTaken = earlier.state === "queued" && (!isCovered || isVague);
   if (!isCovered && !(isTaken && coversStages(asked, earlier.actions))) return null;
-  const into = await keepers.tasks.byId(earlier.id);
+  const into = await keepers.tasks.hold(earlier.id);
   if (into === null || into.state !== earlier.state) return null;
   if (isTaken && into.approval !== null) return null;
   const { project } = state;

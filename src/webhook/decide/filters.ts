@@ -8,7 +8,7 @@ import type { DeliveryKind } from "./delivery-kind.ts";
 import { matchEvent, stopIfSkipped } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
 import { matchPaths } from "./path.ts";
-import { matchRef, refuseFork, refuseUnusable } from "./ref.ts";
+import { environmentFor, matchEnvironment, matchRef, refuseFork, refuseUnusable } from "./ref.ts";
 import { matchKeyword } from "./skip.ts";
 
 /** Work limit of all patterns of one decision. Ref patterns have a separate limit, which path patterns cannot use up. */
@@ -30,7 +30,7 @@ export function stepsOf({ refs, paths }: FilterWork): number {
 }
 
 /** The result of the filters, for the event of the chosen ref. */
-export type Filtered = Pick<FilteredDelivery, "stoppedBy" | "aside" | "filterTrace"> & {
+export type Filtered = Pick<FilteredDelivery, "stoppedBy" | "aside" | "filterTrace" | "environment"> & {
   event: NormalizedEvent;
 };
 
@@ -50,10 +50,11 @@ function filter(
     (kind.eventList ? matchEvent(event, rules, trace) : null) ??
     refuseUnusable(event, trace) ??
     (kind.otherFilters
-      ? (refuseFork(event, rules, trace) ??
-        matchRef(event, rules, trace, work.refs) ??
-        matchPaths(event, rules, trace, work.paths) ??
-        matchKeyword(event, rules, trace))
+      ? (refuseFork(event, rules, trace) ?? matchRef(event, rules, trace, work.refs))
+      : null) ??
+    matchEnvironment(event, rules, trace, work.refs) ??
+    (kind.otherFilters
+      ? (matchPaths(event, rules, trace, work.paths) ?? matchKeyword(event, rules, trace))
       : null)
   );
 }
@@ -80,7 +81,9 @@ export function applyFilters(
   const passing = judged.findIndex(({ stoppedBy }) => stoppedBy === null);
   const chosen = judged[Math.max(passing, 0)];
   const stoppedBy = chosen?.stoppedBy ?? null;
-  if (event.otherRefs === undefined) return { event, stoppedBy, aside: "", filterTrace: chosen?.steps ?? [] };
+  const environment = environmentFor(chosen?.candidate ?? event, rules, work.refs);
+  if (event.otherRefs === undefined)
+    return { event, stoppedBy, environment, aside: "", filterTrace: chosen?.steps ?? [] };
   const others = judged.filter((each) => each !== chosen);
   const trace = traceOn([]);
   for (const { candidate, stoppedBy } of others.slice(0, maxTraced)) {
@@ -91,6 +94,7 @@ export function applyFilters(
   return {
     event: { ...event, ...chosen?.candidate, otherRefs },
     stoppedBy,
+    environment,
     aside: asideOf(otherRefs, passing >= 0, work.refs.left < 0),
     filterTrace: [...trace.steps, ...(chosen?.steps ?? [])],
   };

@@ -1,7 +1,7 @@
-import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+import type { DeliveryAnswer, DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
 import type { Task, TaskWait } from "../../model/task.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
-import type { QueuePlace } from "../../task/queue/enqueue.ts";
+import type { QueuePlace } from "./queue-position.ts";
 
 /** HTTP status and delivery status of every code. */
 export const outcomes = {
@@ -29,8 +29,6 @@ export const outcomes = {
   duplicate: { httpStatus: 200, status: "merged" },
 } as const satisfies Record<DeliveryCode, { httpStatus: number; status: DeliveryStatus }>;
 
-export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...DeliveryCode[]];
-
 /** The outcome of a delivery. Expected outcomes are values; only faults are thrown. */
 export interface Outcome {
   code: DeliveryCode;
@@ -39,19 +37,6 @@ export interface Outcome {
   /** The text for the sender where the reason would help an attacker. */
   told?: Reason;
   retryAfterSeconds?: number;
-}
-
-/** The response body of the specification, and `code`. The texts are rendered when it is sent. */
-export interface DeliveryAnswer {
-  deliveryId: number;
-  taskId?: number;
-  mergedIntoTaskId?: number;
-  status: DeliveryStatus;
-  reason: Reason;
-  message: Reason;
-  queued: boolean;
-  queuePosition?: number;
-  code: DeliveryCode;
 }
 
 export interface Answer {

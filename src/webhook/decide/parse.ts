@@ -1,7 +1,7 @@
 import { decodeBody } from "../../git-host/delivery/body.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { readEvent } from "../../git-host/read-event.ts";
-import type { Hook } from "../hook/hook-directory.ts";
+import type { Hook } from "../hook/hooks.ts";
 import type { DeliveryRequest, PendingDelivery } from "./delivery.ts";
 import { storedBodyOf } from "./stored-body.ts";
 

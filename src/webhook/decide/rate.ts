@@ -1,7 +1,7 @@
-import type { NormalizedEvent, ProjectState, ProjectStateQuery, RateBucket } from "../../model/delivery.ts";
+import type { NormalizedEvent, RateBucket, RecentWork } from "../../model/delivery.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
-import type { Rules } from "../hook/compiled-rules.ts";
 import type { Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -11,7 +11,10 @@ const windowMs = 60_000;
  * The bucket of a delivery: `listed` if its event is in the project's list. All other events share a second bucket of
  * the same size, so that tags, comments or deletions cannot use up the limit of pushes.
  */
-export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, "events">): RateBucket {
+export function bucketOf(
+  event: NormalizedEvent | null,
+  { events }: Pick<WebhookConfig, "events">,
+): RateBucket {
   if (event === null) return "unlisted";
   const isListed = [event, ...(event.otherRefs ?? [])].some(
     (change) => change.skip === null && change.event !== null && events.includes(change.event),
@@ -42,25 +45,21 @@ export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Tr
   trace.add("rate", "pass", "", `${limitPerMinute} a minute`, detail);
 }
 
+/** A higher limit is counted by each instance alone: to count so many records would take longer than the decision. */
+export const maxSharedLimit = 10_000;
+
+export function countedSince(now: Date): Date {
+  return new Date(now.getTime() - windowMs);
+}
+
 /**
  * The limit over all instances. It is counted from the records with the project's lock held, so that two instances cannot
  * both take the last free place. Each instance has counted in memory before.
  */
-export interface SharedLimit {
-  bucket: RateBucket;
-  perMinute: number;
-}
-
-/** A higher limit is counted by each instance alone: to count so many records would take longer than the decision. */
-export const maxSharedLimit = 10_000;
-
-export function countedQuery({ bucket, perMinute }: SharedLimit, now: Date): ProjectStateQuery["counted"] {
-  return { bucket, since: new Date(now.getTime() - windowMs), limit: perMinute };
-}
-
 export function overSharedLimit(
-  { count, oldest }: ProjectState["counted"],
-  { bucket, perMinute }: SharedLimit,
+  { count, oldest }: RecentWork["counted"],
+  bucket: RateBucket,
+  perMinute: number,
   trace: Trace,
   now: Date,
 ): Outcome | null {

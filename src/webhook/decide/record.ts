@@ -1,20 +1,23 @@
 import type {
   DeliverySummary,
+  Followed,
   NewDelivery,
   NormalizedEvent,
-  ProjectState,
   TraceStep,
 } from "../../model/delivery.ts";
 import type { AddedCall } from "../../model/outgoing-call.ts";
+import type { Project } from "../../model/project.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import { type Keepers, type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import type { ProjectWebhook } from "../../model/webhook-config.ts";
 import { inOrder, mapTexts, newReason } from "../../reason/reason.ts";
 import { reportDelivery } from "../../task/notify/delivery-news.ts";
-import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
-import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/enqueue.ts";
+import { reportMoved } from "../../task/notify/report-task.ts";
+import { type Enqueued, enqueue } from "../../task/queue.ts";
 import type { Decision, PendingDelivery } from "./delivery.ts";
 import { type Outcome, outcomes, shortReason } from "./outcome.ts";
+import type { QueuePlace } from "./queue-position.ts";
 import { firstLineOf } from "./skip.ts";
 import { cutAtBytes, maxMessageBytes, visible } from "./stored-body.ts";
 
@@ -109,9 +112,11 @@ export function summaryOf<D extends NewDelivery>(
 /** A recorded delivery and its result. */
 export interface RecordedDelivery {
   id: number;
-  record: Omit<DeliverySummary, "id" | "repeat_of" | "replaced_by">;
+  record: Omit<DeliverySummary, "id" | "repeat_of" | Followed>;
   outcome: Outcome;
-  enqueued?: Omit<Enqueued, "project">;
+  enqueued?: Omit<Enqueued, "calls">;
+  /** The project, or the environment of it, that has its task. */
+  project?: Pick<Project, "id" | "name" | "environment">;
   /** What was stored for people and the Git host. */
   calls: AddedCall[];
   /** The place of a new task; null: it was not counted. */
@@ -122,27 +127,24 @@ export interface RecordedDelivery {
   moved?: Task;
 }
 
-/**
- * Carries out a decision: writes the record and changes tasks. Null if the task to merge into was claimed meanwhile:
- * then the decision must be repeated.
- */
+/** Carries out a decision: writes the record and changes tasks. */
 export async function carryOut(
   keepers: OperationKeepers,
   delivery: PendingDelivery,
   decision: Decision,
-  state: ProjectState,
+  known: ProjectWebhook,
   tip: HandledTip | null,
   consoleUrl: string,
-): Promise<RecordedDelivery | null> {
+): Promise<RecordedDelivery> {
   const { outcome, start, merge } = decision;
-  const { project } = state;
+  const { project } = known;
   const now = keepers.now();
   if (merge) {
     const record = recordOf(delivery, outcome, now, merge.into.id);
     const merged = await mergeInto(keepers, record, tip, outcome, merge);
-    if (!merged?.moved) return merged;
+    if (!merged.moved) return merged;
     const moved = { task: merged.moved, from: merge.into };
-    return { ...merged, calls: await reportMoved(keepers, moved, consoleUrl, state) };
+    return { ...merged, project, calls: await reportMoved(keepers, moved, consoleUrl, known) };
   }
   const record = recordOf(delivery, outcome, now);
   if (!start) {
@@ -157,14 +159,16 @@ export async function carryOut(
     );
     return { id, record: summary, outcome, calls };
   }
+  const announced = { id: project.id, name: project.name, environment: project.environment };
   const { id, task } = await keepers.deliveries.createWithTask(record, start.task, tip);
-  const superseded = await supersedeOlder(keepers, project, task, now);
+  const { calls, ...enqueued } = await enqueue(keepers, task, known, consoleUrl);
   return {
     id,
     record: { ...summaryOf(record), task_id: task.id },
     outcome,
-    enqueued: { task, superseded },
-    calls: await reportEnqueued(keepers, { task, superseded }, consoleUrl, state),
+    enqueued,
+    project: announced,
+    calls,
     place: start.place,
   };
 }
@@ -176,9 +180,9 @@ async function mergeInto(
   tip: HandledTip | null,
   outcome: Outcome,
   { into, order, isDisplaced }: NonNullable<Decision["merge"]>,
-): Promise<RecordedDelivery | null> {
+): Promise<RecordedDelivery> {
   const task = order && (await tasks.change(into.id, { whileIn: ["queued"], set: order }));
-  if (order !== null && task === null) return null;
+  if (order !== null && task === null) throw new Error(`Task ${into.id} changed while it was held.`);
   const builtBy = await deliveries.builtBy(into);
   const id = await deliveries.create(record, tip);
   if (builtBy !== null && task !== null) await deliveries.replace(builtBy, id, into.id);
@@ -201,10 +205,8 @@ export const recordRefusal = operation(
     keepers,
     { record, traceparent, consoleUrl }: Refusal,
   ): Promise<{ id: number; calls: AddedCall[] }> => {
-    const [id, project] = await Promise.all([
-      keepers.deliveries.create(record),
-      keepers.projects.byId(record.project_id),
-    ]);
+    const id = await keepers.deliveries.create(record);
+    const project = await keepers.projects.byId(record.project_id);
     const calls =
       project === null
         ? []

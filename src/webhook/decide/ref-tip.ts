@@ -1,7 +1,6 @@
-import type { ProjectState } from "../../model/delivery.ts";
 import { isBranchOrTag, isSafeRef } from "../../model/git/git-ref.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
-import type { FilteredDelivery } from "./delivery.ts";
+import type { FilteredDelivery, ProjectState } from "./delivery.ts";
 
 type OfRef = Pick<FilteredDelivery, "event" | "kind" | "keepsTip">;
 

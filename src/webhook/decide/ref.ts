@@ -1,4 +1,5 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
+import { environmentTaking } from "../../model/environment/environment.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
@@ -79,4 +80,46 @@ function namesOf(event: NormalizedEvent): string[] {
   const own = [event.rawRef, event.ref];
   const target = event.mergeRequest?.targetBranch;
   return target ? [`refs/heads/${target}`, target, ...own] : own;
+}
+
+/** The environment that takes the ref of an event. */
+export function environmentFor(
+  event: NormalizedEvent,
+  { environments }: Rules,
+  work: MatchWork,
+): string | null {
+  return environmentTaking(environments, builtNames(event), work);
+}
+
+/** Filter step 2 of a project with environments: one of them takes the ref. */
+export function matchEnvironment(
+  event: NormalizedEvent,
+  rules: Rules,
+  trace: Trace,
+  work: MatchWork,
+): Outcome | null {
+  if (rules.environments.length === 0) return null;
+  const environment = environmentFor(event, rules, work);
+  if (environment !== null) {
+    trace.add("environment", "pass", event.ref, environment, newReason("environment_takes", { environment }));
+    return null;
+  }
+  const patterns = rules.environments
+    .filter(({ refs }) => refs.length > 0)
+    .map(({ name, refs }) => `${name}: ${refs.join(", ")}`)
+    .join("; ");
+  const reason =
+    work.left < 0
+      ? newReason("environment_too_complex", { ref: event.ref })
+      : newReason("environment_none", { ref: event.ref, patterns });
+  trace.add("environment", "stop", event.ref, patterns, reason);
+  return { code: event.event === "tag" ? "tag_not_matched" : "branch_not_matched", reason };
+}
+
+/**
+ * The names of what is built. The target of a merge request that is not merged is not built, and the source branch of a fork has a
+ * name that its author chose.
+ */
+function builtNames({ rawRef, ref, mergeRequest }: NormalizedEvent): string[] {
+  return mergeRequest?.fromFork && !mergeRequest.isMerged ? [rawRef] : [rawRef, ref];
 }

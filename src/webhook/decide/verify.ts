@@ -3,8 +3,9 @@ import { proofOf } from "../../git-host/git-host.ts";
 import { gitHostOf } from "../../git-host/hosts.ts";
 import { isSignedBy, type SignedRequest } from "../../git-host/proof/proof.ts";
 import { diagnose } from "../../git-host/signature-doctor.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
-import type { Hook } from "../hook/hook-directory.ts";
+import type { Hook } from "../hook/hooks.ts";
 import type { DeliveryRequest, Trace } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -33,12 +34,22 @@ export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): b
   return accepted.filter((secret) => isSignedBy(secret, proof, request, nowMs)).length > 0;
 }
 
+export function notEnabled(trace: Trace): Outcome {
+  const reason = newReason("not_enabled");
+  trace.add("enabled", "stop", "", "", reason);
+  return { code: "webhook_disabled", reason };
+}
+
 /** The only text that a sender gets, whatever the cause is. */
 const signatureFailed = "The signature failed.";
 
-export function signatureInvalid({ config }: Hook, why: Reason, trace: Trace): Outcome {
+export function signatureInvalid(
+  { provider }: Pick<WebhookConfig, "provider">,
+  why: Reason,
+  trace: Trace,
+): Outcome {
   const reason = newReason("signature_failed", { why });
-  trace.add("signature", "stop", "", config.provider, reason);
+  trace.add("signature", "stop", "", provider, reason);
   return { code: "signature_invalid", reason, told: signatureFailed };
 }
 

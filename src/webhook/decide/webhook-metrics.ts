@@ -1,7 +1,7 @@
 import { Counter, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
-import type { DeliveryCode } from "../../model/delivery.ts";
-import { deliveryCodes, outcomes } from "./outcome.ts";
+import { type DeliveryCode, deliveryCodes } from "../../model/delivery.ts";
+import { outcomes } from "./outcome.ts";
 
 export function buildWebhookMetrics(registry: Metrics) {
   const registers = [registry];

@@ -1,4 +1,5 @@
 import { compileGlob, type Glob } from "../../model/glob.ts";
+import type { Project } from "../../model/project.ts";
 import type { EventName, WebhookConfig } from "../../model/webhook-config.ts";
 
 export interface Pattern {
@@ -14,9 +15,10 @@ export interface Rules {
   paths: readonly Pattern[];
   skipKeywords: readonly string[];
   allowForks: boolean;
+  environments: Project["environments"];
 }
 
-export function rulesOf(config: WebhookConfig): Rules {
+export function rulesOf(config: WebhookConfig, { environments }: Pick<Project, "environments">): Rules {
   return {
     events: config.events,
     branches: config.branchFilter.map(patternOf),
@@ -25,6 +27,7 @@ export function rulesOf(config: WebhookConfig): Rules {
     paths: config.pathFilter.map((text) => patternOf(text.replace(/^\//, ""))),
     skipKeywords: [config.skipCiKeyword, ...config.moreSkipKeywords],
     allowForks: config.allowForks,
+    environments,
   };
 }
 

@@ -2,13 +2,13 @@ import type { RemoteRef } from "../../git/remote.ts";
 import { normalized, pollEvent, refFieldsOf } from "../../git-host/delivery/normalized.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
+import type { Project } from "../../model/project.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import { inOrder, newReason, type Reason } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters, newFilterWork } from "../decide/filters.ts";
 import type { Rules } from "../hook/compiled-rules.ts";
-import type { Hook } from "../hook/hook-directory.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */
@@ -47,7 +47,7 @@ export function eventOf(ref: string, known: Partial<NormalizedEvent> = {}): Norm
 }
 
 export async function findMissedPushes(
-  { rules, project }: Hook,
+  { rules, project }: { rules: Rules; project: Project },
   remote: ReadonlyMap<string, RemoteRef>,
   stored: readonly RefTip[],
   poll: Pick<Poll, "url" | "version" | "scope">,

@@ -2,20 +2,20 @@ import { type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts
 import { isCommit } from "../../model/git/git-ref.ts";
 import { mapTexts, newReason, type Reason } from "../../reason/reason.ts";
 import type { Decider } from "../decide/decider.ts";
-import { newDelivery, traceOn } from "../decide/delivery.ts";
+import { newDelivery, projectOf, traceOn } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
 import { applyFilters } from "../decide/filters.ts";
-import { projectOf } from "../decide/locate.ts";
 import { isRefused } from "../decide/outcome.ts";
 import { storedBodyOf } from "../decide/stored-body.ts";
-import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
+import { rulesOf } from "../hook/compiled-rules.ts";
+import type { Hook, Hooks } from "../hook/hooks.ts";
 import { type Comparison, eventOf, findMissedPushes, kindsOf, scopeOf } from "./missed-pushes.ts";
 import type { FoundTip, PollResult } from "./poll-operations.ts";
 import { openProjectRemote, type ProjectRemoteOptions } from "./project-remote.ts";
 
 /** `allowInternal` is that of notifications: tasks.allowInternalNotifications. */
 export interface PollOptions extends ProjectRemoteOptions {
-  hooks: HookDirectory;
+  hooks: Hooks;
   decider: Decider;
   version: string;
 }
@@ -58,14 +58,15 @@ export async function pollProject(hold: Hold, options: PollOptions): Promise<Fou
 
 async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promise<Found> {
   const { store, version } = options;
-  const { rules, project } = hook;
+  const { project } = hook;
+  const rules = rulesOf(hook.config, hook.project);
   const endsAt = performance.now() + maxPollMs;
   // Read before the host is asked: a push that is handled meanwhile is then recognised by its changed tip.
   const stored = await store.refTips.ofProject(project.id);
   const poll = (await store.polls.ofProject(project.id)) ?? { url: "", version: "", scope: "" };
   const kinds = kindsOf(rules);
   const refs = kinds.length === 0 ? new Map() : await remote.refs(kinds);
-  const { pushed, found, note } = await findMissedPushes(hook, refs, stored, poll, version);
+  const { pushed, found, note } = await findMissedPushes({ rules, project }, refs, stored, poll, version);
   const basis = { url: project.git.url, version, scope: scopeOf(rules) };
   let error: Reason = "";
   for (const entry of pushed) {
@@ -96,7 +97,7 @@ async function deliver(
   const fetched = await remote.commitOf(ref, earlier);
   const isAnnotated = fetched.commit === tip.commit && tip.object !== tip.commit;
   const event = eventOf(ref, { ...fetched, ...(isAnnotated ? { tagObject: tip.object } : {}) });
-  if (applyFilters(event, hook.rules, deliveryKinds.poll).stoppedBy !== null)
+  if (applyFilters(event, rulesOf(hook.config, hook.project), deliveryKinds.poll).stoppedBy !== null)
     return { ref, commit: fetched.commit, expected: before };
   const now = store.now();
   const delivery = newDelivery(deliveryKinds.poll, now, {
@@ -108,7 +109,7 @@ async function deliver(
   const value = `${ref} ${fetched.commit}`;
   const detail = newReason("polled", { before: before ?? "nothing" });
   traceOn(delivery.trace).add("poll", "pass", value, tip.commit, detail);
-  const { body } = await decider.decide(hook, delivery);
+  const { body } = await decider.decide(delivery);
   if (isRefused(body)) throw new RemoteError(newReason("poll_not_delivered", { ref, why: body.reason }));
   return null;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { Poll } from "../../model/ref-tip.ts";
+import type { PollState } from "../../model/ref-tip.ts";
 import { newReason, type Reason, renderReason } from "../../reason/reason.ts";
 import { finishPoll, type TakenPoll, takePolls } from "./poll-operations.ts";
 import { type PollOptions, pollProject } from "./poll-project.ts";
@@ -15,12 +15,6 @@ export interface Poller {
   /** Null: the project is not polled. */
   stateOf(projectId: number): Promise<PollState | null>;
   close(): Promise<void>;
-}
-
-export interface PollState extends Pick<Poll, "lastAt" | "error" | "note"> {
-  everyMinutes: number;
-  /** Null: at once. */
-  nextAt: Date | null;
 }
 
 export interface PollerOptions extends PollOptions {

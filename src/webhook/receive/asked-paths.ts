@@ -2,7 +2,8 @@ import { thrownReason } from "../../errors.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { type PendingDelivery, traceOn } from "../decide/delivery.ts";
 import { applyFilters } from "../decide/filters.ts";
-import type { Hook } from "../hook/hook-directory.ts";
+import { rulesOf } from "../hook/compiled-rules.ts";
+import type { Hook } from "../hook/hooks.ts";
 import { openProjectRemote, type ProjectRemoteOptions } from "../poll/project-remote.ts";
 
 /** Git hosts wait about ten seconds for the answer to a delivery. */
@@ -31,8 +32,9 @@ export function buildAskedPaths(options: ProjectRemoteOptions) {
     const { event, kind } = delivery;
     const { before, commit = null, paths = null } = event ?? {};
     if (!event || before === undefined || commit === null || paths !== null) return delivery;
-    const isDecisive = hook.rules.paths.length > 0 && hook.project.git.url !== "";
-    if (!isDecisive || applyFilters(event, hook.rules, kind).stoppedBy !== null) return delivery;
+    const isDecisive = hook.config.pathFilter.length > 0 && hook.project.git.url !== "";
+    if (!isDecisive || applyFilters(event, rulesOf(hook.config, hook.project), kind).stoppedBy !== null)
+      return delivery;
     const why = event.pathsUnknownBecause ?? "";
     const unknown = (fault: Reason) => {
       traceOn(delivery.trace).add("paths", "unknown", "", "", newReason("paths_not_asked", { why, fault }));

@@ -6,22 +6,23 @@ import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { newReason } from "../../reason/reason.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import { type Decider, notEnabled, type ReadAgain } from "../decide/decider.ts";
+import type { Decider } from "../decide/decider.ts";
 import {
   type DeliveryRequest,
   newDelivery,
   type PendingDelivery,
+  projectOf,
   type Trace,
   traceOn,
+  withProject,
 } from "../decide/delivery.ts";
 import { deliveryKinds } from "../decide/delivery-kind.ts";
-import { located } from "../decide/locate.ts";
 import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import { parse } from "../decide/parse.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/rate.ts";
 import { withBoundedEvent } from "../decide/record.ts";
-import { diagnosisOf, isVerified, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
-import type { Hook, HookDirectory } from "../hook/hook-directory.ts";
+import { diagnosisOf, isVerified, notEnabled, signatureInvalid, signedRequestOf } from "../decide/verify.ts";
+import type { Hook, Hooks } from "../hook/hooks.ts";
 import type { AskedPaths } from "./asked-paths.ts";
 import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
@@ -33,7 +34,7 @@ export interface Receiver {
 
 export interface ReceiverOptions {
   store: Store;
-  hooks: HookDirectory;
+  hooks: Hooks;
   decider: Decider;
   clock: Clock;
   telemetry: Telemetry;
@@ -66,7 +67,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     try {
       const hook = request.key !== "" ? await locate(request.key) : null;
       if (hook === null) return await refuseUnknown(request, delivery);
-      delivery = located(hook, request, delivery);
+      delivery = withProject(hook, request, delivery);
       return await receiveFor(hook, request, delivery);
     } catch (error) {
       if (delivery.projectId !== 0) return decider.fail(delivery, error);
@@ -84,45 +85,25 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     request: DeliveryRequest,
     delivery: PendingDelivery,
   ): Promise<PendingDelivery> {
-    const config =
-      request.key === "" ? null : await store.webhookConfigs.byKey(request.key).catch(() => null);
-    return config === null
-      ? delivery
-      : { ...delivery, projectId: config.projectId, provider: config.provider };
+    const hook = request.key === "" ? null : await hooks.byKey(request.key).catch(() => null);
+    return hook === null ? delivery : { ...delivery, ...projectOf(hook) };
   }
 
   async function receiveFor(
-    cached: Hook,
+    hook: Hook,
     request: DeliveryRequest,
     delivery: PendingDelivery,
   ): Promise<Answer> {
     const trace = traceOn(delivery.trace);
-    const usable = cached.config.enabled ? cached : await currentHook(cached, request, delivery);
-    if ("body" in usable) return usable;
+    if (!hook.config.enabled) return refuse(request, delivery, notEnabled(trace));
     trace.add("enabled", "pass", "", "", newReason("enabled"));
     const body = await request.readBody();
-    if (body instanceof Uint8Array) {
-      const known = usable === cached ? delivery : located(usable, request, delivery);
-      return receiveBody(usable, request, known, body);
-    }
-    const hook = await currentHook(usable, request, delivery);
-    if ("body" in hook) return hook;
+    if (body instanceof Uint8Array) return receiveBody(hook, request, delivery, body);
     return refuse(request, delivery, body === "too_large" ? tooLarge(options.maxBodyKB, trace) : brokenBody);
   }
 
-  /** The hook as it is stored now, because a refusal is never based on a cached one; or the refusal if it is not enabled. */
-  async function currentHook(
-    cached: Hook,
-    request: DeliveryRequest,
-    delivery: PendingDelivery,
-  ): Promise<Hook | Answer> {
-    const hook = await hooks.current(cached);
-    if (hook === null) return refuseUnknown(request, delivery);
-    return hook.config.enabled ? hook : refuse(request, delivery, notEnabled(traceOn(delivery.trace)));
-  }
-
   async function receiveBody(
-    cached: Hook,
+    hook: Hook,
     request: DeliveryRequest,
     delivery: PendingDelivery,
     body: Uint8Array,
@@ -135,27 +116,11 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       return refuse(request, delivery, rateLimited(limitPerMinute, "listed", waitMs, trace), "verified");
     trace.add("size", "pass", `${body.byteLength} bytes`, `${options.maxBodyKB} KB`, newReason("size_ok"));
     const signed = signedRequestOf(request, body);
-    const isVerifiedBy = (hook: Hook) => isVerified(hook, signed, nowMs);
-    const readBy = (hook: Hook) =>
-      parse(hook, request, hook === cached ? delivery : located(hook, request, delivery), body);
-    const readAgain = (hook: Hook | null) => {
-      if (hook === null) return refuseUnknown(request, delivery);
-      if (isVerifiedBy(hook)) return readBy(hook);
-      return decider.refuse(delivery, signatureInvalid(hook, diagnosisOf(hook, signed, nowMs), trace));
-    };
-    if (waitMs === null && isVerifiedBy(cached)) {
-      const read = readBy(cached);
-      const bucket = bucketOf(read.event, cached.rules);
-      if (rates[bucket].waitMs(projectId, elapsedMs) === null)
-        return receiveVerified(cached, request, read, readAgain);
-    }
-    const hook = await currentHook(cached, request, delivery);
-    if ("body" in hook) return hook;
-    if (isVerifiedBy(hook)) return receiveVerified(hook, request, readBy(hook), readAgain);
-    const stillWaitMs = rates.listed.waitMs(projectId, clock.elapsed());
-    if (stillWaitMs !== null)
-      return refuse(request, delivery, rateLimited(limitPerMinute, "listed", stillWaitMs, trace));
-    return refuseSignature(hook, request, delivery, signed, () => readBy(hook));
+    const read = () => parse(hook, request, delivery, body);
+    if (isVerified(hook, signed, nowMs)) return receiveVerified(hook, request, read());
+    if (waitMs !== null)
+      return refuse(request, delivery, rateLimited(limitPerMinute, "listed", waitMs, trace));
+    return refuseSignature(hook, request, delivery, signed, read);
   }
 
   /** Only verified deliveries count against the project's rate, and not those with one of the `uncountedCodes`. */
@@ -163,12 +128,11 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     hook: Hook,
     request: DeliveryRequest,
     delivery: PendingDelivery,
-    readAgain: ReadAgain,
   ): Promise<Answer> {
     const { projectId } = delivery;
     const trace = traceOn(delivery.trace);
     const takenAtMs = clock.elapsed();
-    const bucket = bucketOf(delivery.event, hook.rules);
+    const bucket = bucketOf(delivery.event, hook.config);
     const waitMs = rates[bucket].take(projectId, takenAtMs);
     // Git hosts do not retry, so a verified delivery stays replayable.
     if (waitMs !== null) {
@@ -178,7 +142,11 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null) trace.add("signature", "skipped", "", "", newReason("unsigned"));
     else trace.add("signature", "pass", "", hook.config.provider, newReason("signature_ok"));
-    const answer = await decider.decide(hook, await options.askedPaths(hook, delivery), readAgain);
+    const answer = await decider.decide(await options.askedPaths(hook, delivery), {
+      readBy: hook.config,
+      waitedMs: hook.waitedMs,
+      refuseUnknown: () => refuseUnknown(request, delivery),
+    });
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }
@@ -206,9 +174,9 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const trace = traceOn(delivery.trace);
     withinRate(limitPerMinute, "listed", trace);
     if (floods.isFlooding(originOf(request, delivery.projectId), elapsedMs))
-      return refuse(request, delivery, signatureInvalid(hook, newReason("signature_flood"), trace));
+      return refuse(request, delivery, signatureInvalid(hook.config, newReason("signature_flood"), trace));
     const why = diagnosisOf(hook, signed, clock.now());
-    return refuse(request, withBoundedEvent(read()), signatureInvalid(hook, why, trace));
+    return refuse(request, withBoundedEvent(read()), signatureInvalid(hook.config, why, trace));
   }
 
   async function refuseUnknown(request: DeliveryRequest, { trace }: PendingDelivery): Promise<Answer> {

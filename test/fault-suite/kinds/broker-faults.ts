@@ -1,3 +1,4 @@
+import { timePasses } from "../setups/part.ts";
 import { brokerNames, type FaultKind } from "./fault-kind.ts";
 
 const memoryAlarm: FaultKind = {
@@ -9,7 +10,7 @@ const memoryAlarm: FaultKind = {
   async inject({ broker }, _target, random, probe) {
     await broker?.raiseAlarm?.();
     try {
-      await Bun.sleep(random.between(1_000, 5_000));
+      await timePasses(random.between(1_000, 5_000));
       return await probe.whileBroken();
     } finally {
       await broker?.clearAlarm?.();
@@ -24,7 +25,7 @@ const closedConnections: FaultKind = {
   async inject({ broker }, _target, random) {
     await broker?.closeConnections?.();
     // The command returns before the gateways notice.
-    await Bun.sleep(random.between(1_500, 3_000));
+    await timePasses(random.between(1_500, 3_000));
   },
 };
 
@@ -36,7 +37,7 @@ const revokedBroker: FaultKind = {
   async inject({ broker }, _target, random, probe) {
     await broker?.revoke();
     try {
-      await Bun.sleep(random.between(1_500, 4_000));
+      await timePasses(random.between(1_500, 4_000));
       return await probe.whileBroken();
     } finally {
       await broker?.grant();
@@ -54,7 +55,7 @@ const killedLeader: FaultKind = {
     timeline.add(`the leader is ${part?.name}`);
     part?.signal("SIGKILL");
     await part?.ended(10_000);
-    await Bun.sleep(random.between(0, 6_000));
+    await timePasses(random.between(0, 6_000));
     await part?.start();
   },
 };

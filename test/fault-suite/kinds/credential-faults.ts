@@ -1,3 +1,4 @@
+import { timePasses } from "../setups/part.ts";
 import type { FaultKind } from "./fault-kind.ts";
 
 const disabledRunner: FaultKind = {
@@ -7,7 +8,7 @@ const disabledRunner: FaultKind = {
   async inject({ runnerTokens }, target, random) {
     const token = runnerTokens.find(({ part }) => part.name === target);
     await token?.setDisabled(true);
-    await Bun.sleep(random.between(1_000, 4_000));
+    await timePasses(random.between(1_000, 4_000));
     await token?.setDisabled(false);
   },
 };
@@ -19,7 +20,7 @@ const revokedRunnerToken: FaultKind = {
   async inject({ runnerTokens, leaseMs }, target, random) {
     const token = runnerTokens.find(({ part }) => part.name === target);
     await token?.renew();
-    await Bun.sleep(random.between(1_000, leaseMs + 2_000));
+    await timePasses(random.between(1_000, leaseMs + 2_000));
     token?.part.signal("SIGKILL");
     await token?.part.ended(10_000);
     await token?.part.start();

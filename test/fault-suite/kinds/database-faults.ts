@@ -1,3 +1,4 @@
+import { timePasses } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, partNamed } from "./fault-kind.ts";
 
@@ -22,7 +23,7 @@ const terminatedBackends: FaultKind = {
   async inject({ database }, target, random) {
     for (let times = random.between(1, 4); times > 0; times--) {
       await database?.terminateBackends(target === "all" ? "all" : "lock holders");
-      await Bun.sleep(random.between(50, 800));
+      await timePasses(random.between(50, 800));
     }
   },
 };
@@ -34,7 +35,7 @@ const revokedDatabase: FaultKind = {
   async inject({ database }, _target, random, probe) {
     await database?.revoke();
     try {
-      await Bun.sleep(random.between(1_500, 4_000));
+      await timePasses(random.between(1_500, 4_000));
       return await probe.whileBroken();
     } finally {
       await database?.grant();

@@ -1,6 +1,7 @@
 import type { Random } from "../random.ts";
 import type { LinkState } from "../setups/link.ts";
 import type { Part, Role } from "../setups/part.ts";
+import { timePasses } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, linkNamed, partNamed } from "./fault-kind.ts";
 import { killNow } from "./process-faults.ts";
@@ -45,7 +46,7 @@ const killSeveral: FaultKind = {
     world.timeline.add(`kill-several of ${victims.map(({ name }) => name).join(", ")}`);
     await Promise.all(victims.map(killNow));
     for (const part of random.shuffled(victims)) {
-      await Bun.sleep(random.between(0, 1_500));
+      await timePasses(random.between(0, 1_500));
       await part.start();
     }
   },
@@ -69,11 +70,11 @@ const killWithBrokenLink: FaultKind = {
     const state = random.pick(brokenStates);
     world.timeline.add(`${link} is ${state}`);
     linkNamed(world, link).set(state);
-    await Bun.sleep(random.between(0, 3_000));
+    await timePasses(random.between(0, 3_000));
     await killNow(part);
-    await Bun.sleep(random.between(0, 1_000));
+    await timePasses(random.between(0, 1_000));
     await part.start();
-    await Bun.sleep(random.between(0, 3_000));
+    await timePasses(random.between(0, 3_000));
     linkNamed(world, link).set("open");
   },
 };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { freePort } from "../../support/free-port.ts";
 import { Api } from "../load/api.ts";
 import { type Violation, violation } from "../reconciler/violation.ts";
-import { until } from "../setups/part.ts";
+import { timePasses, until } from "../setups/part.ts";
 import { answersReady, slipwayPart } from "../setups/slipway-process.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, instanceNames } from "./fault-kind.ts";
@@ -74,7 +74,7 @@ const firstStart: FaultKind = {
     const url = `http://127.0.0.1:${port}`;
     if (random.chance(0.5)) {
       await part.start();
-      await Bun.sleep(random.between(50, 1_500));
+      await timePasses(random.between(50, 1_500));
       part.signal("SIGKILL");
       await part.ended(10_000);
     }

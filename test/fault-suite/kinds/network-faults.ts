@@ -1,4 +1,5 @@
 import type { LinkState } from "../setups/link.ts";
+import { timePasses } from "../setups/part.ts";
 import { type FaultKind, linkNamed } from "./fault-kind.ts";
 
 function network(name: LinkState, about: string, longestMs: number): FaultKind {
@@ -10,7 +11,7 @@ function network(name: LinkState, about: string, longestMs: number): FaultKind {
     async inject(world, target, random) {
       const link = linkNamed(world, target);
       link.set(name);
-      await Bun.sleep(random.between(1_000, longestMs));
+      await timePasses(random.between(1_000, longestMs));
       link.set("open");
       return undefined;
     },

@@ -1,7 +1,7 @@
 import { request } from "../load/http.ts";
 import type { Random } from "../random.ts";
 import { type Violation, violation } from "../reconciler/violation.ts";
-import { type Part, signalSafely, until } from "../setups/part.ts";
+import { type Part, signalSafely, timePasses, until } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, partNamed } from "./fault-kind.ts";
 
@@ -28,7 +28,7 @@ const kill = componentFault(
   { name: "kill", about: "kill -9, started again after up to 2.5 s" },
   async (part, random) => {
     await killNow(part);
-    await Bun.sleep(random.between(0, 2_500));
+    await timePasses(random.between(0, 2_500));
     await part.start();
   },
 );
@@ -48,7 +48,7 @@ const killStarting = componentFault(
     await killNow(part);
     // The second kill comes while the service starts.
     void part.start().catch(() => {});
-    await Bun.sleep(random.between(30, 1_500));
+    await timePasses(random.between(30, 1_500));
     await killNow(part);
     await part.start();
   },
@@ -104,7 +104,7 @@ const startAlone: FaultKind = {
     await instance.part.start();
     // Clients may connect as soon as it listens.
     await until(() => !instance.part.isRunning() || isAlive(instance.url), aloneLimitMs);
-    await Bun.sleep(random.between(3_000, 6_000));
+    await timePasses(random.between(3_000, 6_000));
     for (const link of instance.upstream) link.set("open");
     // Without its database a server may refuse to start; its supervisor starts it again.
     await until(async () => {
@@ -138,7 +138,7 @@ export async function endInOrder(part: Part): Promise<Violation[]> {
 export async function pause(part: Part, ms: number): Promise<undefined> {
   const pids = part.pids();
   for (const pid of pids) signalSafely(pid, "SIGSTOP");
-  await Bun.sleep(ms);
+  await timePasses(ms);
   for (const pid of pids) signalSafely(pid, "SIGCONT");
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Part, until } from "../setups/part.ts";
+import { type Part, timePasses, until } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { findFakeTime } from "../tools.ts";
 import { type FaultKind, instanceNames, partNamed } from "./fault-kind.ts";
@@ -13,7 +13,7 @@ const fullDisk: FaultKind = {
   targets: ({ disk }) => (disk ? ["data folder"] : []),
   async inject({ disk }, _target, random, probe) {
     disk?.fill();
-    await Bun.sleep(random.between(3_000, 5_000));
+    await timePasses(random.between(3_000, 5_000));
     const found = await probe.whileBroken();
     disk?.free();
     return found;
@@ -34,7 +34,7 @@ const readOnlyDisk: FaultKind = {
     world.disk?.setReadOnly(true);
     try {
       await server.start();
-      await Bun.sleep(random.between(2_000, 4_000));
+      await timePasses(random.between(2_000, 4_000));
       return await probe.whileBroken();
     } finally {
       server.signal("SIGKILL");
@@ -54,7 +54,7 @@ const fewFiles: FaultKind = {
       .pids()
       .map((pid) => ({ pid, before: fileLimitOf(pid) }));
     for (const { pid } of limited) limitFiles(pid, lowestFreeFile(pid) + random.between(0, 1));
-    await Bun.sleep(random.between(2_000, 5_000));
+    await timePasses(random.between(2_000, 5_000));
     // The runtime ends a process that cannot open a file of its own code; its supervisor starts it again.
     for (const { pid, before } of limited) if (existsSync(`/proc/${pid}/limits`)) limitFiles(pid, before);
   },
@@ -105,11 +105,11 @@ function clockStep(name: string, about: string, steps: string[]): FaultKind {
       });
       await until(() => part.isReady(), startLimitMs);
       for (const step of steps) {
-        await Bun.sleep(random.between(1_500, 3_000));
+        await timePasses(random.between(1_500, 3_000));
         world.timeline.add(`the clock of ${target} is ${step} s`);
         writeFileSync(file, step);
       }
-      await Bun.sleep(2_000);
+      await timePasses(2_000);
       return undefined;
     },
   };

@@ -1,5 +1,5 @@
 import { type Violation, violation } from "../reconciler/violation.ts";
-import { type Part, signalSafely } from "../setups/part.ts";
+import { type Part, signalSafely, timePasses } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import type { FaultKind } from "./fault-kind.ts";
 import { killNow } from "./process-faults.ts";
@@ -99,7 +99,7 @@ const serviceActions: FaultKind = {
     if (random.chance(0.6)) await probe.beginDeploy(random, target);
     for (const action of random.pick(sequences)) {
       found.push(...(await service.act(action)));
-      await Bun.sleep(random.between(0, 1_000));
+      await timePasses(random.between(0, 1_000));
     }
     return found;
   },

@@ -1,5 +1,6 @@
 import type { Random } from "../random.ts";
 import type { Part } from "../setups/part.ts";
+import { timePasses } from "../setups/part.ts";
 import type { StepName, World } from "../setups/world.ts";
 import type { FaultKind } from "./fault-kind.ts";
 import { endInOrder, killNow, pause } from "./process-faults.ts";
@@ -30,7 +31,7 @@ const killInStep = stepFault(
   { name: "kill-in-step", about: "kill -9 of a server or runner while a release is in this step" },
   async (part, random) => {
     await killNow(part);
-    await Bun.sleep(random.between(0, 1_500));
+    await timePasses(random.between(0, 1_500));
     await part.start();
   },
 );

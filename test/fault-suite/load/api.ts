@@ -1,4 +1,5 @@
 import type { Instance } from "../setups/part.ts";
+import { timePasses } from "../setups/part.ts";
 import { adminPassword } from "../setups/slipway-process.ts";
 import { type Answer, request } from "./http.ts";
 
@@ -28,7 +29,7 @@ export class Api {
         if (answer.status >= 200 && answer.status < 300) return answer.json as T;
         last = `${answer.status} ${answer.text.slice(0, 300)}`;
       }
-      await Bun.sleep(500);
+      await timePasses(500);
     }
     throw new Error(`${method} ${path} was answered ${last}`);
   }

@@ -2,6 +2,7 @@ import type { Random } from "../random.ts";
 import type { Delivery, History, PushedTip, TaskView } from "../reconciler/history.ts";
 import type { Violation } from "../reconciler/violation.ts";
 import type { Instance } from "../setups/part.ts";
+import { timePasses } from "../setups/part.ts";
 import { type StepName, stepNames, type World } from "../setups/world.ts";
 import { recordFile } from "../surroundings.ts";
 import { elapsedMs } from "../timeline.ts";
@@ -113,7 +114,7 @@ export class DeployLoad {
     const project = projects.find((each) => each.name === name) ?? random.pick(projects);
     const instance = this.#random.pick(this.#world.instances);
     await this.#report(project, instance, await this.#push(project, random.chance(0.2)));
-    await Bun.sleep(random.between(0, longestDeployMs));
+    await timePasses(random.between(0, longestDeployMs));
   }
 
   async notServing(): Promise<Violation[]> {
@@ -218,7 +219,7 @@ export class DeployLoad {
     const { plan } = project;
     while (this.#isRunning) {
       if (this.#unfinished(project) >= plan.mostUnfinished) {
-        await Bun.sleep(200);
+        await timePasses(200);
         continue;
       }
       const isBroken = plan.release ? this.#random.chance(plan.release.brokenShare) : undefined;
@@ -238,7 +239,7 @@ export class DeployLoad {
 
   async #pause(ms: number): Promise<void> {
     const endAt = elapsedMs() + ms;
-    while (this.#isRunning && elapsedMs() < endAt) await Bun.sleep(50);
+    while (this.#isRunning && elapsedMs() < endAt) await timePasses(50);
   }
 
   /** Tasks that a delivery or a notification has named; polls make tasks without a delivery. */

@@ -1,5 +1,6 @@
 import { serveGit } from "../../support/git-http-server.ts";
 import { Link } from "../setups/link.ts";
+import { timePasses } from "../setups/part.ts";
 
 /** Serves the repositories of a folder over HTTP, and knows when it is asked for refs. */
 export interface GitHost {
@@ -19,7 +20,7 @@ export async function startGitHost(folder: string): Promise<GitHost> {
   const server = serveGit(folder, null, async (path) => {
     if (!path.endsWith("/info/refs")) return;
     asking++;
-    await Bun.sleep(answerAfterMs);
+    await timePasses(answerAfterMs);
     asking--;
   });
   const link = await Link.open("servers and runners → Git host", Number(new URL(server.url).port));

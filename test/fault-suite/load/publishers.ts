@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Random } from "../random.ts";
 import type { PublishedMessage, TargetType } from "../reconciler/history.ts";
 import type { Instance } from "../setups/part.ts";
+import { timePasses } from "../setups/part.ts";
 import { elapsedMs } from "../timeline.ts";
 import { request } from "./http.ts";
 
@@ -60,7 +61,7 @@ export class Publishers {
       await this.#attempt(message, this.#random.pick(this.#instances));
       if (message.key !== null) await this.#publishUntilAnswered(message);
       if (this.#random.chance(0.1)) await this.#repeatOne(target);
-      await Bun.sleep(this.#random.between(50, longestPauseMs));
+      await timePasses(this.#random.between(50, longestPauseMs));
     }
   }
 
@@ -75,7 +76,7 @@ export class Publishers {
     const beganAt = elapsedMs();
     while (message.attempts.at(-1)?.status !== 200) {
       if (elapsedMs() - beganAt > giveUpAfterMs) return;
-      await Bun.sleep(this.#random.between(100, longestPauseMs));
+      await timePasses(this.#random.between(100, longestPauseMs));
       await this.#attempt(message, this.#random.pick(this.#instances));
     }
     this.#repeatable.push(message);

@@ -1,5 +1,6 @@
 import type { Random } from "../random.ts";
 import type { History, PresenceEvent, PresenceView } from "../reconciler/history.ts";
+import { timePasses } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import type { ClientIdentity } from "./client-record.ts";
 import { request } from "./http.ts";
@@ -92,7 +93,7 @@ export class PushLoad {
   /** Users close their pages and open them again. */
   async #churn(): Promise<void> {
     while (this.#isRunning) {
-      await Bun.sleep(this.#random.between(500, 3_000));
+      await timePasses(this.#random.between(500, 3_000));
       const client = this.#random.pick(this.#clients);
       if (client.isWanted && this.#random.chance(0.4)) client.close();
       else client.open();
@@ -102,7 +103,7 @@ export class PushLoad {
   /** Networks lose connections, so that many clients resume during each fault. */
   async #drop(): Promise<void> {
     while (this.#isRunning) {
-      await Bun.sleep(this.#random.between(300, 1_200));
+      await timePasses(this.#random.between(300, 1_200));
       this.#random.pick(this.#clients).drop?.();
     }
   }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keepersIn } from "../../support/process-watch.ts";
 import type { ServiceMoment } from "../reconciler/history.ts";
-import { signalSafely, until } from "../setups/part.ts";
+import { signalSafely, timePasses, until } from "../setups/part.ts";
 import { elapsedMs } from "../timeline.ts";
 import type { Api } from "./api.ts";
 import { request } from "./http.ts";
@@ -142,7 +142,7 @@ export class ProjectService {
         isServed: served !== null,
         shown: page?.services?.state ?? null,
       });
-      await Bun.sleep(lookEveryMs);
+      await timePasses(lookEveryMs);
     }
   }
 

@@ -13,6 +13,7 @@ import { queuePrefix, startGateways } from "./gateways.ts";
 import { operator, startKafkaNodes } from "./kafka-brokers.ts";
 import { Link } from "./link.ts";
 import type { Part } from "./part.ts";
+import { timePasses } from "./part.ts";
 import { servicePart } from "./service-part.ts";
 import type { BrokerControl, PresenceReader, World } from "./world.ts";
 
@@ -135,7 +136,7 @@ async function readTopic(addresses: string[], topic: string): Promise<Record<str
       heardAt = performance.now();
       messages.push(JSON.parse(message.value.toString()) as Record<string, unknown>);
     });
-    while (performance.now() - heardAt < quietMs) await Bun.sleep(50);
+    while (performance.now() - heardAt < quietMs) await timePasses(50);
     await stream.close();
   } finally {
     await consumer.close(true).catch(() => {});

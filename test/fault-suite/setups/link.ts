@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { timePasses } from "./part.ts";
 
 /**
  * open: bytes pass · cut: every connection, also a new one, is reset · black-hole: connections stay and no bytes pass until
@@ -105,7 +106,7 @@ export class Link {
   async #carrySlowly(from: Socket, to: Socket, bytes: Buffer): Promise<void> {
     from.pause();
     for (let start = 0; start < bytes.length; start += slowPieceBytes) {
-      if (this.#state === "slow") await Bun.sleep(slowDelayMs);
+      if (this.#state === "slow") await timePasses(slowDelayMs);
       to.write(bytes.subarray(start, start + slowPieceBytes));
     }
     if (this.#state !== "black-hole") from.resume();

@@ -47,6 +47,11 @@ export interface Breakable {
   set(state: LinkState): void;
 }
 
+/** How long a fault lasts, and how long the load rests between two calls: what a run consists of, not a wait for something. */
+export function timePasses(ms: number): Promise<void> {
+  return Bun.sleep(ms);
+}
+
 export async function until(
   isTrue: () => boolean | Promise<boolean>,
   limitMs: number,
@@ -56,6 +61,7 @@ export async function until(
   for (;;) {
     if (await isTrue()) return true;
     if (performance.now() > endAt) return false;
+    // How often it looks.
     await Bun.sleep(everyMs);
   }
 }

@@ -102,6 +102,7 @@ async function withConnection<T>(url: string, work: (connection: Connection) => 
   try {
     return await Promise.race([
       connection.onConnect(5_000, true).then(() => work(connection)),
+      // The client library does not give up by itself.
       Bun.sleep(15_000).then(() => {
         throw new Error("RabbitMQ does not answer.");
       }),

@@ -1,6 +1,8 @@
 /** The bodies and answers of `/feign` as schemas, for its OpenAPI document. Tests hold them against what the code takes and returns. */
+
+import { connectionsReport } from "../../../model/gateway/connections-report.ts";
+import { messageReport, refusedToken, reportedMessage } from "../../../model/gateway/message-report.ts";
 import { targetTypes } from "../../../push/message/message.ts";
-import { connectionsShape, messagesShape } from "../../api/push-shape.ts";
 import { z } from "../../api/shape.ts";
 
 const userId = z.string().min(1).openapi({ example: "42" });
@@ -81,11 +83,11 @@ export function envelopeOf<T extends z.ZodType>(content: T, name: string) {
     .openapi(name);
 }
 
-const connection = connectionsShape.shape.connections.unwrap().element.extend({
+const connection = connectionsReport.shape.connections.unwrap().element.extend({
   instance: z.string().optional().openapi({ description: "With `scope=cluster`." }),
 });
 
-export const reportShape = connectionsShape.omit({ console: true, node: true, connections: true }).extend({
+export const reportShape = connectionsReport.omit({ console: true, node: true, connections: true }).extend({
   node: z.string().optional().openapi({ description: "This instance; absent with `scope=cluster`." }),
   connections: z.array(connection).optional().openapi({ description: "With `userId`." }),
   instances: z
@@ -122,19 +124,18 @@ export const entriesShape = z.array(
 );
 
 const cause = z.object({ code: z.string(), values: z.record(z.string(), z.unknown()) });
-const traced = messagesShape.shape.messages.element.omit({ causeParts: true }).extend({
+const why = z.string().openapi({ description: "The cause as an English sentence." });
+
+const traced = reportedMessage.extend({
   data: z.string().nullable().optional().openapi({ description: "Only for a deploy service with its key." }),
   cause: cause.openapi({
     description: "Why it arrived or did not: a stable code, and the values of its sentence.",
   }),
-  why: z.string().openapi({ description: "The cause as an English sentence." }),
+  why,
 });
 
-const refusedToken = messagesShape.shape.refusedTokens.element
-  .omit({ causeParts: true })
-  .extend({ cause, why: z.string().openapi({ description: "The cause as an English sentence." }) });
-
-export const tracedListShape = messagesShape
-  .omit({ messages: true, refusedTokens: true })
-  .extend({ messages: z.array(traced), refusedTokens: z.array(refusedToken) });
-export const tracedShape = traced.extend(messagesShape.pick({ since: true, missing: true }).shape);
+export const tracedListShape = messageReport.extend({
+  messages: z.array(traced),
+  refusedTokens: z.array(refusedToken.extend({ cause, why })),
+});
+export const tracedShape = traced.extend(messageReport.pick({ since: true, missing: true }).shape);

@@ -1,0 +1,52 @@
+/** Where a project serves, and promotion from one environment to another. */
+export const environments = {
+  title: "Environments",
+  about:
+    "Where the project serves, if that is in several places. A push goes to the first environment that takes its branch or tag; what one serves can be promoted to another without a build.",
+  servesIn: "Serves in {names}",
+  nothing: "Nothing serves here yet",
+  behind: "{releases} behind {from}, since {since}: {who}",
+  releases: { one: "{count} release", other: "{count} releases" },
+  promote: "Promote",
+  promoteTo: "Promote to {to}",
+  promoteTitle: "Promote from {from} to {to}",
+  promoteSubmit: "Promote to {to}",
+  promoteHint:
+    "The release that serves in {from} is deployed in {to}, with the variables and secrets of {to}. Nothing is built.",
+  promoting: "Task {id} promotes the release.",
+  promoteFailed: "The release was not promoted.",
+  firstThere: "the first release in {to}",
+  replacing: "replaces in {to}:",
+  sameSettings: "Pipeline and names of variables are the same there.",
+  promoted: "Promoted",
+  servesNow: "In {to} now",
+  name: "Name",
+  source: "Releases come from",
+  sourceHint: "Pushes are built; a promotion deploys what another environment has tested.",
+  fromRefs: "pushes",
+  fromOther: "{name}, by promotion",
+  refs: "Branches and tags",
+  refsHint: "Globs such as main, release/** or refs/tags/v*. Empty: only by hand or by promotion.",
+  variables: "Variables",
+  variablesHint:
+    "One NAME=value in each line, besides those of the project, which they hide. Secrets are on the page of the environment.",
+  domains: "Domains",
+  domainsHint:
+    "One in each line: the pipeline's domain = the domain here, such as shop.example.com=staging.example.com",
+  labels: "Labels of runners",
+  labelsHint: "Empty: those of the project.",
+  limits: "Services with other limits",
+  limitsHint:
+    "Names of services of the pipeline, whose memory, processors or processes are limited otherwise here.",
+  limitOfPipeline: "as in the pipeline",
+  approval: "Approval before a deploy",
+  approvalOfProject: "as in the project",
+  publicUrl: "Public address",
+  publicUrlHint: "Where its users reach it. Empty: the address of its first route.",
+  add: "Add an environment",
+  remove: "Remove the environment {name}",
+  saveFailed: "The environments were not saved.",
+  changeIn: "Change it in {owner}",
+  ofProject:
+    "This is an environment of {project}. What belongs to all environments is in the settings of the project.",
+} as const;

@@ -1,0 +1,27 @@
+/** The account of a user at a provider that the user signs in with. */
+export interface Identity {
+  id: number;
+  userId: number;
+  /** The provider's own name for itself. A subject is unique within it, and is never given to another account. */
+  issuer: string;
+  subject: string;
+  /** Name of the provider in `auth.providers` at the last sign-in. */
+  provider: string;
+  /** Host of the provider's address: a Git host names the same in its clone addresses. */
+  host: string;
+  /** Name of the account there at the last sign-in. Its owner can change it, so nothing is granted by it. */
+  login: string;
+  createdAt: Date;
+  lastUsedAt: Date;
+}
+
+export interface IdentityKeeper {
+  create(identity: Omit<Identity, "id">): Promise<Identity>;
+  bySubject(issuer: string, subject: string): Promise<Identity | null>;
+  byId(id: number): Promise<Identity | null>;
+  ofUser(userId: number): Promise<Identity[]>;
+  /** All accounts at a host. */
+  atHost(host: string): Promise<Identity[]>;
+  update(id: number, used: Pick<Identity, "provider" | "login" | "lastUsedAt">): Promise<Identity | null>;
+  delete(id: number): Promise<boolean>;
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { packFolder, unpackInto } from "../../src/runner/transfer/pack.ts";
+import { treeDigest } from "../../src/runner/workspace/tree-digest.ts";
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "slipway-archive-"));
+  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function* once(bytes: Uint8Array) {
+  yield bytes;
+}
+
+const options = { keepsOwners: false };
+const file = { type: "0", name: "./a", target: "", mode: 0o644, magic: "ustar  \0" };
+
+/** An archive with one header for each entry. */
+function archive(...entries: Partial<typeof file>[]): Uint8Array {
+  const blocks = entries.map((entry) => {
+    const { type, name, target, mode, magic } = { ...file, ...entry };
+    const header = Buffer.alloc(512);
+    header.write(name, 0, "latin1");
+    header.write(`${mode.toString(8).padStart(7, "0")}\0`, 100, "latin1");
+    for (const at of [108, 116]) header.write("0000000\0", at, "latin1");
+    for (const at of [124, 136]) header.write("00000000000\0", at, "latin1");
+    header.write(`        ${type}${target}`, 148, "latin1");
+    header.write(magic, 257, "latin1");
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+    return header;
+  });
+  return Bun.zstdCompressSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
+
+test.each<[string, Partial<typeof file>[]]>([
+  ["is outside of the folder", [{ name: "/etc/passwd" }]],
+  ["is outside of the folder", [{ name: "./../up" }]],
+  ["is outside of the folder", [{ name: "up/../../x" }]],
+  ["is behind a link", [{ type: "2", name: "./l", target: "/etc" }, { name: "./l/passwd" }]],
+  [
+    "is behind a link",
+    [{ type: "5", name: "./d/" }, { type: "2", name: "./d/l", target: "/" }, { name: "./d/l/etc/x" }],
+  ],
+  ["is there twice", [{ type: "2", name: "./l", target: "/etc/passwd" }, { name: "./l" }]],
+  ["is no file, folder or link", [{ type: "3", name: "./device" }]],
+  ["is no file, folder or link", [{ type: "6", name: "./pipe" }]],
+  ["would run as another user", [{ mode: 0o4755 }]],
+  ["would run as another user", [{ type: "5", name: "./d/", mode: 0o2755 }]],
+  ["it has an unknown format", [{ magic: "ustar\0" + "00" }]],
+])("an archive is refused, and nothing is unpacked: %s", async (why, entries) => {
+  const target = folder();
+  await expect(unpackInto(target, once(archive(...entries)), options)).rejects.toThrow(why);
+  expect(readdirSync(target).filter((name) => name === "passwd" || name === "a")).toEqual([]);
+});
+
+test("a hard link to the outside links to nothing there", async () => {
+  const target = folder();
+  const bytes = archive({ type: "1", name: "./b", target: "/etc/passwd" });
+  await expect(unpackInto(target, once(bytes), options)).rejects.toThrow("is outside of the folder");
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test("what was packed is unpacked as it was", async () => {
+  const [from, to] = [folder(), folder()];
+  mkdirSync(join(from, "sub", "empty"), { recursive: true });
+  writeFileSync(join(from, "sub", "n".repeat(180)), "a long name");
+  writeFileSync(join(from, "-dash"), Buffer.alloc(3_000_000, 7));
+  symlinkSync("t".repeat(300), join(from, "sub", "link"));
+  const parts: Uint8Array[] = [];
+  expect(await packFolder(from, options, async (part) => void parts.push(part))).toBe(parts.length);
+  await unpackInto(to, once(Buffer.concat(parts)), options);
+  expect(Bun.spawnSync(["diff", "-r", "--no-dereference", from, to]).stdout.toString()).toBe("");
+  expect(await treeDigest(to)).toEqual(await treeDigest(from));
+});
+
+test("an archive without its end, or with a changed byte, is refused", async () => {
+  const from = folder();
+  for (let each = 0; each < 20; each++)
+    writeFileSync(join(from, String(each)), crypto.randomUUID().repeat(2000));
+  const parts: Uint8Array[] = [];
+  await packFolder(from, options, async (part) => void parts.push(part));
+  const whole = Buffer.concat(parts);
+  const refused = (bytes: Uint8Array) =>
+    expect(unpackInto(folder(), once(bytes), options)).rejects.toThrow(
+      /arrived damaged|could not be unpacked|archive is refused/,
+    );
+  await refused(whole.subarray(0, whole.byteLength / 2));
+  for (const at of [0.3, 0.6, 0.9].map((part) => Math.floor(whole.byteLength * part))) {
+    const changed = Buffer.from(whole);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    await refused(changed);
+  }
+});
