@@ -5,10 +5,12 @@ import { join } from "node:path";
 import type { Fault } from "../../src/errors.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildStoreThread, type StoreThreadOptions } from "../../src/store/sqlite/store-thread.ts";
+import { claimTask } from "../../src/task/queue.ts";
 import { openTestStore, testThread } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import { makeGate } from "../support/gate.ts";
+import { sampleProject, sampleRunner, sampleTask } from "../support/samples.ts";
 import { appendSlowly, crash, setValues } from "../support/store-operations.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -96,6 +98,28 @@ describe("the store on an SQLite file", () => {
     expect([await store.meta.get("in hand"), await store.meta.get("late")]).toEqual(["kept", null]);
   });
 
+  test.each([
+    ["forward", 3_600_000],
+    ["back", -3_600_000],
+  ])("a claim that was made before the clock was set %s starts no task early", async (_name, stepMs) => {
+    let aheadMs = 0;
+    const clock = { now: () => Date.now() + aheadMs, elapsed: () => performance.now() };
+    await store.close();
+    store = await openTestStore(`sqlite:${file}`, clock);
+    const { id: runnerId } = await store.runners.create(sampleRunner("any", { lastSeenAt: store.now() }));
+    const { id: projectId } = await store.projects.create(sampleProject());
+    const after = (ms: number) => new Date(store.now().getTime() + ms);
+    await store.tasks.create(sampleTask({ projectId, createdAt: store.now(), notBefore: after(60_000) }));
+    const claim = () =>
+      store.run(claimTask, { runnerId, leaseHash: "lease", leaseUntil: after(5_000), now: store.now() });
+    const madeBefore = claim();
+    aheadMs = stepMs;
+    expect([await madeBefore, await claim()]).toEqual([null, null]);
+    const leftMs = Number(await store.tasks.nextNotBefore(new Date(0))) - clock.now();
+    expect(leftMs).toBeGreaterThan(30_000);
+    expect(leftMs).toBeLessThanOrEqual(60_000);
+  });
+
   test("the error of a file that cannot be opened names the file", async () => {
     const failure = await failureOf(openTestStore("sqlite:/dev/null/no.db"));
     expect(failure).toMatchObject({ code: "unavailable" });
@@ -138,7 +162,7 @@ describe("a thread of the store", () => {
       noun: "list",
       maxCalls: 1,
       maxWaiting: 10,
-      nowMs: () => 0,
+      time: { elapsedMs: () => 0, offsetMs: () => 0, follow() {} },
       ...change,
     });
     return thread;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/model/store.ts";
 import { openStore } from "../../src/store/database.ts";
 import { serviceUrl } from "./services.ts";
@@ -54,8 +55,8 @@ async function administer(server: string, statement: string): Promise<void> {
 export const testThread = new URL("./store-thread-program.ts", import.meta.url);
 
 /** A store that also knows the operations of tests. */
-export function openTestStore(url: string): Promise<Store> {
-  return openStore({ url, log: pino({ level: "silent" }), threadProgram: testThread });
+export function openTestStore(url: string, clock: Clock = systemClock): Promise<Store> {
+  return openStore({ url, log: pino({ level: "silent" }), clock, threadProgram: testThread });
 }
 
 function stores(url: string, removeDatabase: () => Promise<void>): TestDatabase {

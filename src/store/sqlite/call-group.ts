@@ -9,8 +9,7 @@ export interface ThreadData {
 
 /** Calls that a thread executes in one transaction; it answers with one outcome for each. */
 export interface CallGroup {
-  /** The store's time. */
-  nowMs: number;
+  elapsedMs: number;
   calls: ThreadCall[];
 }
 
@@ -18,6 +17,11 @@ export interface CallGroup {
 export interface ThreadCall {
   name: string;
   parameters: readonly unknown[];
+  /**
+   * The store's time, less elapsed time, when the call was made: its parameters may have times from before the system clock was
+   * set.
+   */
+  offsetMs: number;
   /**
    * One word of memory that both threads see: whether the call began or its caller gave up, whichever was first. Null: the
    * caller waits however long it takes.

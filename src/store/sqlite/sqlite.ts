@@ -33,12 +33,12 @@ const answerTimeoutMs = 3_000;
 
 export async function openSqlite({ path, log, clock, threadProgram }: SqliteOptions): Promise<Engine> {
   const file = resolve(path);
-  const nowMs = buildStoreTime(
+  const time = buildStoreTime(
     clock,
-    async (ms) => void (await writer.callNext("upkeep.shiftPendingTimes", [ms])),
+    async (ms) => void (await writer.call("upkeep.shiftPendingTimes", [ms])),
     log,
   );
-  const common = { program: threadProgram, file, nowMs };
+  const common = { program: threadProgram, file, time };
   const writer = buildStoreThread({ ...common, ...writerLimits });
   const lister = buildStoreThread({ ...common, ...listerLimits });
   const writes = buildWriteCheck({
@@ -68,7 +68,7 @@ export async function openSqlite({ path, log, clock, threadProgram }: SqliteOpti
     },
     // Operations run one after the other, so that only the wait of a lock is left to do.
     run: ({ name }, input, lock) => writes.watch(writer.call(name, [input], lock?.waitMs)),
-    now: () => new Date(nowMs()),
+    now: () => new Date(time.nowMs()),
     async check() {
       if ((await writer.call("upkeep.ping", [], answerTimeoutMs)) === "timeout")
         throw new Fault("unavailable", "The database does not answer.");

@@ -9,11 +9,11 @@ import {
   type ThreadCall,
   type ThreadData,
 } from "./call-group.ts";
+import type { StoreTime } from "./store-time.ts";
 
 export interface StoreThreadOptions extends ThreadData {
   program: string | URL;
-  /** The store's time. */
-  nowMs: () => number;
+  time: Omit<StoreTime, "nowMs">;
   /** Calls in one group at most. */
   maxCalls: number;
   /** More calls than this are refused; it means that the thread does not keep up. */
@@ -34,7 +34,7 @@ interface Entry extends ThreadCall {
  * waits as one group whenever it is free.
  */
 export function buildStoreThread(options: StoreThreadOptions) {
-  const { file, role, program, noun, timeoutMs } = options;
+  const { file, role, program, noun, time, timeoutMs } = options;
   const waiting: Entry[] = [];
   let sent: Entry[] = [];
   let worker: Worker | null = null;
@@ -94,16 +94,14 @@ export function buildStoreThread(options: StoreThreadOptions) {
   }
 
   function send(): void {
-    // First of all, because it may add a call.
-    const nowMs = options.nowMs();
     sent = waiting.splice(0, options.maxCalls);
-    const calls = sent.map(({ name, parameters, state }) => ({ name, parameters, state }));
+    const calls = sent.map(({ resolve: _, reject: __, ...call }) => call);
     worker ??= start();
     worker.ref();
     if (timeoutMs !== undefined)
       timer = setTimeout(() => void stop(`A ${noun} took longer than ${timeoutMs / 1000} s.`), timeoutMs);
     try {
-      worker.postMessage({ nowMs, calls } satisfies CallGroup);
+      worker.postMessage({ elapsedMs: time.elapsedMs(), calls } satisfies CallGroup);
     } catch (error) {
       for (const { reject } of takeSent()) reject(error as Error);
       sendSoon();
@@ -119,23 +117,19 @@ export function buildStoreThread(options: StoreThreadOptions) {
       const entry: Entry = {
         name,
         parameters,
+        offsetMs: time.offsetMs(),
         state: waitMs === undefined ? null : newState(),
         resolve,
         reject,
       };
       waiting.push(entry);
+      // Afterwards: what it calls is executed between the calls of the old time and those of the new.
+      time.follow();
       worker ??= start();
       sendSoon();
       if (waitMs === undefined) return promise;
       const expiry = setTimeout(() => giveUp(entry) && resolve("timeout"), waitMs);
       return promise.finally(() => clearTimeout(expiry));
-    },
-    /** Before everything that waits. */
-    callNext(name: string, parameters: readonly unknown[]): Promise<unknown> {
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      waiting.unshift({ name, parameters, state: null, resolve, reject });
-      sendSoon();
-      return promise;
     },
     /** Refuses new calls, finishes those that were accepted, and ends the thread. */
     async close(): Promise<void> {

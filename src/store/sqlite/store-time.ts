@@ -6,19 +6,29 @@ import type { Logger } from "../../logger.ts";
 const minStepMs = 1_000;
 const retryAfterMs = 1_000;
 
+export interface StoreTime {
+  /** Milliseconds since the epoch. */
+  nowMs(): number;
+  /** Elapsed time, which nobody sets, and what has to be added to it now. */
+  elapsedMs(): number;
+  offsetMs(): number;
+  /** Follows the system clock, if that was set. */
+  follow(): void;
+}
+
 /**
- * The store's time follows the system clock. When that is set, `shiftPendingTimes` is called before the new time is
- * first used, so that remaining waits stay the same; if it fails the old time goes on, and it is tried again.
+ * The store's time follows the system clock. When that is set, `shiftPendingTimes` is called at the same moment, so that
+ * remaining waits stay the same; if it fails the old time goes on, and it is tried again.
  */
 export function buildStoreTime(
   clock: Clock,
   shiftPendingTimes: (ms: number) => Promise<void>,
   log: Logger,
-): () => number {
+): StoreTime {
   let offsetMs = clock.now() - clock.elapsed();
   let notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  async function follow(stepMs: number): Promise<void> {
+  async function step(stepMs: number): Promise<void> {
     offsetMs += stepMs;
     try {
       await shiftPendingTimes(stepMs);
@@ -36,11 +46,15 @@ export function buildStoreTime(
     }
   }
 
-  return () => {
-    const elapsedMs = clock.elapsed();
-    const stepMs = clock.now() - elapsedMs - offsetMs;
-    if (Math.abs(stepMs) < minStepMs) offsetMs += stepMs;
-    else if (elapsedMs >= notBeforeMs) void follow(stepMs);
-    return Math.round(elapsedMs + offsetMs);
+  return {
+    nowMs: () => Math.round(clock.elapsed() + offsetMs),
+    elapsedMs: clock.elapsed,
+    offsetMs: () => offsetMs,
+    follow() {
+      const elapsedMs = clock.elapsed();
+      const stepMs = clock.now() - elapsedMs - offsetMs;
+      if (Math.abs(stepMs) < minStepMs) offsetMs += stepMs;
+      else if (elapsedMs >= notBeforeMs) void step(stepMs);
+    },
   };
 }

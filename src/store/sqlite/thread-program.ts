@@ -71,9 +71,10 @@ function buildExecutor(
     return operation.run(keepers, parameters[0] as never);
   }
 
-  async function execute(call: ThreadCall): Promise<Outcome> {
+  async function execute(call: ThreadCall, elapsedMs: number): Promise<Outcome> {
     // Its caller has an answer.
     if (!begin(call)) return { value: null };
+    now = new Date(Math.round(elapsedMs + call.offsetMs));
     connection.run("savepoint call");
     try {
       const value = await perform(call);
@@ -88,12 +89,11 @@ function buildExecutor(
     }
   }
 
-  return async ({ nowMs, calls }) => {
-    now = new Date(nowMs);
+  return async ({ elapsedMs, calls }) => {
     try {
       connection.run(role === "writer" ? "begin immediate" : "begin");
       const outcomes: Outcome[] = [];
-      for (const call of calls) outcomes.push(await execute(call));
+      for (const call of calls) outcomes.push(await execute(call, elapsedMs));
       // With synchronous=FULL this returns when everything is on disk.
       connection.run("commit");
       return outcomes;
