@@ -15,7 +15,7 @@ const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 
 /** Violations found by axe-core, which is evaluated directly: the page's policy forbids script elements. `only`: rules. */
 export async function violations(page: Page, only: string[] = [], within = "html"): Promise<Violation[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   const found = await page.evaluate(
     async ({ within, ...run }) => {
       type Found = Omit<Violation, "nodes"> & { nodes: { html: string; failureSummary: string }[] };

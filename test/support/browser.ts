@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { atEnd } from "./at-end.ts";
 import { provide } from "./services.ts";
 
 /** A name of this machine that browsers do not treat as localhost: a page over plain http is no secure context. */
@@ -17,12 +18,29 @@ const flags = [
   `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
 ];
 
-/** Chromium of the system, driven by Playwright, which hides the scroll bars of pages unless told otherwise. */
-export async function startBrowser({
+interface BrowserOptions {
+  hasScrollBars?: boolean;
+  flags?: string[];
+  env?: Record<string, string>;
+}
+
+let shared: Promise<Browser> | null = null;
+
+/** Chromium of the system. Without options, all files of a process share one: a start takes as long as some pages. */
+export async function startBrowser(options?: BrowserOptions): Promise<Browser> {
+  if (options !== undefined) return launch(options);
+  if (shared !== null && (await shared).isConnected()) return shared;
+  shared = launch({});
+  atEnd(async () => void (await (await shared)?.close()));
+  return shared;
+}
+
+/** Driven by Playwright, which hides the scroll bars of pages unless told otherwise. */
+async function launch({
   hasScrollBars = false,
-  flags: more = [] as string[],
-  env = {} as Record<string, string>,
-} = {}): Promise<Browser> {
+  flags: more = [],
+  env = {},
+}: BrowserOptions): Promise<Browser> {
   const found = await provide("chromium");
   if (!("value" in found)) throw new Error(`Chromium is needed for these tests: ${found.missing}`);
   return chromium.launch({
@@ -42,7 +60,7 @@ function definedOf(env: Record<string, string | undefined>): Record<string, stri
 
 export async function closeBrowser(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map(closeContext));
-  await browser.close();
+  if (browser !== (await shared)) await browser.close();
 }
 
 /** A request that a test intercepts at this moment would otherwise fail after the test, as an error outside of it. */

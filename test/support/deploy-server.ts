@@ -92,8 +92,8 @@ export async function deployClient(
 ): Promise<Omit<DeployServer, "app" | "dataDir" | "runnerDir" | "logLines" | "stop" | "remove">> {
   const admin = await signInAt(url, "admin", adminPassword);
   const task = (id: number) => admin.expect<TaskJson>(200, "GET", `/api/tasks/${id}`);
-  const log = async (id: number) => {
-    const lines: LogLineJson[] = [];
+  /** Continues `lines`, which are the first of the log. */
+  const log = async (id: number, lines: LogLineJson[] = []) => {
     for (;;) {
       const page = await admin.expect<{ lines: LogLineJson[]; next: number }>(
         200,
@@ -109,7 +109,7 @@ export async function deployClient(
     scratch: scratchOf(dataDir),
     admin,
     task,
-    log,
+    log: (id) => log(id),
     async project(gitUrl, scripts, more = {}) {
       const stages = Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, { script }]));
       const steps = "pipeline" in more ? {} : { stages };
@@ -133,12 +133,13 @@ export async function deployClient(
       return seen;
     },
     async logged(id, text) {
-      let lines: LogLineJson[] = [];
+      const lines: LogLineJson[] = [];
       await eventually(
         `the log of task ${id} has "${text}"`,
         async () => {
-          lines = await log(id);
-          return lines.some((line) => line.text.includes(text));
+          const known = lines.length;
+          await log(id, lines);
+          return lines.slice(known).some((line) => line.text.includes(text));
         },
         taskWithinMs,
       );

@@ -26,7 +26,13 @@ export const often = { "webhook.reconcileMinutes": 0.015 };
 /** Only the poll at the start. */
 export const atStart = { "webhook.reconcileMinutes": 600 };
 
-/** A server with one project whose webhook is enabled; it can be stopped and started again, and ends with its test. */
+/** Of a scene that executes its tasks. */
+export const withRunner = { "runner.enabled": true };
+
+/**
+ * A server without a runner, with one project whose webhook is enabled; it can be stopped and started again, and ends with
+ * its test.
+ */
 export async function scene(
   settings: Record<string, unknown> = {},
   config: Record<string, unknown> = {},
@@ -34,7 +40,8 @@ export async function scene(
 ) {
   const repository = await makeRepository();
   await repository.push({ "app.txt": "one\n" }, { message: "First" });
-  let server = await startDeployServer({ ...often, ...settings });
+  const common = { ...often, "runner.enabled": false, ...settings };
+  let server = await startDeployServer(common);
   const { dataDir } = server;
   const project = await server.project(url ?? repository.url, { build: "cat app.txt" });
   const hook = `/api/projects/${project}/webhook`;
@@ -52,7 +59,7 @@ export async function scene(
     webhook,
     server: () => server,
     async start(next: Record<string, unknown> = {}) {
-      server = await startDeployServer({ ...often, ...settings, ...next }, dataDir);
+      server = await startDeployServer({ ...common, ...next }, dataDir);
     },
     /** Starts the server again with `atStart` and waits for that poll: until the next start nothing is polled. */
     async stopPolling() {

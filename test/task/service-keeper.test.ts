@@ -10,6 +10,7 @@ import {
   stubborn,
   witnessCheck,
 } from "../support/keeper-scene.ts";
+import { pick } from "../support/length.ts";
 import { isAlive } from "../support/process-watch.ts";
 import { serviceUrl } from "../support/services.ts";
 
@@ -157,7 +158,7 @@ for (const { kind, isHere } of kinds)
       await open(kind);
       const signal = new AbortController().signal;
       await start();
-      for (let round = 0; round < (kind === "container" ? 5 : 25); round += 1) {
+      for (let round = 0; round < (kind === "container" ? pick(2, 5) : pick(8, 25)); round += 1) {
         const stop = new AbortController();
         const restarted = scene.services().act(7, "restart", ["web"], scene.progress, stop.signal);
         await Bun.sleep(20 + Math.random() * (kind === "container" ? 1500 : 200)); // Any moment of the start.
@@ -174,7 +175,7 @@ for (const { kind, isHere } of kinds)
     test("keeper and service killed at any moment: never two copies, and it serves again", async () => {
       await open(kind);
       await start();
-      for (let round = 0; round < (kind === "container" ? 3 : 10); round += 1) {
+      for (let round = 0; round < (kind === "container" ? pick(2, 3) : pick(5, 10)); round += 1) {
         await Bun.sleep(Math.random() * 1500); // Any moment.
         const victims = [keeperOf(), ...scene.copies()].filter((pid) => pid > 0 && Math.random() < 0.6);
         for (const pid of victims) kill(pid);

@@ -6,13 +6,13 @@ import { startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
-import { atStart, found, often, scene, type Webhook } from "../support/poll-scene.ts";
+import { atStart, found, often, scene, type Webhook, withRunner } from "../support/poll-scene.ts";
 import { openServerFile } from "../support/server-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("a push that no delivery reported", () => {
   test("while the server was down: it is deployed after the server returns", async () => {
-    const at = await scene(atStart);
+    const at = await scene({ ...atStart, ...withRunner });
     await at.server().stop();
     await at.start();
     await eventually("the first poll has ended", async () => (await at.webhook()).poll?.lastAt !== null);
@@ -103,7 +103,7 @@ describe("a push that is found by both", () => {
   });
 
   test("polled first, and the poll's task failed: the host's delivery starts another", async () => {
-    const at = await scene();
+    const at = await scene(withRunner);
     await at.polled();
     const stages = { build: { script: "false" } };
     await at.server().admin.expect(200, "PATCH", `/api/projects/${at.project}`, { stages });
