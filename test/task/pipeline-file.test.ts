@@ -169,4 +169,28 @@ describe("a project whose pipeline is in its repository", () => {
     await server.reach(back.id, "success");
     expect(await textsOf(back.id)).toContain("one");
   });
+
+  test("deploys nothing for a task that was planned without a deploy before the file counted", async () => {
+    const { id } = await made(
+      "build: [{ script: echo of the file }]\ndeploy: [{ script: echo deployed }]\n",
+      {
+        deploy: { approval: "required" },
+      },
+    );
+    const change = (pipeline: object) =>
+      server.admin.expect(200, "PATCH", `/api/projects/${id}`, { pipeline });
+    const gate = `${server.scratch}/planned-gate`;
+    const script = `while [ ! -e ${gate} ]; do sleep 0.02; done`;
+    await change({ from: "project", build: [{ script }], deploy: [], start: [] });
+    await server.reach((await server.run(id)).id, "running");
+    const queued = await server.run(id);
+    expect(queued.stages.map(({ state }) => state)).toEqual(["pending", "skipped", "skipped"]);
+    await change({ from: "repository" });
+    await Bun.write(gate, "");
+    const task = await server.reach(queued.id, "success", "waiting");
+    expect(task.stages.map(({ state }) => state)).toEqual(["success", "skipped", "skipped"]);
+    const texts = await textsOf(task.id);
+    expect(texts).toContain("of the file");
+    expect(texts).not.toContain("deployed");
+  });
 });

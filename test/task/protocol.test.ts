@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
+import { completePipeline, pipelineBody } from "../../src/model/pipeline.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { version } from "../../src/version.ts";
 import { setUpProtocol } from "../support/api-setup.ts";
@@ -123,6 +124,27 @@ describe("a runner's calls", () => {
     expect(done.state).toBe("success");
     expect((await scene.finish(held, "failed", "again")).status).toBe(409);
     expect(await scene.client.task(held.taskId)).toEqual(done);
+  });
+
+  test("store the pipeline of a task that was asked for its file, and only the first one", async () => {
+    const { client, runner } = scene;
+    const held = await scene.claimed({ pipeline: { from: "repository" }, deploy: { approval: "required" } });
+    const report = async (of: RunTask, script: string) => {
+      const pipeline = completePipeline(pipelineBody.parse({ build: [{ script }], deploy: [{ script }] }));
+      return (await runner.call("pipeline", of, { pipeline })).body;
+    };
+    const scripts = (body: Record<string, unknown>) => JSON.stringify(body).match(/echo \w+/g);
+    expect(scripts(await report(held, "echo first"))).toEqual(["echo first"]);
+    expect(scripts(await report(held, "echo second"))).toEqual(["echo first"]);
+    await scene.finish(held);
+    await client.reach(held.taskId, "waiting");
+    await client.admin.expect(200, "POST", `/api/tasks/${held.taskId}/approve`, {});
+    const approved = await runner.claim();
+    expect(approved?.stages.map(({ steps }) => steps.map(({ script }) => script))).toEqual([["echo first"]]);
+    if (approved) await scene.finish(approved);
+    const other = await scene.claimed();
+    expect(await report(other, "echo other")).toMatchObject({ faults: [{ path: [] }] });
+    await scene.finish(other);
   });
 
   test("about the log are acknowledged by index: duplicates are dropped and gaps refused", async () => {

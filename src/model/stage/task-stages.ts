@@ -115,6 +115,19 @@ export function coversStages(actions: Actions | null, others: Actions | null): b
   return stageNames.every((name) => isStageAsked(actions, name) || !isStageAsked(others, name));
 }
 
+/** Planned stages, some of which are left out. */
+export function withSkipped(stages: TaskStage[], isSkipped: (name: StageName) => boolean): TaskStage[] {
+  return stages.map((stage) =>
+    isSkipped(stage.name)
+      ? plannedStage(
+          stage.name,
+          "skipped",
+          stage.steps.map(({ name }) => name),
+        )
+      : stage,
+  );
+}
+
 /** A stage before it is run. */
 export function plannedStage(name: StageName, state: "pending" | "skipped", steps: string[]): TaskStage {
   const none = { state, startedAt: null, finishedAt: null, exitCode: null };

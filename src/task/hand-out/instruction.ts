@@ -22,6 +22,7 @@ import {
 import { type Inherited, inheritedBy, withGroupVariables, withInherited } from "../view/inherited-values.ts";
 import { cacheScopeOf, isFork } from "./cache-scope.ts";
 import { taskVariables, traceVariables } from "./task-variables.ts";
+import { wantedFile } from "./wanted-file.ts";
 
 export interface TaskLimits {
   leaseMs: number;
@@ -118,16 +119,6 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
 /** The settings that the task is run with. */
 function projectOf({ approval, pipeline }: Task, current: Project): Project {
   return { ...current, ...approval?.pinned, ...(pipeline === null ? {} : { pipeline }) };
-}
-
-/** The file that the runner must read first; null: the pipeline is known. */
-function wantedFile(task: Task, { pipelineFile, git }: Project): RunTask["pipelineFile"] | null {
-  const { pipeline, rollbackTo, deploys, serviceAction, source } = task;
-  if (pipelineFile === null || pipeline !== null || serviceAction !== null) return null;
-  if (rollbackTo !== null || deploys !== null) return null;
-  if (stepOf(task) === "deploy") return null;
-  // The author of a fork would choose what is run with the file of the fork.
-  return { path: pipelineFile.path, branch: isFork(task) ? source?.targetBranch || git.ref : null };
 }
 
 /** What a task runs, once its pipeline is known. Null: what it is an action of does not serve there any more, or the release that

@@ -3,7 +3,7 @@ import { needsContainer, type Pipeline } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { FieldFault } from "../../model/service/service.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
-import { stagesFor } from "../../model/stage/task-stages.ts";
+import { stagesFor, withSkipped } from "../../model/stage/task-stages.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task, TaskStage } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
@@ -13,6 +13,7 @@ import { checkedFile } from "../file-faults.ts";
 import { type HeldLease, renew } from "../queue.ts";
 import { mustStop } from "../transitions.ts";
 import { isFork } from "./cache-scope.ts";
+import { wantedFile } from "./wanted-file.ts";
 
 interface PipelineReport {
   held: HeldLease;
@@ -37,12 +38,14 @@ export const reportPipeline = operation(
     const before = await renew(keepers, held);
     const project = before && (await keepers.projects.hold(before.projectId));
     if (!before || !project) return null;
-    if (mustStop(before)) return { task: before, faults: [] };
-    if (project.pipelineFile === null)
+    // The first report counts: what was read may be approved by now.
+    if (mustStop(before) || before.pipeline !== null) return { task: before, faults: [] };
+    const source = project.pipelineFile;
+    if (source === null || wantedFile(before, project) === null)
       return { task: before, faults: [fault([], newReason("file_not_asked"))] };
     const { image, limits } = { ...project, ...before.approval?.pinned };
     const whole = await checkedFile(keepers, pipeline, {
-      ...{ project: { ...project, limits }, source: project.pipelineFile, anyDomain },
+      ...{ project: { ...project, limits }, source, anyDomain },
     });
     const needs = needsContainer(image, whole.pipeline);
     const runner = await keepers.runners.byId(held.runnerId);
@@ -52,7 +55,10 @@ export const reportPipeline = operation(
         : whole.faults;
     if (needs && !project.needsContainer) await keepers.projects.update(project.id, { needsContainer: true });
     if (faults.length > 0) return { task: before, faults };
-    const stages = stagesFor(whole, before.actions);
+    // Whether the task needs an approval was decided by its stages, so a file adds none to them.
+    const stages = withSkipped(stagesFor(whole, before.actions), (name) =>
+      before.stages.some((stage) => stage.name === name && stage.state === "skipped"),
+    );
     const approval = before.approval && {
       ...before.approval,
       pinned: { ...before.approval.pinned, pipeline: whole.pipeline, needsContainer: needs },
