@@ -4,7 +4,7 @@ import { atRollback, servicesOf } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
 import type { Release } from "../model/release.ts";
 import { isSeen, type Runner } from "../model/runner.ts";
-import { plannedStage, stagesFor } from "../model/stage/task-stages.ts";
+import { stagesFor, withSkipped } from "../model/stage/task-stages.ts";
 import { type OperationKeepers, operation } from "../model/store.ts";
 import { newReason } from "../reason/reason.ts";
 import { existing } from "../revision.ts";
@@ -101,13 +101,5 @@ function stagesOf({ pipeline }: Release) {
   const run = atRollback(pipeline);
   if (run.deploy.length === 0 && (Array.isArray(run.start) ? run.start : servicesOf(run)).length === 0)
     throw new Fault("conflict", newReason("move_nothing_runs"));
-  return stagesFor({ pipeline: run }, null).map((stage) =>
-    stage.name === "build"
-      ? plannedStage(
-          stage.name,
-          "skipped",
-          stage.steps.map(({ name }) => name),
-        )
-      : stage,
-  );
+  return withSkipped(stagesFor({ pipeline: run }, null), (name) => name === "build");
 }

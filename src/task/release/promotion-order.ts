@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
-import { plannedStage, stagesFor } from "../../model/stage/task-stages.ts";
+import { stagesFor, withSkipped } from "../../model/stage/task-stages.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newReason } from "../../reason/reason.ts";
 import { liveReleaseId } from "./earlier-releases.ts";
@@ -36,15 +36,7 @@ export async function promotionOrder(
     throw new Fault("conflict", newReason("promotion_unsealed", { from: from.name }));
   const source = (await keepers.tasks.byId(release.taskId))?.source ?? null;
   const { taskId, ref, commit, message, pipeline, digest } = release;
-  const stages = stagesFor({ pipeline }, null).map((stage) =>
-    stage.name === "build"
-      ? plannedStage(
-          stage.name,
-          "skipped",
-          stage.steps.map(({ name }) => name),
-        )
-      : stage,
-  );
+  const stages = withSkipped(stagesFor({ pipeline }, null), (name) => name === "build");
   return {
     ...{ ref, commit, message, source, pipeline, stages },
     ...{ actions: null, rerunOf: null, rollbackTo: null, deploys: { projectId: from.id, taskId, digest } },

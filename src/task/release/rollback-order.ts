@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import { atRollback } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
-import { plannedStage, stagesFor } from "../../model/stage/task-stages.ts";
+import { stagesFor, withSkipped } from "../../model/stage/task-stages.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
@@ -62,14 +62,9 @@ export function isUsable(release: Release, { homeRunnerId }: Pick<Project, "home
 function orderOf(release: Release, project: Project): Omit<RollbackOrder, "source"> {
   const { taskId, ref, commit, message } = release;
   const isKept = isUsable(release, project);
-  const planned = stagesFor({ pipeline: atRollback(release.pipeline) }, null).map((stage) =>
-    isKept && stage.name === "build"
-      ? plannedStage(
-          stage.name,
-          "skipped",
-          stage.steps.map(({ name }) => name),
-        )
-      : stage,
+  const planned = withSkipped(
+    stagesFor({ pipeline: atRollback(release.pipeline) }, null),
+    (name) => isKept && name === "build",
   );
   return { ref, commit, message, actions: null, rerunOf: null, rollbackTo: taskId, stages: planned };
 }
