@@ -1,14 +1,16 @@
+import { inEnvironment, ownPipeline } from "../model/environment/environment.ts";
 import { type Pipeline, pipelineFaults, servicesOf } from "../model/pipeline.ts";
 import { type FileSource, withProjectSettings } from "../model/pipeline-file/file-source.ts";
 import { outsideFile } from "../model/pipeline-file/outside-file.ts";
 import type { Project } from "../model/project.ts";
-import { refusedPlaces } from "../model/service/route-place.ts";
+import { placesIn, refusedDomains } from "../model/service/route-place.ts";
 import type { FieldFault } from "../model/service/service.ts";
 import type { Keepers } from "../model/store.ts";
 import { newReason } from "../reason/reason.ts";
+import { domainRuleOf } from "./domain-rule.ts";
 
 interface FileRules {
-  project: Pick<Project, "pipeline" | "groupId" | "allowedDomains" | "limits">;
+  project: Pick<Project, "pipeline" | "environment" | "groupId" | "allowedDomains" | "limits">;
   source: FileSource;
   /** The setting routes.anyDomain. */
   anyDomain: boolean;
@@ -24,12 +26,11 @@ export async function checkedFile(
   { project, source, anyDomain }: FileRules,
 ): Promise<{ pipeline: Pipeline; faults: FieldFault[] }> {
   const whole = withProjectSettings(pipeline, source);
-  const group = project.groupId === null ? null : await groups.byId(project.groupId);
-  const refused = refusedPlaces(whole.pipeline, project.pipeline, {
-    ofProject: project.allowedDomains,
-    ofGroup: group?.allowedDomains ?? null,
-    anyDomain,
-  });
+  const refused = refusedDomains(
+    placesIn(inEnvironment(whole.pipeline, project.environment)),
+    placesIn(ownPipeline(project)),
+    await domainRuleOf({ groups }, project, anyDomain),
+  );
   return {
     pipeline: whole.pipeline,
     faults: [

@@ -66,6 +66,33 @@ describe("domains of routes", () => {
     await change(422, { pipeline: webWith("other.example.net") });
   });
 
+  test("of environments are those that are allowed, also after a change of the group", async () => {
+    const groupWith = async (name: string, domain: string) => {
+      const body = { name, allowedDomains: [domain] };
+      return (await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", body)).id;
+    };
+    const groupId = await groupWith("g3", "*.example.org");
+    const otherId = await groupWith("g4", "*.example.net");
+    const manager = await managerOf(groupId);
+    const self = await manager.expect<{ id: number }>(200, "GET", "/api/auth/me");
+    const member = `/api/groups/${otherId}/members/${self.id}`;
+    await server.admin.expect(200, "PUT", member, { permission: "manage" });
+    const inFile = (domain: string) =>
+      added({
+        ...{ groupId, pipeline: { from: "repository" } },
+        environments: [{ name: "live", refs: ["main"], domains: { "a.example.org": domain } }],
+      });
+    const fields = [{ field: "environments.0.domains", message: expect.stringContaining("(*.example.org)") }];
+    const refused = await manager.expect<Fields>(422, "POST", "/api/projects", inFile("login.example.com"));
+    expect(refused.error.fields).toMatchObject(fields);
+    const { id } = await manager.expect<Answer>(201, "POST", "/api/projects", inFile("b.example.org"));
+    const change = (status: 200 | 422, body: object, by = manager) =>
+      by.expect<Fields>(status, "PATCH", `/api/projects/${id}`, body);
+    const { environments } = inFile("login.example.com") as { environments?: object[] };
+    expect((await change(422, { environments })).error.fields).toMatchObject(fields);
+    await change(422, { groupId: otherId });
+  });
+
   test("are none for managers with routes.anyDomain: false, until an administrator allows some", async () => {
     const { server: strict } = await startServiceScene({ "routes.anyDomain": false });
     try {

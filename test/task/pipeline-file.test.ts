@@ -95,6 +95,16 @@ describe("a project whose pipeline is in its repository", () => {
         "line 4, column 26: start.web.routes.0.domains.0 is not among the allowed domains (shop.example.com)",
       ],
       [
+        `${web}    routes: [{ domains: [shop.example.com] }]\n`,
+        {
+          allowedDomains: ["shop.example.com"],
+          environments: [
+            { name: "live", refs: ["main"], domains: { "shop.example.com": "evil.example.com" } },
+          ],
+        },
+        "line 4, column 26: start.web.routes.0.domains.0 is not among the allowed domains (shop.example.com)",
+      ],
+      [
         `${web}    limits:\n      memoryMb: 512\n`,
         { limits: { memoryMb: 256 } },
         "line 5, column 17: start.web.limits.memoryMb must be at most 256, which is the limit of the project",

@@ -1,37 +1,32 @@
 import { noApproval } from "../../model/approval/deploy-rule.ts";
-import { inEnvironment } from "../../model/environment/environment.ts";
 import { environmentFaults } from "../../model/environment/environment-faults.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { ApiContext } from "./context.ts";
 import { wrongFields } from "./field-faults.ts";
-import { mayAskFor, mayUseDomains, mayWeaken } from "./project-limits.ts";
+import { mayAskFor, mayWeaken } from "./project-limits.ts";
 import { mustNotRun } from "./services.ts";
 
-type Asked = Pick<Project, "groupId" | "labels" | "allowedDomains" | "pipeline" | "environments" | "deploy">;
+type Asked = Pick<Project, "groupId" | "environments">;
 
 /** Throws a Fault if a project may not have these environments; `before` null: it is new. */
 export async function mayHaveEnvironments(
   c: ApiContext,
-  { store, anyDomain }: { store: Store; anyDomain: boolean },
+  store: Store,
   after: Asked,
   before: Project | null,
 ): Promise<void> {
   const faults = environmentFaults(after.environments);
   if (faults.length > 0) throw wrongFields("body", faults);
-  const { groups } = store;
   for (const environment of after.environments) {
     const held = before?.environments.find(({ name }) => name === environment.name);
     if (environment.labels !== null)
       await mayAskFor(
         c,
-        groups,
+        store.groups,
         { ...after, labels: environment.labels },
         held?.labels ?? before?.labels ?? [],
       );
-    const own = { ...after, pipeline: inEnvironment(after.pipeline, environment) };
-    const earlier = before && held ? { ...before, pipeline: inEnvironment(before.pipeline, held) } : null;
-    await mayUseDomains(c, { groups, anyDomain }, own, earlier);
   }
   if (before === null) return;
   // What it serves itself would have no page any more, and would hold the domains of its environments.

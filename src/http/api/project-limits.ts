@@ -3,8 +3,9 @@ import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker } from "../../model/approval/deploy-rule.ts";
 import type { GroupKeeper } from "../../model/group.ts";
 import type { Project } from "../../model/project.ts";
-import { refusedPlaces } from "../../model/service/route-place.ts";
+import { namedDomains, refusedDomains } from "../../model/service/route-place.ts";
 import { newReason } from "../../reason/reason.ts";
+import { domainRuleOf } from "../../task/domain-rule.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 
 type Groups = Pick<GroupKeeper, "byId">;
@@ -45,16 +46,13 @@ export async function mayAskFor(
 export async function mayUseDomains(
   c: ApiContext,
   { groups, anyDomain }: { groups: Groups; anyDomain: boolean },
-  after: Pick<Project, "groupId" | "allowedDomains" | "pipeline">,
-  before: Pick<Project, "groupId" | "pipeline"> | null,
+  after: Pick<Project, "groupId" | "allowedDomains" | "pipeline" | "environments">,
+  before: Pick<Project, "groupId" | "pipeline" | "environments"> | null,
 ): Promise<void> {
   if (actsAsAdmin(callerOf(c))) return;
-  const group = after.groupId === null ? null : await groups.byId(after.groupId);
-  const fields = refusedPlaces(after.pipeline, before?.groupId === after.groupId ? before.pipeline : null, {
-    ofProject: after.allowedDomains,
-    ofGroup: group?.allowedDomains ?? null,
-    anyDomain,
-  });
+  const held = before?.groupId === after.groupId ? namedDomains(before) : [];
+  const rule = await domainRuleOf({ groups }, after, anyDomain);
+  const fields = refusedDomains(namedDomains(after), held, rule);
   if (fields.length > 0) throw new Fault("invalid", newReason("routes_refused"), { fields });
 }
 

@@ -193,7 +193,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
       mayAllowDomains(c, null, asked.allowedDomains);
       const complete = { ...projectDefaults, ...asked };
       await mayUseDomains(c, { groups, anyDomain }, complete, null);
-      await mayHaveEnvironments(c, { store, anyDomain }, complete, null);
+      await mayHaveEnvironments(c, store, complete, null);
       const project = await createWithTargets(c, asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const shown = await written(c, project);
@@ -226,7 +226,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
             change.pipeline ?? before.pipeline,
           );
         mayAllowDomains(c, before.allowedDomains, change.allowedDomains);
-        if (change.pipeline || change.groupId !== undefined)
+        if (change.pipeline || change.environments || change.groupId !== undefined)
           await mayUseDomains(c, { groups, anyDomain }, { ...before, ...change }, before);
         if (change.deploy) mayWeaken(c, before, change.deploy);
         if (change.pipeline) mayChangeHostSteps(actsAsAdmin(callerOf(c)), before.pipeline, change.pipeline);
@@ -237,9 +237,9 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, webhook, anyDo
           );
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, groups, { ...before, ...change }, before.labels);
-        if (change.environments || (change.pipeline && before.environments.length > 0)) {
+        if (change.environments || change.groupId !== undefined) {
           const after = { ...before, ...change };
-          await mayHaveEnvironments(c, { store, anyDomain }, after, before);
+          await mayHaveEnvironments(c, store, after, before);
           mayChangeRules(c, before, after);
         }
         const forget = boundSecretsOf(before, { ...before, ...change });

@@ -11,6 +11,8 @@ export interface RoutePlaceKeeper {
   claim(projectId: number, places: readonly RoutePlace[]): Promise<ClaimedPlace[]>;
 }
 
+type NamedDomain = Pick<RoutePlace, "domain"> & { field: string };
+
 /** The places of a pipeline with the fields that name them. */
 export function placesIn(pipeline: Pick<Pipeline, "start">): (RoutePlace & { field: string })[] {
   return servicesOf(pipeline).flatMap(({ name, routes }) =>
@@ -39,6 +41,20 @@ function isAllowedDomain(domain: string, patterns: readonly string[]): boolean {
   );
 }
 
+/** The domains that a project names, with the fields that name them: its environments may have others than its pipeline. */
+export function namedDomains({
+  pipeline,
+  environments,
+}: {
+  pipeline: Pick<Pipeline, "start">;
+  environments: readonly { domains: Record<string, string> }[];
+}): NamedDomain[] {
+  const ofEnvironments = environments.flatMap(({ domains }, index) =>
+    Object.values(domains).map((domain) => ({ domain, field: `environments.${index}.domains` })),
+  );
+  return [...placesIn(pipeline), ...ofEnvironments];
+}
+
 /** Who says which domains a project may use: administrators, for it and for its group; null: nobody has. */
 export interface DomainRule {
   ofProject: string[] | null;
@@ -47,21 +63,21 @@ export interface DomainRule {
   anyDomain: boolean;
 }
 
-/** The routes that a project may not have. Those of `before` stay, whatever the rule is now. */
-export function refusedPlaces(
-  after: Pick<Pipeline, "start">,
-  before: Pick<Pipeline, "start"> | null,
+/** The domains that a project may not have. Those of `before` stay, whatever the rule is now. */
+export function refusedDomains(
+  after: NamedDomain[],
+  before: NamedDomain[],
   { ofProject, ofGroup, anyDomain }: DomainRule,
 ): { field: string; message: Reason }[] {
   const lists = [ofProject, ofGroup].filter((list) => list !== null);
   if (lists.length === 0 && anyDomain) return [];
   const allowed = lists.flat();
-  const held = before === null ? [] : placesIn(before).map(({ domain }) => domain);
+  const held = before.map(({ domain }) => domain);
   const message =
     allowed.length > 0
       ? newReason("route_not_allowed", { allowed: allowed.join(", ") })
       : newReason("route_none_allowed");
-  return placesIn(after)
+  return after
     .filter(({ domain }) => !held.includes(domain) && !isAllowedDomain(domain, allowed))
     .map(({ field }) => ({ field, message }));
 }
