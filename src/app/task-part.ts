@@ -106,12 +106,12 @@ export function buildTaskPart(
     log,
   });
   const gitUrlRules = gitUrlRulesOf(config);
-  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, watched, log });
-  const approvals = buildApprovals({ store, events, log });
-  const calls = buildHeldCalls({
-    ...{ store, events, wakeups, limits, clock },
-    anyDomain: config["routes.anyDomain"],
+  const anyDomain = config["routes.anyDomain"];
+  const dispatch = buildDispatch({
+    ...{ store, secrets, events, wakeups, limits, gitUrlRules, watched, anyDomain, log },
   });
+  const approvals = buildApprovals({ store, events, log });
+  const calls = buildHeldCalls({ store, events, wakeups, limits, clock, anyDomain });
   const services = buildServiceReports({ store, events });
   const transfers = buildTransfers({
     ...{ store, wakeups, log, files: transferFilesOf(config) },

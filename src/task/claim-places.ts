@@ -1,5 +1,6 @@
 import { Fault } from "../errors.ts";
 import { ownPipeline } from "../model/environment/environment.ts";
+import type { Pipeline } from "../model/pipeline.ts";
 import type { Project } from "../model/project.ts";
 import { placeText } from "../model/service/route.ts";
 import { placesIn } from "../model/service/route-place.ts";
@@ -14,11 +15,19 @@ export async function claimPlaces(
   { routePlaces, projects }: Pick<Keepers, "routePlaces" | "projects">,
   project: Project,
   visible: number[] | undefined,
-  /** What is to be changed, if it is not the route. */
-  fieldOfAll?: string,
+  {
+    fieldOfAll,
+    deployed = [],
+  }: {
+    /** What is to be changed, if it is not the route. */
+    fieldOfAll?: string;
+    /** Pipelines that it has besides its own. */
+    deployed?: Pipeline[];
+  } = {},
 ): Promise<void> {
   // With environments, they serve.
-  const places = project.environments.length > 0 ? [] : placesIn(ownPipeline(project));
+  const pipelines = project.environments.length > 0 ? [] : [project.pipeline, ...deployed];
+  const places = pipelines.flatMap((pipeline) => placesIn(ownPipeline({ ...project, pipeline })));
   const taken = await routePlaces.claim(project.id, places);
   const fields = [];
   for (const { domain, path, projectId } of taken) {

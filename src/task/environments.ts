@@ -56,7 +56,7 @@ export async function applyEnvironments(
           ...change,
           ...{ parentId: project.id, fileRead: null },
         });
-    if (after) await claimPlaces(keepers, after, visible, `environments.${index}.domains`);
+    if (after) await claimPlaces(keepers, after, visible, { fieldOfAll: `environments.${index}.domains` });
   }
   const isNamed = (name = "") => project.environments.some((each) => each.name === name);
   return stored.filter(({ environment }) => !isNamed(environment?.name));

@@ -3,6 +3,7 @@ import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import { messageOf } from "../../src/errors.ts";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
+import { completePipeline } from "../../src/model/pipeline.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { AnyOperation, Store } from "../../src/model/store.ts";
 import type { Task, TaskClaim } from "../../src/model/task.ts";
@@ -14,7 +15,7 @@ import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
 import { buildWatchedTime } from "../../src/task/notify/watched-time.ts";
 import { claimTask } from "../../src/task/queue.ts";
 import { makeSqlite } from "../support/databases.ts";
-import { sampleProject, sampleRunner, sampleTask } from "../support/samples.ts";
+import { sampleProject, sampleRunner, sampleStage, sampleTask } from "../support/samples.ts";
 
 const database = await makeSqlite();
 const store = await database.open();
@@ -55,6 +56,7 @@ function dispatchOver(over: Store, watched = buildWatchedTime(manualClock().elap
     secrets: buildSecrets(Buffer.alloc(32, 7)),
     gitUrlRules: { allowLocal: false, samplesDir: "", trusted: [] },
     watched,
+    anyDomain: true,
     log: pino({ level: "silent" }),
   });
   return {
@@ -105,6 +107,53 @@ describe("a task that is handed out", () => {
     expect(address).toContain("clone URL");
     expect(secret).toStartWith("The project's secret TOKEN cannot be opened: ");
   });
+
+  test.each<[string, Partial<Project>]>([
+    ["in its settings", {}],
+    ["in its repository", { pipelineFile: { path: "p.yaml", ports: {}, withoutNetwork: [] } }],
+  ])(
+    "with a release that exists has its domains, or fails; the pipeline of its project is %s",
+    async (_, more) => {
+      const domain = `${crypto.randomUUID()}.example.com`;
+      const pipeline = completePipeline({
+        start: { web: { command: "a", routes: [{ domains: [domain] }] } },
+      });
+      const stages = [sampleStage("start")];
+      const projectWith = (change: Partial<Project>) => store.projects.create(sampleProject(change));
+      const staging = await projectWith({ name: crypto.randomUUID() });
+      const built = await store.tasks.create(sampleTask({ projectId: staging.id }));
+      const { ref, message, author, commit } = built;
+      await store.tasks.change(built.id, { whileIn: ["queued"], set: { state: "success" } });
+      await store.releases.put({
+        ...{ taskId: built.id, projectId: staging.id, attempt: 1, runnerId: runner.id, state: "kept" },
+        ...{ ref, message, author, commit: commit ?? "", pipeline, env: {}, digest: null, bytes: null },
+        ...{ place: 1, replacedPlace: 0, deployedAt: store.now(), endedAt: null, rolledBackAt: null },
+        ...{ images: {}, promotedFrom: null },
+      });
+      const deploys = { projectId: staging.id, taskId: built.id, digest: null };
+      const promotedTo = async (change: Partial<Project>) => {
+        const { id: projectId } = await projectWith({ ...more, ...change });
+        return store.tasks.create(sampleTask({ projectId, deploys, pipeline, stages }));
+      };
+      const first = await promotedTo({});
+      const { claim, finished } = dispatchOver(store);
+      expect(await claim()).toMatchObject({ taskId: first.id });
+      const taken = await store.routePlaces.claim(staging.id, [{ domain, path: "/" }]);
+      expect(taken).toMatchObject([{ projectId: first.projectId }]);
+      const second = await promotedTo({});
+      await store.projects.delete(first.projectId);
+      await store.routePlaces.claim(staging.id, [{ domain, path: "/" }]);
+      const third = await promotedTo({ allowedDomains: ["other.example.com"] });
+      const back = await store.tasks.create(
+        sampleTask({ projectId: second.projectId, rollbackTo: built.id, stages }),
+      );
+      const next = await taskOf("https://git.example/shop.git");
+      expect(await claim()).toMatchObject({ taskId: next.task.id });
+      expect(finished.map(({ id, reason }) => [id, renderReason(reason)])).toEqual(
+        [second.id, third.id, back.id].map((id) => [id, "The project may not have these routes."]),
+      );
+    },
+  );
 
   test("too late, when another runner has it by now, stays with that runner", async () => {
     const { task } = await taskOf("https://git.example/shop.git");

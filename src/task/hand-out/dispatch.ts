@@ -32,6 +32,8 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
   events: TaskEvents;
   wakeups: Wakeups;
   watched: Pick<WatchedTime, "ms">;
+  /** The setting routes.anyDomain. */
+  anyDomain: boolean;
   log: Logger;
 }
 
@@ -63,6 +65,7 @@ export function buildDispatch(parts: DispatchParts) {
       await mustBeActive(runner);
       const prepared = await preparedForApproval(task);
       if (prepared.state === "waiting") return claimOnce(runner, request);
+      if (hasKnownPipeline(prepared)) await adopt(prepared);
       const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
@@ -100,17 +103,15 @@ export function buildDispatch(parts: DispatchParts) {
     if (prepared === null) throw new Undeliverable("The task or its project has been deleted.");
     const { task, line, calls } = prepared;
     if (line) parts.events.logged(task, [line]);
-    if (task.state !== "waiting" && stepOf(task) === "deploy" && task.pipeline !== null)
-      await adoptApproved(task);
     if (task.state === "waiting") parts.events.waiting(task);
     parts.events.send(calls);
     return task;
   }
 
-  /** Another project may have taken a domain since the file was read. */
-  async function adoptApproved({ id }: Task): Promise<void> {
+  /** Another project may have taken a domain since the pipeline was read or last deployed. */
+  async function adopt({ id }: Task): Promise<void> {
     try {
-      await store.run(adoptPipeline, { taskId: id });
+      await store.run(adoptPipeline, { taskId: id, anyDomain: parts.anyDomain });
     } catch (error) {
       if (error instanceof Fault && error.code === "invalid") throw new Undeliverable(error.reason);
       throw error;
@@ -229,6 +230,12 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   const handle = setTimeout(timer.resolve, Math.max(1, ms));
   await Promise.race([woken, timer.promise]);
   clearTimeout(handle);
+}
+
+/** It deploys what was approved, or a release that exists. */
+function hasKnownPipeline(task: Task): boolean {
+  const step = stepOf(task);
+  return step === "deploy" || (step === null && (task.deploys !== null || task.rollbackTo !== null));
 }
 
 /** What each stage runs: its steps, or the services of start. */

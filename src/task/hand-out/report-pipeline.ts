@@ -1,6 +1,9 @@
+import { Fault } from "../../errors.ts";
+import { inEnvironment, ownPipeline } from "../../model/environment/environment.ts";
 import { toFullRef } from "../../model/git/git-ref.ts";
 import { needsContainer, type Pipeline } from "../../model/pipeline.ts";
 import type { Project } from "../../model/project.ts";
+import { placesIn, refusedDomains } from "../../model/service/route-place.ts";
 import type { FieldFault } from "../../model/service/service.ts";
 import { isSideEffect } from "../../model/stage/stage-name.ts";
 import { stagesFor, withSkipped } from "../../model/stage/task-stages.ts";
@@ -9,6 +12,7 @@ import type { Task, TaskStage } from "../../model/task.ts";
 import { newReason } from "../../reason/reason.ts";
 import { stepOf } from "../approval/request-approval.ts";
 import { claimPlaces } from "../claim-places.ts";
+import { domainRuleOf } from "../domain-rule.ts";
 import { checkedFile } from "../file-faults.ts";
 import { type HeldLease, renew } from "../queue.ts";
 import { mustStop } from "../transitions.ts";
@@ -74,13 +78,23 @@ export const reportPipeline = operation(
   },
 );
 
-/** An approved deploy has the pipeline that was approved. A Fault names routes that other projects have. */
+/** A deploy whose pipeline is known before it is handed out. A Fault names routes that its project may not have. */
 export const adoptPipeline = operation(
   "adoptPipeline",
-  async (keepers, { taskId }: { taskId: number }): Promise<void> => {
+  async (keepers, { taskId, anyDomain }: { taskId: number; anyDomain: boolean }): Promise<void> => {
     const task = await keepers.tasks.byId(taskId);
     const project = task && (await keepers.projects.hold(task.projectId));
-    if (task && project && project.pipelineFile !== null) await adopt(keepers, task, project);
+    if (!task || !project) return;
+    const releaseId = task.deploys?.taskId ?? task.rollbackTo;
+    const release = releaseId === null ? null : await keepers.releases.ofTask(releaseId);
+    if (release !== null && release.projectId !== project.id) {
+      const rule = await domainRuleOf(keepers, project, anyDomain);
+      const promoted = placesIn(inEnvironment(release.pipeline, project.environment));
+      const fields = refusedDomains(promoted, placesIn(ownPipeline(project)), rule);
+      if (fields.length > 0) throw new Fault("invalid", newReason("routes_refused"), { fields });
+    }
+    if (project.pipelineFile !== null && task.pipeline !== null) await adopt(keepers, task, project);
+    else if (release !== null) await claimPlaces(keepers, project, [], { deployed: [release.pipeline] });
   },
 );
 
