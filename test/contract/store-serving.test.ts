@@ -53,6 +53,19 @@ describe.each(await availableDatabases())("what serves is known on $name", async
   }
   type Held = Awaited<ReturnType<typeof held>>;
 
+  test("a release keeps the first digest that its runner reports", async () => {
+    const project = await projectWithReleases();
+    const { id: taskId } = await deployed(project);
+    const reported = async (digest?: string) => {
+      await store.releases.keepOnly(project.id, runnerId, [{ taskId, bytes: 1, digest }]);
+      return (await store.releases.ofTask(taskId))?.digest;
+    };
+    expect(await reported()).toBeNull();
+    expect(await reported("first")).toBe("first");
+    expect(await reported("second")).toBe("first");
+    expect(await reported()).toBe("first");
+  });
+
   const finish = (lease: Held, state: "failed" | "canceled") =>
     store.run(finishTask, {
       ...{ held: lease, state, reason: "", kept: undefined, isWorkspaceLost: false, consoleUrl },

@@ -77,7 +77,12 @@ export function buildReleaseKeeper(scope: Scope): ReleaseKeeper {
       await ofRunner.set({ state: "gone", bytes: null }).execute();
       for (const { taskId, bytes, digest } of kept)
         await ofRunner
-          .set({ state: "kept", bytes, ...(digest === undefined ? {} : { digest }) })
+          // The first report counts: a later one would be about files that were changed since.
+          .set((row) => ({
+            state: "kept",
+            bytes,
+            digest: row.fn.coalesce("digest", row.val(digest ?? null)),
+          }))
           .where("task_id", "=", taskId)
           .execute();
     }),

@@ -91,7 +91,7 @@ export async function releaseInstruction(
 }
 
 async function fetchOf(
-  { move }: Task,
+  { move, deploys }: Task,
   { projectId, taskId, attempt, runnerId, digest, pipeline }: Release,
   { runners }: Pick<Keepers, "runners">,
 ): Promise<RunTask["release"]["fetch"]> {
@@ -99,7 +99,7 @@ async function fetchOf(
     source: { projectId, taskId, attempt },
     holder: (await runners.byId(runnerId))?.name ?? String(runnerId),
     // What deploy and start can write to changes.
-    digest: pipeline.sealed ? digest : null,
+    digest: pipeline.sealed ? (deploys?.digest ?? digest) : null,
     withData: move?.withData === true,
   };
 }
