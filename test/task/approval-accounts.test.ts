@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
+import type { Project } from "../../src/model/project.ts";
 import type { Task } from "../../src/model/task.ts";
 import { approversOf } from "../../src/task/approval/approvers.ts";
 import { availableDatabases } from "../support/databases.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleAuditEntry, sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("notByPusher on $name", async ({ make }) => {
@@ -15,6 +16,28 @@ describe.each(await availableDatabases())("notByPusher on $name", async ({ make 
       ...{ userId, issuer: `https://${host}`, subject: login, provider: "git", host, login },
       ...{ createdAt: sampleTime, lastUsedAt: sampleTime },
     });
+
+  test("counts who started the build of a release that another person promotes", async () => {
+    await manager("mallory");
+    await manager("bert");
+    const [dev, staging, production] = await Promise.all(
+      ["dev", "staging", "production"].map((name) => store.projects.create(sampleProject({ name }))),
+    );
+    if (!dev || !staging || !production) throw new Error("A project is missing.");
+    const by = (user: string) => ({ triggerType: "manual", triggeredBy: user, author: user }) as const;
+    const built = await store.tasks.create(sampleTask({ projectId: dev.id, ...by("mallory") }));
+    const promoted = async (from: Task, to: Project) =>
+      store.tasks.create(
+        sampleTask({
+          ...{ projectId: to.id, ...by("bert") },
+          deploys: { projectId: from.projectId, taskId: from.id, digest: null },
+        }),
+      );
+    const task = await promoted(await promoted(built, staging), production);
+    const approval = { notByPusher: true } as TaskApproval;
+    const { excluded } = await approversOf(store, { ...task, approval }, production);
+    expect(excluded.map(({ username }) => username)).toEqual(["bert", "mallory"]);
+  });
 
   test("compares the account at the project's Git host of those who are linked there, and the names of others", async () => {
     const [ann, bob] = [await manager("ann"), await manager("bob")];
@@ -32,8 +55,16 @@ describe.each(await availableDatabases())("notByPusher on $name", async ({ make 
     };
     const pushedBy = (author: string) => excludedFor({ triggerType: "webhook", triggeredBy: author, author });
     expect(await pushedBy("Ann-At-Git")).toEqual(["ann"]);
+    // A second account does not hide the username.
+    expect(await pushedBy("ann")).toEqual(["ann"]);
+    const { id: danId } = await manager("dan");
+    const { id: linkedId } = await link(danId, "git.example.com", "ann");
     // Somebody else has the username of ann at the Git host.
-    expect(await pushedBy("ann")).toEqual([]);
+    expect(await pushedBy("ann")).toEqual(["dan"]);
+    await store.identities.delete(linkedId);
+    const unlinked = { action: "auth.unlink", userId: danId, username: "dan", detail: { login: "ann" } };
+    await store.audit.add({ ...sampleAuditEntry, ...unlinked });
+    expect(await pushedBy("ann")).toEqual(["ann", "dan"]);
     expect(await pushedBy("bob")).toEqual(["bob"]);
     expect(await pushedBy("bob-at-sso")).toEqual([]);
     // Who starts a task is named by the username here.

@@ -18,25 +18,28 @@ async function guarded() {
   );
   const named = ++people;
   const [bo, cy] = [await memberOf(server, id, `bo-${named}`), await memberOf(server, id, `cy-${named}`)];
+  const builder = await memberOf(server, id, `di-${named}`);
   const { items } = await admin.expect<{ items: { name: string; projectId: number }[] }>(
     200,
     "GET",
     `/api/projects/${id}/environments`,
   );
-  await server.reach((await server.run(id)).id, "success");
+  const built = await builder.expect<{ id: number }>(201, "POST", `/api/projects/${id}/tasks`, {});
+  await server.reach(built.id, "success");
   const promoted = async (as: typeof bo) => {
     const body = { from: "staging", to: "production" };
     const task = await as.expect<{ id: number }>(201, "POST", `/api/projects/${id}/promote`, body);
     await server.reach(task.id, "waiting");
     return task.id;
   };
-  return { id, production: items[1]?.projectId ?? 0, bo, cy, promoted };
+  return { id, production: items[1]?.projectId ?? 0, bo, cy, builder, promoted };
 }
 
-test("who promotes may not approve it; who changed the project or the environment may not either", async () => {
-  const { id, production: place, bo, cy, promoted } = await guarded();
+test("who promotes or started the build may not approve it; who changed the project or the environment may not either", async () => {
+  const { id, production: place, bo, cy, builder, promoted } = await guarded();
   const first = await promoted(bo);
   await answer(bo, first, "approve", 403);
+  await answer(builder, first, "approve", 403);
   await answer(cy, first, "approve");
   await server.reach(first, "success");
 

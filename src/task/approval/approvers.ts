@@ -32,40 +32,65 @@ export async function approversOf(
     return { may: managers, excluded: [], needsReason: false };
   const changes = await changedBy(keepers, task, project);
   const loginsOf = await accountsAt(keepers, project);
+  const works = await withPromoted(keepers, task);
   const judged = managers.map((manager) => ({
     ...manager,
-    because: reasonsAgainst(manager, task, changes.get(manager.id) ?? [], loginsOf(manager)),
+    because: reasonsAgainst(manager, works, changes.get(manager.id) ?? [], loginsOf(manager)),
   }));
   const excluded = judged.filter(({ because }) => because.length > 0);
   const may = managers.filter(({ id }) => !excluded.some((other) => other.id === id));
   return { may, excluded, needsReason: may.length === 0 };
 }
 
-/** The names of a manager at the Git host of the project: of linked accounts there, else the username. */
+/** The task and those whose release it promotes: who promotes does not hide who started the build. */
+async function withPromoted({ tasks }: Pick<Keepers, "tasks">, task: Task): Promise<Task[]> {
+  const works = [task];
+  for (let next = task.deploys; next !== null; next = works.at(-1)?.deploys ?? null) {
+    const promoted = await tasks.byId(next.taskId);
+    if (promoted === null) break;
+    works.push(promoted);
+  }
+  return works;
+}
+
+/** How many accounts that were unlinked are still known. */
+const maxUnlinked = 200;
+
+/**
+ * The names of a manager at the Git host of the project: of accounts that are or were linked, and the username, unless the manager
+ * is linked there and the account of that name is another user's.
+ */
 async function accountsAt(
-  { identities }: Pick<Keepers, "identities">,
+  { identities, audit }: Pick<Keepers, "identities" | "audit">,
   { git }: Pick<Project, "git">,
 ): Promise<(manager: Manager) => string[]> {
   const place = repositoryPlaceOf(git.url);
   const linked = place === null ? [] : await identities.atHost(new URL(place.origin).hostname);
+  const unlinked = await audit.list({ action: "auth.unlink" }, { page: 1, pageSize: maxUnlinked });
   return ({ id, username }) => {
-    const logins = linked.filter(({ userId }) => userId === id).map(({ login }) => login);
-    return logins.length > 0 ? logins : [username];
+    const own = linked.filter(({ userId }) => userId === id).map(({ login }) => login);
+    const former = unlinked.items
+      .filter(({ userId }) => userId === id)
+      .map(({ detail }) => String(detail.login));
+    const isOthers =
+      own.length > 0 && linked.some(({ userId, login }) => userId !== id && isSameName(login, username));
+    return [...own, ...former, ...(isOthers ? [] : [username])];
   };
 }
 
 function reasonsAgainst(
   { username: user, isAdmin }: Manager,
-  task: Task,
+  works: Task[],
   changed: string[],
   logins: string[],
 ): Sentence[] {
-  const { triggerType, triggeredBy } = task;
-  const isStarter = triggerType === "manual" && isSameName(triggeredBy, user);
-  const isPusher = pushersOf(task).some((name) => logins.some((login) => isSameName(name, login)));
+  const isStarter = works.some(
+    ({ triggerType, triggeredBy }) => triggerType === "manual" && isSameName(triggeredBy, user),
+  );
+  const isPusher = works.flatMap(pushersOf).some((name) => logins.some((login) => isSameName(name, login)));
   return [
     ...(isStarter || isPusher ? [newReason("excluded_pusher", { user })] : []),
-    ...(isPusherUnknown(task) && !isAdmin ? [newReason("excluded_unknown", { user })] : []),
+    ...(works.some(isPusherUnknown) && !isAdmin ? [newReason("excluded_unknown", { user })] : []),
     ...(changed.length > 0 ? [newReason("excluded_change", { user, what: changed.join(", ") })] : []),
   ];
 }
