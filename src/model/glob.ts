@@ -15,10 +15,6 @@ export interface MatchWork {
 
 export type Glob = (text: string, work?: MatchWork) => boolean;
 
-export function matchGlob(pattern: string, text: string): boolean {
-  return compileGlob(pattern)(text);
-}
-
 export function compileGlob(pattern: string): Glob {
   const firstWildcard = pattern.search(/[*?]/);
   if (firstWildcard < 0) return (text, work = unlimited()) => spend(work, callCost) && text === pattern;

@@ -46,7 +46,7 @@ for (const width of [1440, 820, 390])
       await link.waitFor();
       expect(await isCut(link)).toBe(false);
     }
-    const state = rows.getByText("Deployed, not checked");
+    const state = rows.getByText("not checked");
     await state.waitFor();
     const ends = await state.evaluate((shown) =>
       [shown, shown.closest("td")].map((each) => each?.getBoundingClientRect().right ?? 0),

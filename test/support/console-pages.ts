@@ -11,7 +11,7 @@ export const consolePages: [string, (s: ConsoleScene) => string, string][] = [
   ["its settings", (s) => `/projects/${s.shopId}/settings`, "Clone URL"],
   ["its pipeline", (s) => `/projects/${s.shopId}/settings/pipeline`, "services that stay up"],
   ["its variables", (s) => `/projects/${s.shopId}/settings/variables`, "Secrets"],
-  ["its access", (s) => `/projects/${s.shopId}/settings/access`, "Members"],
+  ["its access", (s) => `/projects/${s.shopId}/settings/access`, "Access"],
   ["its notifications", (s) => `/projects/${s.shopId}/settings/notifications`, "Add an address"],
   ["its environments", (s) => `/projects/${s.shopId}/settings/environments`, "Environments"],
   ["a new project", () => "/projects/new", "Clone URL"],

@@ -101,7 +101,7 @@ function State({
   if (live !== null)
     return (
       <Toned tone={live.isChecked ? "success" : "waiting"}>
-        {t(live.isChecked ? "home.deployed" : "service.unchecked")}
+        {t(live.isChecked ? "home.deployed" : "home.unchecked")}
       </Toned>
     );
   return (

@@ -26,6 +26,7 @@ export const home = {
   lastChange: "Last change",
   built: "built",
   deployed: "deployed",
+  unchecked: "not checked",
   neverRan: "never ran",
   nothingServes: "nothing",
   servingUnknown: "unknown",

@@ -6,7 +6,7 @@ export const settings = {
   pipeline: "Pipeline",
   environments: "Environments",
   variables: "Variables and secrets",
-  access: "Members",
+  access: "Access",
   general: "Project and repository",
   generalAbout: "The name of the project, its repository, and the runners that it uses.",
   stages: "Stages",

@@ -28,6 +28,7 @@ export const home: Translated<typeof english> = {
   lastChange: "最近更改",
   built: "已构建",
   deployed: "已部署",
+  unchecked: "未检查",
   neverRan: "从未运行",
   nothingServes: "无",
   servingUnknown: "未知",

@@ -8,7 +8,7 @@ export const settings: Translated<typeof english> = {
   pipeline: "流水线",
   environments: "环境",
   variables: "变量与密钥",
-  access: "成员",
+  access: "访问权限",
   general: "项目与仓库",
   generalAbout: "项目名称、代码仓库以及使用的运行器。",
   stages: "阶段",
