@@ -39,12 +39,13 @@ const one = await register("one");
 const two = await register("two", hooked.url);
 beforeEach(() => hooked.restore());
 
-const program = `const counted = process.env.COUNTED;
+const program = `if (process.env.BROKEN) process.exit(1);
 require("node:http").createServer((request, response) => {
   const fs = require("node:fs");
   if (request.url === "/write") fs.appendFileSync("uploads/note", "kept ");
   const note = fs.existsSync("uploads/note") ? fs.readFileSync("uploads/note", "utf8") : "nothing";
-  response.end(process.env.CI_COMMIT.slice(0, 7) + " " + note);
+  const files = fs.existsSync("server.js") ? "" : " without files";
+  response.end(process.env.CI_COMMIT.slice(0, 7) + " " + note + files);
 }).listen(Number(process.env.PORT), "127.0.0.1");
 `;
 await repository.push({ "server.js": program });
@@ -390,24 +391,23 @@ test("a move is refused with the reason", async () => {
   await server.reach(running, "success", "failed");
 });
 
-test("what an environment on one runner has tested is promoted to an environment on another one, at the same path", async () => {
-  const { id, builds } = await (async () => {
-    const file = join(server.scratch, "promoted-builds");
-    const web = { command: "exec node server.js", check: { http: "/", within: 30 }, drain: 0, stopGrace: 1 };
-    const project = await server.project(
-      repository.url,
-      {},
-      {
-        pipeline: { build: [{ script: `echo x >> ${file}` }], start: { web } },
-        labels: ["pool"],
-        environments: [
-          { name: "staging", refs: ["main"] },
-          { name: "production", from: "staging" },
-        ],
-      },
-    );
-    return { id: project, builds: () => readFileSync(file, "utf8").trim().split("\n").length };
-  })();
+/** A project whose staging serves on the runner `one`, and whose production is promoted to the runner `two`. */
+async function promoted() {
+  const file = join(server.scratch, `promoted-builds-${Math.random()}`);
+  const web = { command: "exec node server.js", check: { http: "/", within: 20 }, drain: 0, stopGrace: 1 };
+  const environments = (env: Record<string, string>) => [
+    { name: "staging", refs: ["main"] },
+    { name: "production", from: "staging", env },
+  ];
+  const id = await server.project(
+    repository.url,
+    {},
+    {
+      pipeline: { build: [{ script: `echo x >> ${file}` }], start: { web } },
+      labels: ["pool"],
+      environments: environments({}),
+    },
+  );
   const { items } = await admin.expect<{ items: { name: string; projectId: number }[] }>(
     200,
     "GET",
@@ -417,14 +417,22 @@ test("what an environment on one runner has tested is promoted to an environment
   await admin.expect(200, "POST", `/api/projects/${staging}/move`, { runnerId: one.id });
   await admin.expect(200, "POST", `/api/projects/${production}/move`, { runnerId: two.id });
   const built = await server.reach((await server.run(id)).id, "success");
-  const promoted = await admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/promote`, {
+  const { id: taskId } = await admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/promote`, {
     from: "staging",
     to: "production",
   });
-  expect(await server.reach(promoted.id, "success")).toMatchObject({
-    runnerId: two.id,
-    projectId: production,
-  });
+  const task = await server.reach(taskId, "success", "failed");
+  expect(task).toMatchObject({ state: "success", runnerId: two.id, projectId: production });
+  return {
+    ...{ staging, production, built, task },
+    builds: () => readFileSync(file, "utf8").trim().split("\n").length,
+    setProduction: (env: Record<string, string>) =>
+      admin.expect(200, "PATCH", `/api/projects/${id}`, { environments: environments(env) }),
+  };
+}
+
+test("what an environment on one runner has tested is promoted to an environment on another one, at the same path", async () => {
+  const { staging, production, built, builds } = await promoted();
   expect(await answer(production)).toStartWith(built.commit?.slice(0, 7) ?? "");
   expect(builds()).toBe(1);
   expect(two.machine.releases(staging)).toContain(String(built.id));
@@ -432,4 +440,13 @@ test("what an environment on one runner has tested is promoted to an environment
   expect(await digestOf(staging)).toBe(
     (await treeDigest(join(two.machine.folder, "releases", `${staging}/${built.id}/source`))).digest,
   );
+});
+
+test("a promotion that is repeated leaves what serves its files", async () => {
+  const { production, task, setProduction } = await promoted();
+  const before = await answer(production);
+  await setProduction({ BROKEN: "yes" });
+  const again = await admin.expect<{ id: number }>(201, "POST", `/api/tasks/${task.id}/rerun`);
+  expect((await server.reach(again.id, "failed", "success")).state).toBe("failed");
+  expect(await answer(production)).toBe(before);
 });

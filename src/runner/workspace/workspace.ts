@@ -76,6 +76,8 @@ export interface IncomingRelease {
 export interface KeptWorkspace {
   taskId: number;
   folder: string;
+  /** The checked-out files. */
+  source: string;
   /** Of its files, when it was sealed; null: not known. */
   digest: string | null;
 }
@@ -200,9 +202,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
   function inState(projectId: number, wanted: WorkspaceState["state"]): (KeptWorkspace & { at: number })[] {
     return workspacesOf(projectId, roots)
       .flatMap((folder) => {
-        const { state = null, keptAt = 0, until = 0, digest = null } = stateIfKnown(folder) ?? {};
+        const { state = null, keptAt = 0, until = 0, digest = null, origin } = stateIfKnown(folder) ?? {};
         const at = wanted === "kept" ? keptAt : until;
-        return state === wanted ? [{ taskId: taskIdOf(folder), folder, digest, at }] : [];
+        const source = join(origin?.folder ?? folder, "source");
+        return state === wanted ? [{ taskId: taskIdOf(folder), folder, source, digest, at }] : [];
       })
       .toSorted((a, b) => b.at - a.at);
   }
@@ -307,18 +310,24 @@ export function openWorkspaces(options: WorkspacesOptions) {
       return workspaceAt(projectId, folder, state);
     },
     /**
-     * The workspace of an earlier task that is kept or waits; null: it no longer exists. Whether an approval came in time is
-     * decided by the server, not by the clock of this machine.
+     * The workspace of an earlier task that is kept or waits, or has the files of another environment's release; null: it no longer
+     * exists. Whether an approval came in time is decided by the server, not by the clock of this machine.
      */
     async reopen(projectId: number, taskId: number, attempt: number): Promise<Workspace | null> {
       const isWanted = (folder: string) => taskIdOf(folder) === taskId && attemptOf(folder) === attempt;
       for (const found of workspacesOf(projectId, roots).filter(isWanted)) {
         const state = readState(found);
+        if (state === null) continue;
+        const isUnclaimed = state.state === "gone" && isOrigin(found);
         // What waits since a version before 2.0 may have been changed by other scripts: it is built and approved again.
-        if (state?.state !== "kept" && !(state?.state === "waiting" && state.isRelease)) continue;
+        if (state.state !== "kept" && !(state.isRelease && (state.state === "waiting" || isUnclaimed)))
+          continue;
         if (!existsSync(join(state.origin?.folder ?? found, "source"))) continue;
         const folder = await adopt(found, folderOf(projectId, taskId, attempt));
-        return workspaceAt(projectId, folder, { ...state, owner, trees: [] });
+        const reopened: WorkspaceState = { ...state, owner, trees: [] };
+        // The task claims it now.
+        if (isUnclaimed) writeState(folder, Object.assign(reopened, { state: "building" }));
+        return workspaceAt(projectId, folder, reopened);
       }
       return null;
     },
@@ -357,7 +366,14 @@ export function openWorkspaces(options: WorkspacesOptions) {
           if (scriptsOwner !== null) await giveTo(scriptsOwner, join(folder, "source"));
           const placed = { ...state, isRelease: true, ...(digest === null ? {} : { digest }) };
           writeState(folder, placed);
-          if (isUsed(final)) throw new Error(`a service runs in ${final}`);
+          const there = stateIfKnown(final);
+          const isClaimed = there?.state === "building" || isOrigin(final);
+          // Another environment has got the same files meanwhile.
+          if (there !== null && isClaimed && digest !== null && there.digest === digest) {
+            await removeFolder(folder, remove);
+            return workspaceAt(projectId, final, there);
+          }
+          if (isClaimed || isUsed(final)) throw new Error(`${final} is in use`);
           await removeFolder(final, remove);
           const synced = Bun.spawn(["sync", "--file-system", folder], {
             stdio: ["ignore", "ignore", "pipe"],
