@@ -173,7 +173,10 @@ export const runTask = z.object({
     isKept: z.boolean(),
     /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
     from: keptRelease.nullable(),
-    /** Deploys this kept release of another environment, without checkout and build. Absent: it builds its own. */
+    /**
+     * The release runs from the files of this one, which was built for another environment, without checkout and build. Absent: it has
+     * its own.
+     */
     promotes: keptRelease.extend({ projectId: z.number().int() }).optional(),
     /** If this runner does not have `from`: it is made of this release, which another runner or another project has. */
     fetch: z

@@ -450,3 +450,21 @@ test("a promotion that is repeated leaves what serves its files", async () => {
   expect((await server.reach(again.id, "failed", "success")).state).toBe("failed");
   expect(await answer(production)).toBe(before);
 });
+
+test("an environment that serves a promoted release is moved with its files", async () => {
+  const { staging, production, built, builds } = await promoted();
+  const before = await answer(production);
+  const moved = async (to: typeof one) => {
+    const { task } = await move(production, to);
+    expect(await server.reach(task.id, "success", "failed")).toMatchObject({ state: "success", reason: "" });
+    expect(await home(production)).toBe(to.id);
+    expect(await answer(production)).toBe(before);
+  };
+  await moved(one);
+  expect(one.machine.releases(staging)).toEqual([String(built.id)]);
+  await eventually("the files on the runner two are gone", () => two.machine.releases(staging).length === 0);
+  // Now the files come from another environment's release.
+  await moved(two);
+  expect(two.machine.releases(staging)).toEqual([String(built.id)]);
+  expect(builds()).toBe(1);
+}, 180_000);

@@ -159,16 +159,24 @@ async function openWorkspace(
   if (built) return null;
   const { promotes } = release;
   if (promotes !== undefined) {
-    const source = await workspaces.reopen(promotes.projectId, promotes.taskId, promotes.attempt);
     if (execution.isolation === "none" && folders.data.length + folders.scratch.length > 0)
       throw new ReasonError(newReason("promotion_no_sandbox"));
+    const into = promotedInto(instruction);
+    const opened = { release: from ?? promotes, isPromoted: from === null, data: null };
+    const source = await workspaces.reopen(promotes.projectId, promotes.taskId, promotes.attempt);
     if (source === null) {
       if (!release.fetch) return null;
       const incoming = await workspaces.receive(promotes.projectId, promotes.taskId, promotes.attempt);
-      return { workspace: incoming.workspace, release: promotes, isPromoted: true, incoming, data: null };
+      return { ...opened, workspace: incoming.workspace, incoming };
     }
-    const promoted = await workspaces.promote(projectId, taskId, attempt, source, promotes.projectId);
-    return { workspace: promoted, release: promotes, isPromoted: true, incoming: null, data: null };
+    const workspace = await workspaces.promote(
+      projectId,
+      into.taskId,
+      into.attempt,
+      source,
+      promotes.projectId,
+    );
+    return { ...opened, workspace, incoming: null };
   }
   if (from && release.fetch) {
     const incoming = await workspaces.receive(projectId, from.taskId, from.attempt);
@@ -176,6 +184,11 @@ async function openWorkspace(
   }
   const workspace = await workspaces.open(projectId, taskId, attempt);
   return { workspace, release: null, incoming: null, data: null };
+}
+
+/** The release that has the files of the one it is promoted from: one that was promoted before and is moved, or that of the task. */
+function promotedInto({ release, taskId, attempt }: RunTask): Pick<KeptRelease, "taskId" | "attempt"> {
+  return release.from ?? { taskId, attempt };
 }
 
 async function closeWorkspace(
@@ -314,11 +327,11 @@ async function receive(instruction: RunTask, opened: OpenedWorkspace, parts: Wor
     const placed = await receiveRelease(instruction, fetch, opened.incoming, receiving);
     if ("fault" in placed) return failed(placed.fault);
     const { promotes } = instruction.release;
-    const { projectId, taskId, attempt } = instruction;
+    const { taskId, attempt } = promotedInto(instruction);
     opened.workspace =
       promotes === undefined
         ? placed
-        : await parts.workspaces.promote(projectId, taskId, attempt, placed, promotes.projectId);
+        : await parts.workspaces.promote(instruction.projectId, taskId, attempt, placed, promotes.projectId);
   }
   if (!fetch.withData) return null;
   const data = await receiveData(instruction, fetch, receiving);

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { pause } from "../../clock.ts";
 import { messageOf, ReasonError, thrownReason } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -59,8 +59,9 @@ function releaseFolder(
   const kept = workspaces
     .kept(projectId)
     .find(({ taskId: id, folder }) => id === taskId && attemptOf(folder) === attempt);
-  if (kept === undefined) throw new Unavailable(newReason("transfer_not_kept", { task: taskId }));
-  return join(kept.folder, "source");
+  if (kept === undefined || !existsSync(kept.source))
+    throw new Unavailable(newReason("transfer_not_kept", { task: taskId }));
+  return kept.source;
 }
 
 function dataFolder({ projectId }: WantedTransfer, { workspaces, services }: SendParts): string {

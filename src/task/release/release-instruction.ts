@@ -34,6 +34,7 @@ export async function releaseInstruction(
   if (task.deploys !== null && source === null) return null;
   const isOwn = source?.projectId === project.id;
   const promoted = isOwn ? null : source;
+  const built = source && (await builtRelease(releases, source));
   const back = isOwn ? source : task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
   const pipeline = (back ?? source)?.pipeline ?? project.pipeline;
   const run = back ? atRollback(pipeline) : pipeline;
@@ -82,12 +83,20 @@ export async function releaseInstruction(
     release: {
       isKept: deploys || !canDeploy,
       from: from && wireRelease(from),
-      ...(promoted === null ? {} : { promotes: { ...wireRelease(promoted), projectId: promoted.projectId } }),
+      ...(built === null || built.projectId === project.id
+        ? {}
+        : { promotes: { ...wireRelease(built), projectId: built.projectId } }),
       ...(source === null ? {} : { fetch: await fetchOf(task, source, parts.keepers) }),
       ...(back === null ? {} : { settings: settingsLine(back, project, names) }),
       ...before,
     },
   };
+}
+
+/** The release whose build has made the files; if it is not known any more, the earliest that was promoted with them. */
+async function builtRelease(releases: Keepers["releases"], release: Release): Promise<Release> {
+  const earlier = release.promotedFrom === null ? null : await releases.ofTask(release.promotedFrom);
+  return earlier === null ? release : builtRelease(releases, earlier);
 }
 
 async function fetchOf(
