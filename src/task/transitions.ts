@@ -108,7 +108,9 @@ export function afterLostLease(task: Task, isStuck: boolean, now: Date): Partial
 }
 
 function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> {
-  const isTouched = hasSideEffects(task.stages);
+  // What a move has left behind must end, and may be ended twice.
+  const isLeave = task.serviceAction?.type === "leave";
+  const isTouched = !isLeave && hasSideEffects(task.stages);
   if (task.state === "canceling" && !isTouched)
     return { ...ended(task, "canceled", now), reason: task.reason || newReason("canceled") };
   if (isStuck)
@@ -116,7 +118,7 @@ function verdict(task: Task, isStuck: boolean, now: Date): Partial<Task> {
   const { built = null, earlierAttempts = built?.attempt ?? 0 } = task.approval ?? {};
   // Services were stopped for it: it must not wait for a runner that may never come back.
   const mayWait = !task.move?.stopTaskId;
-  if (!isTouched && mayWait && task.attempt - earlierAttempts < maxAttempts)
+  if (!isTouched && mayWait && (isLeave || task.attempt - earlierAttempts < maxAttempts))
     return {
       state: "queued",
       reason: newReason("runner_vanished_queued"),

@@ -106,6 +106,20 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
     expect(await silence()).toMatchObject({ state: "lost", runnerId });
   });
 
+  test("one that ends what a move has left behind is repeated until a runner has done it", async () => {
+    const runnerId = await newRunner(1);
+    const leave: TaskAction = { type: "leave", services: ["web"] };
+    const { id } = await act(await newProject(runnerId), runnerId, leave);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      expect(await claim(runnerId)).toBe(id);
+      const stages = [sampleStage("start", { state: "running" })];
+      await store.tasks.change(id, { whileIn: ["dispatched"], set: { state: "running", stages } });
+      const [lease] = (await store.tasks.leases()).filter((each) => each.id === id);
+      if (lease) await store.run(expireLease, { lease, consoleUrl: "" });
+      expect(await store.tasks.byId(id)).toMatchObject({ state: "queued", runnerId, attempt });
+    }
+  });
+
   test("it is not the last task, unfinished, in a queue, or a run of its project", async () => {
     const runnerId = await newRunner(1);
     const projectId = await newProject(runnerId);
