@@ -1,8 +1,17 @@
 import { describe, expect, test } from "bun:test";
+import { completePipeline } from "../../src/model/pipeline.ts";
 import { maxActions, type Task, type TaskAction } from "../../src/model/task.ts";
-import { claimTask, expireLease } from "../../src/task/queue.ts";
+import { claimTask, expireLease, reportStage } from "../../src/task/queue.ts";
+import { beginAction } from "../../src/task/service/service-actions.ts";
 import { availableDatabases } from "../support/databases.ts";
-import { sampleProject, sampleRunner, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
+import {
+  sampleAuditEntry as audited,
+  sampleProject,
+  sampleRunner,
+  sampleStage,
+  sampleTask,
+  sampleTime,
+} from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const stop: TaskAction = { type: "stop", services: ["web"] };
@@ -117,6 +126,49 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
       const [lease] = (await store.tasks.leases()).filter((each) => each.id === id);
       if (lease) await store.run(expireLease, { lease, consoleUrl: "" });
       expect(await store.tasks.byId(id)).toMatchObject({ state: "queued", runnerId, attempt });
+    }
+  });
+
+  test("a stop and the report of a deploy at the same time do not hinder each other", async () => {
+    const runnerId = await newRunner(1);
+    const projectId = await newProject(runnerId);
+    await store.runners.update(runnerId, { lastSeenAt: await store.now() });
+    const built = await store.tasks.create(sampleTask({ projectId }));
+    const { ref, message, author } = built;
+    await store.releases.put({
+      ...{ taskId: built.id, projectId, attempt: 1, runnerId, state: "kept", ref, message, author },
+      ...{ commit: "", pipeline: completePipeline({ start: { web: { command: "serve" } } }), env: {} },
+      ...{ promotedFrom: null, digest: null, bytes: 1, place: 1, replacedPlace: 0, images: {} },
+      ...{ deployedAt: now, endedAt: null, rolledBackAt: null },
+    });
+    await store.tasks.change(built.id, { whileIn: ["queued"], set: { state: "success", finishedAt: now } });
+    for (let round = 0; round < 10; round++) {
+      const { id: taskId } = await store.tasks.create(sampleTask({ projectId }));
+      const leaseHash = crypto.randomUUID();
+      const stages = [sampleStage("start", { state: "pending" })];
+      await store.tasks.change(taskId, {
+        whileIn: ["queued"],
+        set: {
+          state: "running",
+          attempt: 1,
+          runnerId,
+          leaseHash,
+          stages,
+          deployingSince: now,
+          leaseUntil: now,
+        },
+      });
+      const held = { taskId, attempt: 1, runnerId, leaseHash, leaseMs: 60_000 };
+      const request = { stage: "start", state: "running", exitCode: null } as const;
+      const [begun] = await Promise.all([
+        store.run(beginAction, { projectId, action: stop, traceparent: null, audited, consoleUrl: "" }),
+        store.run(reportStage, { held, request, consoleUrl: "" }),
+      ]);
+      expect(begun.canceling?.id).toBe(taskId);
+      await store.tasks.change(taskId, {
+        whileIn: ["canceling"],
+        set: { state: "canceled", finishedAt: now },
+      });
     }
   });
 

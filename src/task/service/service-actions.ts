@@ -58,6 +58,8 @@ export const beginAction = operation(
     keepers,
     { projectId, action, traceparent, audited, consoleUrl }: Begin,
   ): Promise<{ task: Task; canceling: Task | null }> => {
+    // Before the project, as every report of a runner locks them.
+    const deploying = action.type === "stop" ? await holdDeploy(keepers, projectId) : null;
     const project = existing(await keepers.projects.hold(projectId), "project", projectId);
     const release = await servingRelease(keepers, project, action);
     const { ref, commit, message, runnerId } = release;
@@ -67,7 +69,7 @@ export const beginAction = operation(
     });
     const detailed = { ...audited, detail: detailOf(action) };
     const { task } = await enqueueAudited(keepers, { order, consoleUrl, audited: detailed });
-    return { task, canceling: action.type === "stop" ? await cancelDeploy(keepers, projectId, task) : null };
+    return { task, canceling: deploying && (await cancelDeploy(keepers, deploying, task)) };
   },
 );
 
@@ -107,15 +109,22 @@ function detailOf(action: TaskAction): Record<string, unknown> {
   return action.type === "exec" ? { command: action.command } : { services: action.services };
 }
 
-async function cancelDeploy(
+/** The deploy or start of the project that runs. The action waits for one that begins later. */
+async function holdDeploy(
   { tasks }: Pick<OperationKeepers, "tasks">,
   projectId: number,
-  stop: Task,
 ): Promise<Task | null> {
   const unfinished = await tasks.unfinishedOfProject(projectId);
   const deploying = unfinished.find(({ deployingSince }) => deployingSince !== null);
-  if (!deploying) return null;
-  return tasks.change(deploying.id, {
+  return deploying === undefined ? null : tasks.hold(deploying.id);
+}
+
+function cancelDeploy(
+  { tasks }: Pick<OperationKeepers, "tasks">,
+  { id }: Task,
+  stop: Task,
+): Promise<Task | null> {
+  return tasks.change(id, {
     whileIn: ["dispatched", "running"],
     set: {
       state: "canceling",
