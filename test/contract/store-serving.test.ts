@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Project } from "../../src/model/project.ts";
 import type { Task, TaskStage } from "../../src/model/task.ts";
 import { finishTask, reportRollback, reportStage } from "../../src/task/queue.ts";
+import { releaseInstruction } from "../../src/task/release/release-instruction.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleStage, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
@@ -86,6 +87,29 @@ describe.each(await availableDatabases())("what serves is known on $name", async
     const isLive = (await store.projects.byId(project.id))?.liveTaskId === previous.id;
     return { isLive, start: task?.stages[1]?.state };
   }
+
+  test("a move that fails brings no earlier release back on its runner, because the earlier runner goes on", async () => {
+    const project = await store.projects.create(sampleProject({ rollback: "automatic" }));
+    const [there, serving] = [await deployed(project), await deployed(project)];
+    await store.releases.update(there.id, { runnerId: 2 });
+    await store.releases.update(serving.id, { place: 2, replacedPlace: 1 });
+    const previousOf = async (move: Task["move"]) => {
+      const order = sampleTask({ projectId: project.id, stages: [stageOf("deploy", "pending")] });
+      const { id } = await store.tasks.create({
+        ...order,
+        ...{ move, deploys: { projectId: project.id, taskId: serving.id, digest: null } },
+      });
+      const task = await store.tasks.change(id, { whileIn: ["queued"], set: { runnerId: 2 } });
+      const parts = { env: {}, now: sampleTime, step: null, servicesOf: () => [] };
+      const stageOfWire = (_: unknown, name: TaskStage["name"]) => ({ name, steps: [] });
+      const made =
+        task && (await releaseInstruction(task, project, { ...parts, keepers: store, stageOf: stageOfWire }));
+      return made?.release.previous;
+    };
+    expect(await previousOf(null)).toMatchObject({ taskId: there.id });
+    const move = { fromRunnerId: 1, toRunnerId: 2, withData: false, stopTaskId: null };
+    expect(await previousOf(move)).toBeNull();
+  });
 
   test("a deploy serves last, also if the clock was ahead at the one before it; so does the release that a rollback restores", async () => {
     const project = await projectWithReleases();

@@ -189,6 +189,14 @@ test("what one runner has built is served by another one after a move, without a
   expect(await digestOf(id)).toBe(digest);
 });
 
+test("a release of steps leaves the earlier runner too", async () => {
+  const { id } = await served({ deploy: [{ script: "echo here", onRollback: true }], start: [] });
+  expect(one.machine.releases(id).length).toBe(1);
+  const { task } = await move(id, two);
+  expect(await server.reach(task.id, "success", "failed")).toMatchObject({ state: "success" });
+  await eventually("the releases there are gone", () => one.machine.releases(id).length === 0);
+});
+
 test("a transfer whose connection is cut goes on, and so does what serves", async () => {
   const { id } = await served();
   const before = await answer(id);

@@ -44,7 +44,7 @@ async function act(
   const project = await keepers.projects.byId(projectId);
   const release = deploys && (await keepers.releases.ofTask(deploys.taskId));
   const services = release ? servicesOf(release.pipeline).map(({ name }) => name) : [];
-  if (!project || !release || services.length === 0) return null;
+  if (!project || !release || (services.length === 0 && type !== "leave")) return null;
   const action: TaskAction = { type, services };
   const order = manualOrder(project, triggeredBy, null, {
     ...orderOf(release),

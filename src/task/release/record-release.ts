@@ -95,6 +95,7 @@ async function noteSuccess(
       taskId: task.id,
       attempt: task.attempt,
       runnerId: task.runnerId,
+      promotedFrom: null,
     });
   const place = task.move === null ? {} : { runnerId: task.move.toRunnerId, images };
   const { deployedAt, endedAt, rolledBackAt } = served;

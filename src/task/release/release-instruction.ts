@@ -150,7 +150,8 @@ async function releaseBefore(
   from: Release | null,
   { keepers, stageOf, servicesOf }: ReleaseParts,
 ): Promise<Pick<RunTask["release"], "previous">> {
-  if (project.rollback !== "automatic") return { previous: null };
+  // If a move fails, the earlier runner goes on.
+  if (project.rollback !== "automatic" || task.move !== null) return { previous: null };
   const releases = await keepers.releases.ofProject(project.id, consideredReleases);
   const liveId = await liveReleaseId(keepers, project);
   const live = releases.filter(({ taskId }) => taskId === liveId);
