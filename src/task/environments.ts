@@ -33,7 +33,7 @@ function settingsOf(project: Project, environment: Environment) {
 
 /**
  * Makes the environments of a project what its settings say, in the transaction that changed them. Returns those that it no longer
- * names: their tasks go first, and not in this transaction.
+ * names: their tasks go first, and not in this transaction. Those whose deletion was interrupted are returned again.
  */
 export async function applyEnvironments(
   keepers: Pick<Keepers, "projects" | "routePlaces">,
@@ -59,5 +59,11 @@ export async function applyEnvironments(
     if (after) await claimPlaces(keepers, after, visible, { fieldOfAll: `environments.${index}.domains` });
   }
   const isNamed = (name = "") => project.environments.some((each) => each.name === name);
-  return stored.filter(({ environment }) => !isNamed(environment?.name));
+  const removed = stored.filter(({ environment }) => !isNamed(environment?.name));
+  for (const { id } of removed) {
+    // Its deletion may be interrupted: one that is added later with its name must not get what it has.
+    await projects.update(id, { name: `${project.name}/#${id}`, environment: null });
+    for (const { name } of await projects.secretNames([id])) await projects.deleteSecret(id, name);
+  }
+  return removed;
 }
