@@ -14,7 +14,7 @@ import { answerApproval, endApprovals } from "../task/approval/answer-approval.t
 import { prepareApproval } from "../task/approval/request-approval.ts";
 import { beginMove } from "../task/begin-move.ts";
 import { changeProject, createProject } from "../task/change-project.ts";
-import { changeRunner } from "../task/change-runner.ts";
+import { changeRunner, deleteRunner } from "../task/change-runner.ts";
 import { noteLastingWait } from "../task/events/waiting-note.ts";
 import { adoptPipeline, reportPipeline } from "../task/hand-out/report-pipeline.ts";
 import { changeDefaultNotify } from "../task/notify/change-default-notify.ts";
@@ -79,6 +79,7 @@ export const operations: readonly AnyOperation[] = [
   createProject,
   changeProject,
   changeRunner,
+  deleteRunner,
   openSession,
   openProviderSession,
   renewSession,

@@ -331,6 +331,8 @@ export interface TaskKeeper {
   /** Last task of each project, without actions with services, as everywhere but in lists of tasks. */
   lastOfProjects(projectIds: number[]): Promise<Task[]>;
   unfinishedOfProject(projectId: number): Promise<Task[]>;
+  /** Those in the queue that only this runner may take: actions with its services, and moves to it. */
+  queuedFor(runnerId: number): Promise<Task[]>;
   /** Tasks that wait for an approval, of one project or, without it, of all; the oldest first. */
   waiting(projectId?: number): Promise<Task[]>;
   /** The changed task, or null when the guard did not hold. */

@@ -176,6 +176,8 @@ export const reasonTexts = {
   runner_vanished_during:
     "The runner vanished during {stage}. How far it came is not known, so it is not run again by itself.",
   runner_vanished_twice: "The runner vanished a second time; the task is not run again by itself.",
+  runner_was_deleted:
+    "The runner {runner}, which alone could do this, was deleted. What it has started goes on there until it is ended on that machine.",
   runner_stuck: "The runner did not end the task in time, so it was given up.",
   rolled_back: "{failed} failed; {serving} is serving again.",
   put_back: "{failed} failed; {serving} was put back. Nothing checks whether it works.",
@@ -382,6 +384,8 @@ export const reasonTexts = {
     "it was deployed on the runner {runner}, which may not or cannot take its tasks any more; change that, or move the project to another runner, which builds it again",
   wait_home_away:
     "it was deployed on the runner {runner}, which is not connected; start it, or move the project to another runner, which builds it again",
+  wait_only_away: "only the runner {runner} can do it, which is not connected; start it, or cancel the task",
+  wait_only_disabled: "only the runner {runner} can do it, which is disabled; enable it, or cancel the task",
   live_deploying: "Task {task} ({commit}) is being deployed.",
   live_replacing: "Task {task} ({commit}) takes the place of {previous}.",
   live_replacing_service: "Task {task} ({commit}) takes the place of the previous service.",

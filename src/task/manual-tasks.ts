@@ -8,6 +8,7 @@ import type { Task } from "../model/task.ts";
 import { newReason } from "../reason/reason.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { beginMove } from "./begin-move.ts";
+import { deleteRunner } from "./change-runner.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { cancelTask, startTask } from "./queue.ts";
 import { promotionOrder } from "./release/promotion-order.ts";
@@ -38,6 +39,8 @@ export interface ManualTasks {
   ): Promise<Task | null>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, audited: NewAuditEntry): Promise<Task>;
+  /** Deletes a runner, and cancels what only it could take. */
+  deleteRunner(runnerId: number, audited: NewAuditEntry): Promise<void>;
 }
 
 export interface ManualTasksParts {
@@ -126,6 +129,12 @@ export function buildManualTasks({ store, events, telemetry }: ManualTasksParts)
       if (event !== null) events[event](now);
       events.send(calls);
       return now;
+    },
+    async deleteRunner(runnerId, audited) {
+      const asked = { id: runnerId, consoleUrl: events.consoleUrl(), audited };
+      const { canceled, calls } = await store.run(deleteRunner, asked);
+      for (const task of canceled) events.finished(task);
+      events.send(calls);
     },
   };
 }

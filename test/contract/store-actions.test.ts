@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { completePipeline } from "../../src/model/pipeline.ts";
 import { maxActions, type Task, type TaskAction } from "../../src/model/task.ts";
+import { deleteRunner } from "../../src/task/change-runner.ts";
 import { claimTask, expireLease, reportStage } from "../../src/task/queue.ts";
 import { beginAction } from "../../src/task/service/service-actions.ts";
+import { waitsOf } from "../../src/task/view/task-waits.ts";
 import { availableDatabases } from "../support/databases.ts";
 import {
   sampleAuditEntry as audited,
@@ -127,6 +129,45 @@ describe.each(await availableDatabases())("actions with services on $name", asyn
       if (lease) await store.run(expireLease, { lease, consoleUrl: "" });
       expect(await store.tasks.byId(id)).toMatchObject({ state: "queued", runnerId, attempt });
     }
+  });
+
+  test("what waits for a runner that is deleted is canceled, and says so", async () => {
+    const [runnerId, other] = [await newRunner(1), await newRunner(1)];
+    const projectId = await newProject(runnerId);
+    const leave = await act(projectId, runnerId, { type: "leave", services: ["web"] });
+    const moving = await store.tasks.create(sampleTask({ projectId, targetRunnerId: runnerId }));
+    const push = await store.tasks.create(sampleTask({ projectId }));
+    const elsewhere = await act(projectId, other, stop);
+    const { canceled } = await store.run(deleteRunner, { id: runnerId, consoleUrl: "", audited });
+    expect(canceled.map(({ id }) => id)).toEqual([leave.id, moving.id]);
+    expect(await store.runners.byId(runnerId)).toBeNull();
+    expect(await store.tasks.byId(leave.id)).toMatchObject({
+      state: "canceled",
+      reason: { code: "runner_was_deleted" },
+    });
+    for (const { id } of [push, elsewhere])
+      expect(await store.tasks.byId(id)).toMatchObject({ state: "queued" });
+  });
+
+  test("what only one runner may take says that it waits for that one", async () => {
+    const [homeRunnerId, away] = [await newRunner(1), await newRunner(1)];
+    const projectId = await newProject(homeRunnerId);
+    await store.projects.setLive(projectId, { homeRunnerId });
+    await store.runners.update(homeRunnerId, { lastSeenAt: now });
+    const moving = await store.tasks.create(sampleTask({ projectId, targetRunnerId: away }));
+    const leave = await act(projectId, away, { type: "leave", services: ["web"] });
+    const here = await act(projectId, homeRunnerId, stop);
+    const page = [moving, leave, here];
+    const codes = async () => {
+      const waitOf = await waitsOf(store, page, now);
+      return page.map((task) => {
+        const reason = waitOf(task)?.reason;
+        return typeof reason === "object" && "values" in reason ? reason.values?.why : reason;
+      });
+    };
+    expect(await codes()).toMatchObject([{ code: "wait_only_away" }, { code: "wait_only_away" }, undefined]);
+    await store.runners.update(away, { lastSeenAt: now, disabled: true });
+    expect(await codes()).toMatchObject([{ code: "wait_only_disabled" }, undefined, undefined]);
   });
 
   test("a stop and the report of a deploy at the same time do not hinder each other", async () => {

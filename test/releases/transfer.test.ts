@@ -189,6 +189,19 @@ test("what one runner has built is served by another one after a move, without a
   expect(await digestOf(id)).toBe(digest);
 });
 
+test("a runner that is disabled still ends what was moved away from it", async () => {
+  const from = await register("retired");
+  const { id } = await served({}, { on: from });
+  const before = await answer(id);
+  await admin.expect(200, "PATCH", `/api/runners/${from.id}`, { disabled: true });
+  const { task } = await move(id, two);
+  expect(await server.reach(task.id, "success", "failed")).toMatchObject({ state: "success" });
+  expect(await answer(id)).toBe(before);
+  const leave = (await tasksOf(id)).find(({ serviceAction }) => serviceAction?.type === "leave");
+  await server.reach(leave?.id ?? 0, "success", "failed");
+  await eventually("the releases there are gone", () => from.machine.releases(id).length === 0);
+}, 180_000);
+
 test("a release of steps leaves the earlier runner too", async () => {
   const { id } = await served({ deploy: [{ script: "echo here", onRollback: true }], start: [] });
   expect(one.machine.releases(id).length).toBe(1);

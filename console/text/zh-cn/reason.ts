@@ -158,6 +158,8 @@ export const reason: Translated<typeof reasonTexts> = {
   runner_vanished_queued: "运行器在部署开始前失联；任务已重新排队。",
   runner_vanished_during: "运行器在 {stage} 期间失联。进度未知，因此不会自动重新运行。",
   runner_vanished_twice: "运行器再次失联；任务不会自动重新运行。",
+  runner_was_deleted:
+    "只有运行器 {runner} 能执行此任务，而它已被删除。它启动的内容会在那台机器上继续运行，直到在那里被结束。",
   runner_stuck: "运行器没有按时结束任务，因此放弃了该任务。",
   rolled_back: "{failed} 失败；{serving} 已恢复服务。",
   put_back: "{failed} 失败；{serving} 已放回原处。没有检查能表明它是否正常。",
@@ -342,6 +344,8 @@ export const reason: Translated<typeof reasonTexts> = {
   wait_home_unfit:
     "它的版本位于运行器 {runner} 上，但该运行器不能再接受其任务；请更改设置，或将项目移到另一个运行器，它会重新构建",
   wait_home_away: "它的版本位于未连接的运行器 {runner} 上；请启动它，或将项目移到另一个运行器，它会重新构建",
+  wait_only_away: "只有运行器 {runner} 能执行，而它未连接；请启动它，或取消该任务",
+  wait_only_disabled: "只有运行器 {runner} 能执行，而它已被禁用；请启用它，或取消该任务",
   live_deploying: "任务 {task}（{commit}）正在部署。",
   live_replacing: "任务 {task}（{commit}）正在替换 {previous}。",
   live_replacing_service: "任务 {task}（{commit}）正在替换之前的服务。",

@@ -173,7 +173,7 @@ const deleteRunner = route("delete", "/runners/{id}", {
   access,
 });
 
-export function runnersApi({ store, localRunnerLabels, localRunnerEnd, clock }: ApiDeps) {
+export function runnersApi({ store, manualTasks, localRunnerLabels, localRunnerEnd, clock }: ApiDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const write = (runner: Runner) => runnerJson(runner, store.now().getTime(), localRunnerEnd());
@@ -239,7 +239,10 @@ export function runnersApi({ store, localRunnerLabels, localRunnerEnd, clock }: 
     })
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
-      await audited(c, { action: "runner.delete", subject: `runner ${name}` }).runners.delete(id);
+      await manualTasks.deleteRunner(
+        id,
+        auditEntry(c, { action: "runner.delete", subject: `runner ${name}` }),
+      );
       return c.body(null, 204);
     });
 }

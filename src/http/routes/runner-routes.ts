@@ -101,7 +101,8 @@ export function runnerRoutes({
     [runnerPaths.hello]: endpoint(activeRunnerOf, claimRequest, async (runner, body) =>
       Response.json(await dispatch.hello(runner, body)),
     ),
-    [runnerPaths.claim]: endpoint(activeRunnerOf, claimRequest, async (runner, body, signal) => {
+    // A disabled runner still ends what it has: it gets actions with services, and 401 if there is none.
+    [runnerPaths.claim]: endpoint(runnerOf, claimRequest, async (runner, body, signal) => {
       const instruction = await dispatch.claim(runner, body, signal);
       return instruction ? Response.json(instruction) : new Response(null, { status: 204 });
     }),

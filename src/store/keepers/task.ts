@@ -51,6 +51,21 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     async unfinishedOfProject(projectId) {
       return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
     },
+    async queuedFor(runnerId) {
+      const rows = await db
+        .selectFrom("tasks")
+        .selectAll()
+        .where(isQueued)
+        .where((task) =>
+          task.or([
+            task("target_runner_id", "=", runnerId),
+            task.and([task("runner_id", "=", runnerId), task("service_action", "is not", null)]),
+          ]),
+        )
+        .orderBy("id")
+        .execute();
+      return rows.map(taskShape.read);
+    },
     async waiting(projectId) {
       const all = db.selectFrom("tasks").selectAll().where(isWaiting);
       const asked = projectId === undefined ? all : all.where("project_id", "=", projectId);

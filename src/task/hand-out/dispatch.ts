@@ -62,7 +62,7 @@ export function buildDispatch(parts: DispatchParts) {
       return null;
     }
     try {
-      await mustBeActive(runner);
+      await mustBeActive(runner, task.serviceAction !== null);
       const prepared = await preparedForApproval(task);
       if (prepared.state === "waiting") return claimOnce(runner, request);
       if (hasKnownPipeline(prepared)) await adopt(prepared);
@@ -161,13 +161,13 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   /**
-   * Read now: a claim waits for long, and a runner that was meanwhile disabled, or whose token was reset, gets no more
-   * work.
+   * Read now: a claim waits for long. A runner whose token was reset meanwhile gets no more work, and one that is disabled only
+   * actions with its services.
    */
-  async function mustBeActive({ id, tokenHash }: Runner): Promise<void> {
+  async function mustBeActive({ id, tokenHash }: Runner, isAction = false): Promise<void> {
     const current = await store.runners.byId(id);
-    if (current?.disabled === false && current.tokenHash === tokenHash) return;
-    const message = "This runner was disabled or deleted, or its token reset, while it waited for work.";
+    if (current?.tokenHash === tokenHash && (isAction || !current.disabled)) return;
+    const message = "This runner is disabled or was deleted, or its token was reset.";
     throw new Fault("unauthenticated", message);
   }
 

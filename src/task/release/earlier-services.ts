@@ -45,6 +45,8 @@ async function act(
   const release = deploys && (await keepers.releases.ofTask(deploys.taskId));
   const services = release ? servicesOf(release.pipeline).map(({ name }) => name) : [];
   if (!project || !release || (services.length === 0 && type !== "leave")) return null;
+  // Nothing waits for a runner that was deleted.
+  if ((await keepers.runners.byId(runnerId)) === null) return null;
   const action: TaskAction = { type, services };
   const order = manualOrder(project, triggeredBy, null, {
     ...orderOf(release),
