@@ -91,14 +91,17 @@ async function runUnit(): Promise<void> {
     results.push(report(await runGroup(group, environment)));
 }
 
-/** Four processes at a time, because most of them wait for brokers and timers; some groups must run alone. */
+/** Processes at a time: more than cores, because many of them wait for brokers and timers. */
+const lanes = 5;
+
+/** Some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
   const run = async (group: Group) => results.push(report(await runGroup(group, variables)));
   const shared = waiting.filter((group) => !runsAlone(group)).flatMap(processesOf);
   const lane = async () => {
     for (let group = shared.shift(); group; group = shared.shift()) await run(group);
   };
-  await Promise.all([lane(), lane(), lane(), lane()]);
+  await Promise.all(Array.from({ length: lanes }, lane));
   for (const group of waiting.filter(runsAlone)) await run(group);
 }
 

@@ -20,13 +20,22 @@ export interface GoModule {
   variable: string;
 }
 
+let builds: Promise<unknown> = Promise.resolve();
+
+/** One build after the other: they share packages, which builds at the same time would each compile. */
+export function inBuildQueue<T>(build: () => Promise<T>): Promise<T> {
+  const result = builds.then(build);
+  builds = result.catch(() => {});
+  return result;
+}
+
 /** The folder with a program that was built from the Go module proxy into the user's cache: once. */
 export async function findGoModule(wanted: GoModule): Promise<string> {
   const { title, program, folders, version, variable } = wanted;
   const folder = join(serviceCache(), `${program}-${version}`);
   if ([program, ...folders].every((name) => existsSync(join(folder, name)))) return folder;
   progress(`building ${title} with go (some minutes, once)`);
-  if (Bun.which("go") === null || !(await build(wanted, folder)))
+  if (Bun.which("go") === null || !(await inBuildQueue(() => build(wanted, folder))))
     throw new ServiceUnavailable(`${title} is not built: install Go and a C compiler, or set ${variable}.`);
   return folder;
 }

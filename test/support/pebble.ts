@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeCertificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
+import { inBuildQueue } from "./go-module.ts";
 import { progress, run, ServiceUnavailable, serviceCache } from "./service-install.ts";
 import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
@@ -18,7 +19,9 @@ export async function findPebble(): Promise<string> {
   const modules = programs.map((name) => `github.com/letsencrypt/pebble/v2/cmd/${name}@${version}`);
   const isBuilt =
     Bun.which("go") !== null &&
-    (await run(["go", "install", ...modules], { env: { GOBIN: folder, GOFLAGS: "-mod=mod" } }));
+    (await inBuildQueue(() =>
+      run(["go", "install", ...modules], { env: { GOBIN: folder, GOFLAGS: "-mod=mod" } }),
+    ));
   if (!isBuilt)
     throw new ServiceUnavailable(
       "Pebble is not built: install Go, or set SLIPWAY_TEST_PEBBLE to its folder.",
