@@ -46,11 +46,11 @@ export function buildApiPart(context: AppContext, options: ApiPartOptions) {
   const local = config["auth.local"];
   const signIn = buildSignIn({ store, attempts, passwords, clock, metrics, sessionMs, local });
   const refreshMs = config["auth.refreshInterval"];
+  const { consoleAccess } = push;
   const providers = buildProviderSignIn({
-    ...{ providers: config["auth.providers"], consoleUrl: options.consoleUrl },
+    ...{ providers: config["auth.providers"], consoleUrl: options.consoleUrl, consoleAccess },
     ...{ store, secrets, passwords, signIn, attempts, clock, log, sessionMs, refreshMs },
   });
-  const { consoleAccess } = push;
   const refresh = buildSessionRefresh({ store, secrets, clock, log, providers, consoleAccess, refreshMs });
   const deps: ApiDeps = {
     system: {

@@ -5,6 +5,7 @@ import { createFirstUser } from "../account/first-admin.ts";
 import { changePassword, openSession } from "../account/open-session.ts";
 import { openProviderSession } from "../account/provider/open-provider-session.ts";
 import { renewSession } from "../account/provider/refresh-sessions.ts";
+import { refuseAccount } from "../account/provider/refuse-account.ts";
 import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
 import { takeHookChecks } from "../set-up/take-hook-checks.ts";
@@ -83,6 +84,7 @@ export const operations: readonly AnyOperation[] = [
   openSession,
   openProviderSession,
   renewSession,
+  refuseAccount,
   changePassword,
   createToken,
   createFirstUser,

@@ -16,7 +16,7 @@ const { server, good, other } = await setUpProviders(
         { group: "acme/gone", member: "Nowhere", permission: "view" },
       ],
     },
-    other: { domains: ["example.com"] },
+    other: { domains: ["example.com"], roles: [{ group: "acme/ops", admin: true }] },
   },
   { "auth.refreshInterval": 1_000, "auth.local": "admins" },
 );
@@ -52,6 +52,12 @@ const permissionOf = async (userId: number) => {
   );
   return items.find((member) => member.userId === userId)?.permission ?? null;
 };
+const newUser = async (username: string) => {
+  const body = { username, password: userPassword };
+  return (await server.admin.expect<{ id: number }>(201, "POST", "/api/users", body)).id;
+};
+const roleOf = async (userId: number) =>
+  (await server.admin.expect<{ role: string }>(200, "GET", `/api/users/${userId}`)).role;
 const auditOf = async (action: string) =>
   (await server.admin.expect<{ items: object[] }>(200, "GET", `/api/audit?action=${action}`)).items;
 
@@ -73,7 +79,7 @@ describe("signing in with a provider", () => {
   });
 
   test("without newAccounts asks for a user and a password, and refuses an address that is not verified", async () => {
-    const account = { sub: "o-1", preferred_username: "olga", email: "olga@example.com" };
+    const account = { sub: "o-1", preferred_username: "olga", email: "olga@example.com", groups: [] };
     const unverified = await enter({ ...account, email_verified: false }, "other");
     expect([unverified.answer.status, faultOf(unverified.answer)]).toEqual([
       403,
@@ -110,9 +116,7 @@ describe("signing in with a provider", () => {
 
 describe("auth.local: admins", () => {
   test("lets administrators in by password, and nobody else; a password still links an account", async () => {
-    const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
-      ...{ username: "lea", password: userPassword, role: "user" },
-    });
+    const id = await newUser("lea");
     const body = { username: "lea", password: userPassword };
     const refused = await server.anonymous.request("POST", "/api/auth/login", body);
     expect([refused.status, faultOf(refused)]).toEqual([403, expect.stringContaining("for administrators")]);
@@ -155,6 +159,54 @@ describe("a session that a provider opened", () => {
     await eventually("the state that the test waits for", async () => !(await isIn(third.browser)));
     const [ended] = await auditOf("auth.end-session");
     expect(ended).toMatchObject({ username: "tim", detail: { reason: expect.stringContaining("revoked") } });
+  });
+
+  test("takes the roles that the provider gave with it, so that a password does not bring them back", async () => {
+    const id = await newUser("pam");
+    const account = { ...ann, sub: "p-1", preferred_username: "pam", groups: ["acme/ops", "acme/web"] };
+    const { browser } = await enter(account);
+    const body = { username: "pam", password: userPassword };
+    const linked = await browser.request("POST", "/api/auth/link", body);
+    expect(linked.body).toMatchObject({ user: { id, role: "admin" } });
+    const again = await enter(account);
+    await server.signIn("pam", userPassword);
+    good.removed.add("p-1");
+    await eventually("the session ends", async () => !(await isIn(again.browser)));
+    expect([await roleOf(id), await permissionOf(id)]).toEqual(["user", null]);
+    expect((await server.anonymous.request("POST", "/api/auth/login", body)).status).toBe(403);
+    expect(await auditOf("user.update")).toContainEqual(
+      expect.objectContaining({ subject: "user pam", detail: { role: "user", by: "provider" } }),
+    );
+  });
+
+  test("takes no roles while another session of the account can be asked about", async () => {
+    const account = { ...ann, sub: "q-1", preferred_username: "quin", groups: ["acme/ops"] };
+    const [one, two] = [await enter({ ...account, sid: "q-a" }), await enter({ ...account, sid: "q-b" })];
+    good.removed.add("q-a");
+    await eventually("the session ends", async () => !(await isIn(one.browser)));
+    expect([await isIn(two.browser), await roleOf(two.user.id)]).toEqual([true, "admin"]);
+    expect(await auditOf("user.update")).not.toContainEqual(
+      expect.objectContaining({ subject: "user quin", detail: { role: "user", by: "provider" } }),
+    );
+  });
+
+  test("ends with all others of the account when its owner may no longer come in", async () => {
+    const id = await newUser("vera");
+    const account = {
+      sub: "v-1",
+      preferred_username: "vera",
+      email: "vera@example.com",
+      email_verified: true,
+    };
+    const inside = { ...account, groups: ["acme/ops"] };
+    const { browser } = await enter(inside, "other");
+    const body = { username: "vera", password: userPassword };
+    expect((await browser.request("POST", "/api/auth/link", body)).status).toBe(200);
+    const again = await enter(inside, "other");
+    expect(again.user).toMatchObject({ id, role: "admin" });
+    other.accounts.set("v-1", { ...inside, email: "vera@example.org" });
+    await eventually("the session ends", async () => !(await isIn(again.browser)));
+    expect([await isIn(browser), await roleOf(id)]).toEqual([false, "user"]);
   });
 
   test("ends with the user, with the link, and at a logout here", async () => {

@@ -6,7 +6,7 @@ import { setUpProviders } from "../support/sign-in-scene.ts";
 
 const { server, good, other } = await setUpProviders({
   good: { newAccounts: true },
-  other: { newAccounts: true, organisations: ["acme"], groupsClaim: "groups" },
+  other: { newAccounts: true, organisations: ["acme"], roles: [{ group: "acme/ops", admin: true }] },
 });
 
 const ann: TestAccount = {
@@ -231,6 +231,19 @@ describe("a person", () => {
       groups: ["acme/web"],
     });
     expect(userOf(await browser.finish("other", inside))?.username).toBe("dan");
+  });
+
+  test("who is refused loses the sessions and the roles of before", async () => {
+    const account = { ...ann, sub: "k-1", preferred_username: "kim" };
+    const browser = newBrowser(server.url);
+    const inside = { ...account, groups: ["acme", "acme/ops"] };
+    const entered = await browser.finish("other", other.agree(await browser.begin("other"), inside));
+    const { id, role } = (entered.body as { user: { id: number; role: string } }).user;
+    expect(role).toBe("admin");
+    const later = newBrowser(server.url);
+    await refusal(later, "other", other.agree(await later.begin("other"), { ...account, groups: [] }), 403);
+    expect(await isIn(browser)).toBe(false);
+    expect(await server.admin.expect<object>(200, "GET", `/api/users/${id}`)).toMatchObject({ role: "user" });
   });
 
   test("who is disabled here does not come in", async () => {

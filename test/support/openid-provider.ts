@@ -26,7 +26,7 @@ export interface OpenIdProvider {
   aheadMs: number;
   /** Whether a code can be used again. */
   acceptsUsedCodes: boolean;
-  /** Accounts whose tokens are refused from now on. */
+  /** Subjects and sessions (`sid`) whose tokens are refused from now on. */
   removed: Set<string>;
   /** What the account is at the next refresh. */
   accounts: Map<string, TestAccount>;
@@ -53,7 +53,7 @@ export async function startOpenIdProvider(
   const other = await generateKeyPair("RS256");
   const jwk = { ...(await exportJWK(publicKey)), kid: "one", alg: "RS256", use: "sig" };
   const codes = new Map<string, Code>();
-  const tokens = new Map<string, string>();
+  const tokens = new Map<string, Pick<TestAccount, "sub" | "sid">>();
   const clientId = "slipway";
   const clientSecret = "the secret of the client";
 
@@ -61,7 +61,7 @@ export async function startOpenIdProvider(
     new SignJWT(claims)
       .setProtectedHeader({ alg: "RS256", kid: "one" })
       .sign(provider.signsWrongly ? other.privateKey : privateKey);
-  const issue = async (account: TestAccount, nonce: string | null) => {
+  const issue = async (account: TestAccount, nonce: string | null, sid = account.sid) => {
     const now = Math.floor((Date.now() + provider.aheadMs) / 1000);
     const times = { iat: now, exp: now + 300 };
     const claims = {
@@ -73,12 +73,13 @@ export async function startOpenIdProvider(
     };
     const access = crypto.randomUUID();
     const refresh = crypto.randomUUID();
-    tokens.set(access, account.sub);
-    tokens.set(refresh, account.sub);
+    const held = { sub: account.sub, ...(sid ? { sid } : {}) };
+    tokens.set(access, held);
+    tokens.set(refresh, held);
     provider.accounts.set(account.sub, account);
     return Response.json({
       ...{ access_token: access, refresh_token: refresh, token_type: "Bearer", expires_in: 300 },
-      id_token: await sign(provider.tamper({ ...claims, ...(account.sid ? { sid: account.sid } : {}) })),
+      id_token: await sign(provider.tamper({ ...claims, ...(sid ? { sid } : {}) })),
     });
   };
   const refuse = (error: string, status = 400) => Response.json({ error }, { status });
@@ -88,12 +89,13 @@ export async function startOpenIdProvider(
     if (form.get("client_id") !== clientId || form.get("client_secret") !== clientSecret)
       return refuse("invalid_client", 401);
     if (form.get("grant_type") === "refresh_token") {
-      const subject = tokens.get(form.get("refresh_token") ?? "");
+      const { sub = "", sid } = tokens.get(form.get("refresh_token") ?? "") ?? {};
       tokens.delete(form.get("refresh_token") ?? "");
-      const account = subject === undefined ? undefined : provider.accounts.get(subject);
-      if (account === undefined || provider.removed.has(account.sub)) return refuse("invalid_grant");
+      const account = provider.accounts.get(sub);
+      const isRemoved = provider.removed.has(sub) || provider.removed.has(sid ?? "");
+      if (account === undefined || isRemoved) return refuse("invalid_grant");
       provider.refreshed++;
-      return issue(account, null);
+      return issue(account, null, sid);
     }
     const code = codes.get(form.get("code") ?? "");
     const verifier = form.get("code_verifier") ?? "";
@@ -127,7 +129,7 @@ export async function startOpenIdProvider(
     if (pathname === `${issuerPath}/token`) return token(request);
     if (pathname === `${issuerPath}/userinfo`) {
       const held = (request.headers.get("authorization") ?? "").replace(/^Bearer /i, "");
-      const account = provider.accounts.get(tokens.get(held) ?? "");
+      const account = provider.accounts.get(tokens.get(held)?.sub ?? "");
       return account ? Response.json(account) : new Response(null, { status: 401 });
     }
     return new Response("nothing here", { status: 404 });

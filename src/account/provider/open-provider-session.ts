@@ -1,8 +1,11 @@
+import { Fault } from "../../errors.ts";
 import type { Identity } from "../../model/account/identity.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
 import type { Group } from "../../model/group.ts";
-import { type OperationKeepers, operation } from "../../model/store.ts";
+import { type Operation, type OperationKeepers, operation, type Store } from "../../model/store.ts";
 import type { NewSession, Session, User } from "../../model/user.ts";
+import { newReason } from "../../reason/reason.ts";
+import { adminsLock } from "../change-user.ts";
 import { type CheckedUser, isStillRight } from "../open-session.ts";
 import type { Roles } from "./admission.ts";
 
@@ -81,6 +84,18 @@ async function identityFor(
   const entry = { ...audited, userId, username, subject: `user ${username}` };
   await keepers.audit.add({ ...entry, action: "auth.link", detail: { provider, login } });
   return identity;
+}
+
+/** Runs an operation that applies roles: in turn with other changes of administrators, if it may take that role. */
+export async function runWithRoles<Input extends { roles: Roles | null }, Result>(
+  store: Pick<Store, "run">,
+  applying: Operation<Input, Result>,
+  input: Input,
+): Promise<Result> {
+  if (input.roles?.isAdmin !== false) return store.run(applying, input);
+  const done = await store.run(applying, input, adminsLock);
+  if (done !== "timeout") return done;
+  throw new Fault("too_many", newReason("sign_in_busy"), { retryAfterSeconds: 2 });
 }
 
 /** Enough for every group of an installation; beyond it, a group that the settings name is not found. */

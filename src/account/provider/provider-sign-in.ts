@@ -7,18 +7,19 @@ import type { FailedAttemptKeeper } from "../../model/failed-attempt.ts";
 import { sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import type { NewSession, Session, User } from "../../model/user.ts";
-import { newReason } from "../../reason/reason.ts";
+import { newReason, renderReason } from "../../reason/reason.ts";
 import { hashToken, randomToken, type Secrets } from "../../secrets.ts";
 import { buildAttemptLimit } from "../attempt-limit.ts";
-import { adminsLock } from "../change-user.ts";
+import type { ConsoleAccess } from "../console-access.ts";
 import { buildGate } from "../costly-work-limit.ts";
 import { newToken } from "../credential.ts";
 import type { Passwords } from "../password.ts";
 import type { SignIn } from "../sign-in.ts";
 import { refuseOutsider, rolesOf } from "./admission.ts";
-import { type Account, type OpenedSession, openProviderSession } from "./open-provider-session.ts";
+import { type Account, openProviderSession, runWithRoles } from "./open-provider-session.ts";
 import type { Grant, Person } from "./person.ts";
 import { buildProviderClient, type Challenge, type ProviderClient } from "./provider-client.ts";
+import { refuseAccount } from "./refuse-account.ts";
 
 /** A person has this long for the provider's pages, and for the password of an account to link. */
 export const signInMs = 10 * 60_000;
@@ -66,6 +67,7 @@ export interface ProviderSignInOptions {
   secrets: Secrets;
   passwords: Passwords;
   signIn: Pick<SignIn, "check">;
+  consoleAccess: Pick<ConsoleAccess, "sessionEnded">;
   attempts: FailedAttemptKeeper | null;
   clock: Clock;
   log: Logger;
@@ -80,7 +82,7 @@ const purposes = { begun: "sign-in begun", waiting: "sign-in waiting" } as const
 /** Signing in with an account of another program. */
 export function buildProviderSignIn(options: ProviderSignInOptions) {
   const { providers, store, secrets, passwords, signIn, attempts, clock, log } = options;
-  const { consoleUrl, sessionMs, refreshMs } = options;
+  const { consoleAccess, consoleUrl, sessionMs, refreshMs } = options;
   const redirectOf = (name: string) => `${consoleUrl()}/sign-in/${name}`;
   const clients = new Map<string, ProviderClient>(
     providers.map((provider) => [
@@ -147,11 +149,22 @@ export function buildProviderSignIn(options: ProviderSignInOptions) {
     return { token, session };
   }
 
-  async function openSession(input: Parameters<typeof openProviderSession.run>[1]): Promise<OpenedSession> {
-    if (input.roles.isAdmin !== false) return store.run(openProviderSession, input);
-    const made = await store.run(openProviderSession, input, adminsLock);
-    if (made === "timeout") throw new Fault("too_many", newReason("sign_in_busy"), { retryAfterSeconds: 2 });
-    return made;
+  /** Throws if the settings do not let this person in, and ends what an earlier sign-in gave. */
+  async function admit(provider: SignInProvider, person: Person, visit: Visit): Promise<void> {
+    try {
+      refuseOutsider(provider, person);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const detail = { reason: renderReason(error.reason) };
+      const userId = await runWithRoles(store, refuseAccount, {
+        account: person,
+        session: null,
+        roles: rolesOf(provider, []),
+        audited: { ...entryOf(visit), action: "auth.end-session", detail },
+      });
+      if (userId !== null) consoleAccess.sessionEnded(userId);
+      throw error;
+    }
   }
 
   /** Who signs in is not known before the session is open, so the operation names the user. */
@@ -202,11 +215,11 @@ export function buildProviderSignIn(options: ProviderSignInOptions) {
       if (isOther) throw expired();
       if ((await byState.take(challenge.state)) > 0) throw expired();
       const { person, grant } = await talk(() => client.finish(query, challenge));
-      refuseOutsider(provider, person);
+      await admit(provider, person, visit);
       const account = accountOf(client, person);
       const { token, session } = sessionOf(visit, grant, person.providerSession);
       const create = provider.newAccounts && !isLink ? usernameOf(person.login) : null;
-      const made = await openSession({
+      const made = await runWithRoles(store, openProviderSession, {
         account,
         unknown:
           create === null
@@ -239,7 +252,7 @@ export function buildProviderSignIn(options: ProviderSignInOptions) {
       const wrong = () => new Fault("unauthenticated", newReason("sign_in_wrong"));
       if (checked === null) throw wrong();
       const { token, session } = sessionOf(visit, null, null);
-      const made = await openSession({
+      const made = await runWithRoles(store, openProviderSession, {
         account,
         unknown: { link: { id: checked.id, passwordHash: checked.passwordHash } },
         roles: rolesOf(provider, groups),

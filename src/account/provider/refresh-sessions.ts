@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { Fault, messageOf } from "../../errors.ts";
+import { Fault, type FaultCode, messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Identity } from "../../model/account/identity.ts";
 import type { NewAuditEntry } from "../../model/audit.ts";
@@ -8,12 +8,12 @@ import { operation, type Store } from "../../model/store.ts";
 import type { Session } from "../../model/user.ts";
 import { renderReason } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
-import { adminsLock } from "../change-user.ts";
 import type { ConsoleAccess } from "../console-access.ts";
 import { type Roles, refuseOutsider, rolesOf } from "./admission.ts";
-import { applyRoles } from "./open-provider-session.ts";
+import { applyRoles, runWithRoles } from "./open-provider-session.ts";
 import type { Grant } from "./person.ts";
 import type { ProviderSignIn } from "./provider-sign-in.ts";
+import { refuseAccount } from "./refuse-account.ts";
 
 export interface SessionRefreshOptions {
   store: Store;
@@ -29,6 +29,7 @@ export interface SessionRefreshOptions {
 const retryMs = 5 * 60_000;
 const longestPauseMs = 30_000;
 const batch = 20;
+const refusals = new Set<FaultCode>(["unauthenticated", "forbidden", "not_found"]);
 
 /** Asks providers whether the people who signed in with them may stay. */
 export function buildSessionRefresh(options: SessionRefreshOptions) {
@@ -42,9 +43,19 @@ export function buildSessionRefresh(options: SessionRefreshOptions) {
     ...{ subject: `user ${username}`, detail: {}, remoteIp: "" },
   });
 
-  async function end(session: Session, username: string, reason: string): Promise<void> {
-    const entry = { ...entryOf(session, username), detail: { reason } };
-    await store.audited(entry).sessions.delete(session.id);
+  /** Ends what the provider refuses; throws what is no refusal. */
+  async function end(session: Session, identity: Identity, username: string, error: unknown): Promise<void> {
+    if (!(error instanceof Fault) || !refusals.has(error.code)) throw error;
+    const { code } = error;
+    const reason = renderReason(error.reason);
+    // A provider that the settings no longer name decides no roles.
+    const rules = code === "not_found" ? { roles: [] } : providers.clientOf(identity.provider).provider;
+    await runWithRoles(store, refuseAccount, {
+      account: identity,
+      session: code === "forbidden" ? null : session.id,
+      roles: rolesOf(rules, []),
+      audited: { ...entryOf(session, username), detail: { reason } },
+    });
     consoleAccess.sessionEnded(session.userId);
     log.info({ user: username, reason }, "a session has ended because its provider no longer confirms it");
   }
@@ -53,14 +64,14 @@ export function buildSessionRefresh(options: SessionRefreshOptions) {
     const identity = await store.identities.byId(session.identityId ?? 0);
     const user = await store.users.byId(session.userId);
     if (identity === null || user === null || session.providerGrant === null) return;
+    const { username } = user;
     try {
-      await renew(session, identity, session.providerGrant, user.username);
+      const renewed = renew(session, identity, session.providerGrant, username);
+      await renewed.catch((error: unknown) => end(session, identity, username, error));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const reason = renderReason(error.reason);
-      const isRefused = ["unauthenticated", "forbidden", "not_found"].includes(error.code);
-      if (isRefused) await end(session, user.username, reason);
-      else log.warn({ provider: identity.provider, reason }, "a provider could not be asked about a session");
+      log.warn({ provider: identity.provider, reason }, "a provider could not be asked about a session");
     }
   }
 
@@ -85,9 +96,7 @@ export function buildSessionRefresh(options: SessionRefreshOptions) {
       roles,
       audited: entryOf(session, username),
     };
-    const lock = roles?.isAdmin === false ? adminsLock : null;
-    const changed = lock ? await store.run(renewSession, input, lock) : await store.run(renewSession, input);
-    if (changed === true) consoleAccess.permissionsChanged([session.userId]);
+    if (await runWithRoles(store, renewSession, input)) consoleAccess.permissionsChanged([session.userId]);
   }
 
   async function round(): Promise<void> {
