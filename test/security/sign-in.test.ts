@@ -327,6 +327,15 @@ describe("a logout token", () => {
     expect(await isIn(two)).toBe(false);
   });
 
+  test("ends the session that linking has opened", async () => {
+    await server.newUser("jo");
+    const browser = await enter({ ...ann, sub: "j-1", preferred_username: "jo", sid: "s-3" });
+    const body = { username: "jo", password: userPassword };
+    expect((await browser.request("POST", "/api/auth/link", body)).status).toBe(200);
+    expect((await send(await good.logoutToken({ sid: "s-3" }))).status).toBe(204);
+    expect(await isIn(browser)).toBe(false);
+  });
+
   test("that is not one ends nothing", async () => {
     const browser = await enter({ ...ann, sub: "i-1", preferred_username: "ida" });
     const sub = "i-1";

@@ -45,6 +45,8 @@ interface Waiting {
   account: Account;
   /** The groups that `roles` names, of those the person has. */
   groups: string[];
+  /** The tokens of the provider are too large for a cookie, so the session is not asked about and ends earlier. */
+  providerSession: string | null;
   returnTo: string;
   until: number;
 }
@@ -235,7 +237,8 @@ export function buildProviderSignIn(options: ProviderSignInOptions) {
       if (typeof made === "string") {
         const named = new Set(provider.roles.map(({ group }) => group.toLowerCase()));
         const groups = (person.groups ?? []).filter((group) => named.has(group.toLowerCase()));
-        const waiting = seal(purposes.waiting, { account, groups, returnTo });
+        const { providerSession } = person;
+        const waiting = seal(purposes.waiting, { account, groups, providerSession, returnTo });
         return { waiting, login: account.login, title: provider.title, returnTo };
       }
       warnOfMissing(name, made.missingGroups);
@@ -246,12 +249,12 @@ export function buildProviderSignIn(options: ProviderSignInOptions) {
       waiting: string | null,
       { username, password, visit }: { username: string; password: string; visit: Visit },
     ): Promise<Entered & { token: string }> {
-      const { account, groups, returnTo } = open<Waiting>(purposes.waiting, waiting);
+      const { account, groups, providerSession, returnTo } = open<Waiting>(purposes.waiting, waiting);
       const { provider } = clientOf(account.provider);
       const checked = await signIn.check(username, password, visit.limitKey);
       const wrong = () => new Fault("unauthenticated", newReason("sign_in_wrong"));
       if (checked === null) throw wrong();
-      const { token, session } = sessionOf(visit, null, null);
+      const { token, session } = sessionOf(visit, null, providerSession);
       const made = await runWithRoles(store, openProviderSession, {
         account,
         unknown: { link: { id: checked.id, passwordHash: checked.passwordHash } },
