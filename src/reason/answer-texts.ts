@@ -86,6 +86,8 @@ export const answerTexts = {
   provider_refused: "{title} refused the sign-in: {answer}",
   provider_clock:
     "The clocks of this server and of {title} differ by {seconds} s, so its answer seems expired or not yet valid. Correct the clock that is wrong.",
+  provider_forbids:
+    "{title} does not let the account be read (status 403). It may be suspended there, or the application lacks a permission.",
   provider_status: "{title} answered with the status {status}. Check the address in auth.providers.",
   provider_answer: "The answer of {title} is not right: {why}",
   provider_no_groups:

@@ -28,6 +28,7 @@ beforeEach(() => {
   good.brokenStatus = null;
   good.aheadMs = 0;
   good.tamper = (claims) => claims;
+  good.userInfo = null;
 });
 
 interface SignedIn {
@@ -207,6 +208,22 @@ describe("a session that a provider opened", () => {
     other.accounts.set("v-1", { ...inside, email: "vera@example.org" });
     await eventually("the session ends", async () => !(await isIn(again.browser)));
     expect([await isIn(browser), await roleOf(id)]).toEqual([false, "user"]);
+  });
+
+  test("ends when the provider forbids to read the account, and stays while it limits the requests", async () => {
+    const { browser } = await enter({ ...ann, sub: "w-1", preferred_username: "wes" });
+    const asked = () => server.logLines.filter((line) => line.includes("could not be asked about")).length;
+    const before = asked();
+    good.userInfo = () => new Response("wait", { status: 403, headers: { "x-ratelimit-remaining": "0" } });
+    await eventually("the provider is asked", () => asked() > before);
+    expect(await isIn(browser)).toBe(true);
+    good.userInfo = () => new Response("suspended", { status: 403 });
+    const second = await enter({ ...ann, sub: "w-2", preferred_username: "will" });
+    expect([second.answer.status, faultOf(second.answer)]).toEqual([403, expect.stringContaining("403")]);
+    good.userInfo = null;
+    const third = await enter({ ...ann, sub: "w-3", preferred_username: "wilma" });
+    good.userInfo = () => new Response("suspended", { status: 403 });
+    await eventually("the session ends", async () => !(await isIn(third.browser)));
   });
 
   test("ends with the user, with the link, and at a logout here", async () => {

@@ -28,6 +28,8 @@ export interface OpenIdProvider {
   acceptsUsedCodes: boolean;
   /** Subjects and sessions (`sid`) whose tokens are refused from now on. */
   removed: Set<string>;
+  /** The answer of its user-info address; null: what it knows of the account. */
+  userInfo: (() => Response) | null;
   /** What the account is at the next refresh. */
   accounts: Map<string, TestAccount>;
   /** How often tokens were refreshed. */
@@ -128,6 +130,7 @@ export async function startOpenIdProvider(
     if (pathname === `${issuerPath}/keys`) return Response.json({ keys: [jwk] });
     if (pathname === `${issuerPath}/token`) return token(request);
     if (pathname === `${issuerPath}/userinfo`) {
+      if (provider.userInfo !== null) return provider.userInfo();
       const held = (request.headers.get("authorization") ?? "").replace(/^Bearer /i, "");
       const account = provider.accounts.get(tokens.get(held)?.sub ?? "");
       return account ? Response.json(account) : new Response(null, { status: 401 });
@@ -167,6 +170,7 @@ export async function startOpenIdProvider(
     aheadMs: 0,
     acceptsUsedCodes: false,
     removed: new Set(),
+    userInfo: null,
     accounts: new Map(),
     refreshed: 0,
     async logoutToken(claims) {

@@ -75,6 +75,7 @@ export const answer: Translated<typeof answerTexts> = {
   provider_refused: "{title} 拒绝了登录：{answer}",
   provider_clock:
     "本服务器与 {title} 的时钟相差 {seconds} 秒，因此其应答看起来已过期或尚未生效。请校正出错的时钟。",
+  provider_forbids: "{title} 不允许读取该账号（状态 403）。账号可能已在那里被停用，或应用缺少权限。",
   provider_status: "{title} 应答的状态为 {status}。请检查 auth.providers 中的地址。",
   provider_answer: "{title} 的应答不正确：{why}",
   provider_no_groups:

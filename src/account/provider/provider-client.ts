@@ -44,7 +44,11 @@ export function buildProviderClient(
         const answer = await fetch(url, { ...sent, signal, keepalive: false } as RequestInit);
         const body = await limitedBody(answer);
         conversation.status = answer.status;
-        conversation.isAway = answer.status >= 500 || answer.status === 429;
+        const isForbidden = answer.status === 403;
+        const isLimited = answer.status === 429 || (isForbidden && isOfLimit(answer.headers, body));
+        conversation.isAway = answer.status >= 500 || isLimited;
+        const asked = new Headers(sent.headers).get("authorization") ?? "";
+        conversation.isForbidden = isForbidden && /^Bearer /i.test(asked);
         const date = Date.parse(answer.headers.get("date") ?? "");
         if (!Number.isNaN(date)) conversation.aheadMs = date - clock.now();
         return readable(answer, body);
@@ -57,7 +61,7 @@ export function buildProviderClient(
 
   /** Runs a conversation, and turns what goes wrong into words. */
   async function inWords<T>(talk: (conversation: Conversation) => Promise<T>): Promise<T> {
-    const conversation: Conversation = { isAway: false, status: null, aheadMs: null };
+    const conversation: Conversation = { isAway: false, isForbidden: false, status: null, aheadMs: null };
     try {
       return await talk(conversation);
     } catch (error) {
@@ -299,6 +303,12 @@ async function limitedBody(answer: Response): Promise<Uint8Array> {
     parts.push(part);
   }
   return Buffer.concat(parts);
+}
+
+/** GitHub answers 403 when it is asked too often, and in some cases only the text says so. */
+function isOfLimit(headers: Headers, body: Uint8Array): boolean {
+  const isUsedUp = headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
+  return isUsedUp || /rate limit/i.test(Buffer.from(body).toString());
 }
 
 /** GitHub refuses a code with the status 200. */

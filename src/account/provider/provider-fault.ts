@@ -5,6 +5,8 @@ import { newReason, type Reason } from "../../reason/reason.ts";
 export interface Conversation {
   /** It did not answer, or answered that it is broken. */
   isAway: boolean;
+  /** Its last answer forbids the account what its token was used for. */
+  isForbidden: boolean;
   /** Of its last answer; null: there was none. */
   status: number | null;
   /** How far its clock is ahead of ours; null: not known. */
@@ -39,6 +41,7 @@ export function providerFault(error: unknown, { title, redirectAddress, conversa
     const answer = `${said} ${description}`.trim().slice(0, maxText);
     return fault("conflict", newReason("provider_refused", { title, answer }));
   }
+  if (conversation.isForbidden) return fault("forbidden", newReason("provider_forbids", { title }));
   if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") {
     const seconds = Math.round(Math.abs(conversation.aheadMs ?? 0) / 1000);
     return fault("conflict", newReason("provider_clock", { title, seconds }));
