@@ -4,6 +4,8 @@ import type { Caller } from "../model/permission.ts";
 import { newReason } from "../reason/reason.ts";
 
 export const sessionCookie = "slipway_session";
+/** Over https: a browser takes such a cookie from this host alone, and not from a page at another name of the domain. */
+const ofHost = "__Host-";
 /** The console sends this header with every change. Another origin would need a CORS preflight, which is never allowed. */
 export const csrfHeader = "x-slipway-csrf";
 
@@ -43,10 +45,12 @@ export async function identify(
 
 /** The token of a request, from the header or the cookie. */
 export function credentialOf(headers: Headers): string | null {
-  return headers.has("authorization") ? bearerOf(headers) : cookieOf(headers, sessionCookie);
+  if (headers.has("authorization")) return bearerOf(headers);
+  // Without the prefix it is of plain http, or of a session that version 1.0 opened.
+  return cookieOf(headers, ofHost + sessionCookie) ?? cookieOf(headers, sessionCookie);
 }
 
-export function cookieOf(headers: Headers, wanted: string): string | null {
+function cookieOf(headers: Headers, wanted: string): string | null {
   for (const pair of (headers.get("cookie") ?? "").split(";")) {
     const [name, value] = pair.trim().split("=", 2);
     if (name === wanted && value) return value;
@@ -82,17 +86,22 @@ function isOwnOrigin(origin: string, request: Request, ownOrigins: readonly stri
 
 /** Lax excludes the cookie from cross-site posts; Secure excludes it from plain http. */
 export function sessionCookieHeader(token: string, expiresAt: Date, isSecure: boolean): string {
-  const secure = isSecure ? "; Secure" : "";
-  return `${sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Lax; Expires=${expiresAt.toUTCString()}${secure}`;
+  const rest = `=${token}; Path=/; HttpOnly; SameSite=Lax; Expires=${expiresAt.toUTCString()}`;
+  return isSecure ? `${ofHost}${sessionCookie}${rest}; Secure` : `${sessionCookie}${rest}`;
 }
 
-export function endedCookieHeader(isSecure: boolean): string {
-  return sessionCookieHeader("", new Date(0), isSecure);
+/** One for each name that the session may have. */
+export function endedCookieHeaders(isSecure: boolean): string[] {
+  const ended = sessionCookieHeader("", new Date(0), isSecure);
+  return isSecure ? [ended, ended.slice(ofHost.length)] : [ended];
 }
 
-/** A cookie for the steps of one sign-in: only the console's own requests to the API carry it. Null ends it. */
+/** A cookie for the steps of one sign-in: only requests that the console itself makes carry it. Null ends it. */
 export function stepCookieHeader(name: string, value: string | null, ms: number, isSecure: boolean): string {
-  const secure = isSecure ? "; Secure" : "";
-  const seconds = value === null ? 0 : ms / 1000;
-  return `${name}=${value ?? ""}; Path=/api/auth; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
+  const rest = `=${value ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${value === null ? 0 : ms / 1000}`;
+  return isSecure ? `${ofHost}${name}${rest}; Secure` : `${name}${rest}`;
+}
+
+export function stepCookieOf(headers: Headers, name: string, isSecure: boolean): string | null {
+  return cookieOf(headers, isSecure ? ofHost + name : name);
 }

@@ -227,12 +227,25 @@ describe("the console's cookie", () => {
   test("is Secure with an https base URL, also if the proxy does not forward the scheme", async () => {
     await start({ "server.baseUrl": "https://deploy.example.com" });
     expect(await cookieOf()).toMatch(/; Secure$/);
-    const token = /slipway_session=([^;]+)/.exec(await cookieOf())?.[1];
+    const [, name, token] = /^([^=]+)=([^;]+); Path=\/; /.exec(await cookieOf()) ?? [];
+    expect(name).toBe("__Host-slipway_session");
+    for (const held of ["__Host-slipway_session", "slipway_session"]) {
+      const me = await server.anonymous.request("GET", "/api/auth/me", undefined, {
+        cookie: `${held}=${token}`,
+      });
+      expect(me.status).toBe(200);
+    }
     const out = await server.anonymous.request("POST", "/api/auth/logout", undefined, {
-      cookie: `slipway_session=${token}`,
+      cookie: `__Host-slipway_session=${token}; slipway_session=of version 1.0`,
       "x-slipway-csrf": "1",
     });
-    expect([out.status, out.headers.get("set-cookie")]).toEqual([204, expect.stringMatching(/; Secure$/)]);
+    expect([out.status, out.headers.getSetCookie()]).toEqual([
+      204,
+      [
+        expect.stringMatching(/^__Host-slipway_session=; .*; Secure$/),
+        expect.stringMatching(/^slipway_session=; .*; Secure$/),
+      ],
+    ]);
   });
 
   test("is not on plain http; a trusted proxy may say https", async () => {

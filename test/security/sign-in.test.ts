@@ -301,6 +301,52 @@ describe("linking", () => {
   });
 });
 
+describe("over https, a cookie that a page at another name of the domain can set", () => {
+  const https = { "x-forwarded-proto": "https" };
+
+  async function begun(sub: string, link = false) {
+    const browser = newBrowser(server.url);
+    const path = "/api/auth/providers/good";
+    const answer = await browser.request("POST", `${path}/begin`, { returnTo: "/", link }, https);
+    const query = good.agree((answer.body as { address: string }).address, {
+      ...ann,
+      sub,
+      preferred_username: sub,
+    });
+    return { browser, answer, finish: () => browser.request("POST", `${path}/finish`, { query }, https) };
+  }
+
+  /** Puts the value of a cookie under the name that needs no host. */
+  function plant({ cookies }: TestBrowser, name: string): void {
+    const value = cookies.get(`__Host-${name}`) ?? "";
+    expect(value).not.toBe("");
+    cookies.delete(`__Host-${name}`);
+    cookies.set(name, value);
+  }
+
+  test("begins no sign-in", async () => {
+    const { browser, answer, finish } = await begun("m-1");
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^__Host-slipway_sign_in=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=600; Secure$/,
+    );
+    expect((await finish()).status).toBe(200);
+    expect(browser.cookies.has("__Host-slipway_session")).toBe(true);
+    expect(await isIn(browser)).toBe(true);
+    const second = await begun("m-1");
+    plant(second.browser, "slipway_sign_in");
+    expect((await second.finish()).status).toBe(401);
+  });
+
+  test("links no account", async () => {
+    await server.newUser("mia");
+    const { browser, finish } = await begun("m-2", true);
+    expect((await finish()).body).toMatchObject({ user: null });
+    const body = { username: "mia", password: userPassword };
+    plant(browser, "slipway_link");
+    expect((await browser.request("POST", "/api/auth/link", body, https)).status).toBe(401);
+  });
+});
+
 describe("a logout token", () => {
   let sent = 0;
   const send = (token: string, name = "good") =>

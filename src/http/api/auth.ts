@@ -2,7 +2,7 @@ import type { Keepers } from "../../model/store.ts";
 import { type Session, type User, userSchema } from "../../model/user.ts";
 import { newReason } from "../../reason/reason.ts";
 import { existing } from "../../revision.ts";
-import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
+import { endedCookieHeaders, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { chosenLanguage, languageCookieHeader } from "../language.ts";
 import { type ApiContext, audit, auditEntry, audited, callerOf } from "./context.ts";
@@ -121,7 +121,9 @@ export function authApi({ store, signIn, ownOrigins }: ApiDeps) {
       await signIn.signOut(caller);
       c.var.consoleAccess.sessionEnded(caller.userId);
       await audit(c, { action: "auth.logout", subject: `user ${caller.username}` });
-      if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isSecureCookie));
+      if (c.var.identity.via === "cookie")
+        for (const ended of endedCookieHeaders(c.var.isSecureCookie))
+          c.header("set-cookie", ended, { append: true });
       return c.body(null, 204);
     })
     .openapi(me, async (c) => c.json(await meJson(c, store.users), 200))

@@ -22,7 +22,10 @@ caller may view. Ids are integers, times ISO 8601 in UTC. Every answer carries \
 export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
-  register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
+  register("securitySchemes", "cookie", {
+    ...{ type: "apiKey", in: "cookie", name: sessionCookie },
+    description: `Over https its name is \`__Host-${sessionCookie}\`.`,
+  });
   const files = documentFiles(
     () =>
       app.getOpenAPI31Document({

@@ -3,7 +3,7 @@ import { signInMs } from "../../account/provider/provider-sign-in.ts";
 import { Fault } from "../../errors.ts";
 import { newReason } from "../../reason/reason.ts";
 import { ruleText } from "../../reason/rule-text.ts";
-import { cookieOf, refuseForgery, sessionCookieHeader, stepCookieHeader } from "../auth.ts";
+import { refuseForgery, sessionCookieHeader, stepCookieHeader, stepCookieOf } from "../auth.ts";
 import { readText } from "../body.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { type ApiContext, audited, callerOf } from "./context.ts";
@@ -157,6 +157,7 @@ export function signInApi({ store, providers, local, ownOrigins }: ApiDeps) {
   /** A cookie of one step ends with it. */
   const setStep = (c: ApiContext, name: string, value: string | null) =>
     c.header("set-cookie", stepCookieHeader(name, value, signInMs, c.var.isSecureCookie), { append: true });
+  const stepOf = (c: ApiContext, name: string) => stepCookieOf(c.req.raw.headers, name, c.var.isSecureCookie);
   const answer = (c: ApiContext, entered: Entered) => {
     const { returnTo } = entered;
     if (!("token" in entered)) {
@@ -184,7 +185,7 @@ export function signInApi({ store, providers, local, ownOrigins }: ApiDeps) {
     })
     .openapi(finish, async (c) => {
       refuseForgery(c.req.raw, ownOrigins);
-      const begun = cookieOf(c.req.raw.headers, begunCookie);
+      const begun = stepOf(c, begunCookie);
       // Also if it fails: the answer counts once.
       setStep(c, begunCookie, null);
       const { name } = c.req.valid("param");
@@ -194,7 +195,7 @@ export function signInApi({ store, providers, local, ownOrigins }: ApiDeps) {
     })
     .openapi(link, async (c) => {
       refuseForgery(c.req.raw, ownOrigins);
-      const waiting = cookieOf(c.req.raw.headers, waitingCookie);
+      const waiting = stepOf(c, waitingCookie);
       const entered = await providers.link(waiting, { ...c.req.valid("json"), visit: visitOf(c) });
       return c.json(answer(c, entered), 200);
     })
