@@ -3,6 +3,7 @@ import { answerOf, api, queryClient } from "./api.ts";
 import { meQuery } from "./session.ts";
 
 export type Provider = InferResponseType<typeof api.auth.providers.$get, 200>["items"][number];
+export type Linked = InferResponseType<typeof api.auth.identities.$get, 200>["items"][number];
 export type Entered = InferResponseType<typeof api.auth.link.$post, 200>;
 
 export const providersQuery = {

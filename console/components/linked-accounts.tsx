@@ -1,8 +1,9 @@
-import { Button, Group } from "@mantine/core";
+import { Button, Group, Modal, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
-import { goToProvider, identitiesQuery, type Provider, providersQuery } from "../sign-in.ts";
+import type { User } from "../shapes.ts";
+import { goToProvider, identitiesQuery, type Linked, type Provider, providersQuery } from "../sign-in.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 import { ConfirmButton } from "./confirm.tsx";
@@ -10,6 +11,8 @@ import { ItemTable } from "./list.tsx";
 import { Moment } from "./moment.tsx";
 import { Panel, Problem } from "./page.tsx";
 import { Loaded } from "./query.tsx";
+
+type UnlinkAccount = (id: number) => Promise<unknown>;
 
 /** The accounts with which the user can sign in. Not shown where there is no provider and none was ever linked. */
 export function LinkedAccounts() {
@@ -35,34 +38,91 @@ export function LinkedAccounts() {
           items.length === 0 ? (
             t("account.noneLinked")
           ) : (
-            <ItemTable
-              label={t("account.linked")}
+            <Accounts
               items={items}
-              columns={[
-                {
-                  title: t("account.provider"),
-                  cell: ({ title, host }) => (
-                    <span className="foreign">
-                      <b>{visible(title)}</b> {visible(host)}
-                    </span>
-                  ),
-                },
-                {
-                  title: t("hostHook.account"),
-                  cell: ({ login }) => <span className="foreign">{visible(login)}</span>,
-                },
-                {
-                  title: t("account.lastUsed"),
-                  cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} />,
-                  visibleFrom: "md",
-                },
-                { title: t("words.actions"), cell: ({ id, login }) => <Unlink id={id} login={login} /> },
-              ]}
+              hint={t("account.unlinkHint")}
+              unlink={(id) => answerOf(api.auth.identities[":id"].$delete({ param: { id } }))}
             />
           )
         }
       </Loaded>
     </Panel>
+  );
+}
+
+/** The same of another user, for an administrator. */
+export function LinkedAccountsOf({
+  user: { id: userId, username },
+  isOpen,
+  onClose,
+}: {
+  user: User;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const param = { id: userId };
+  const identities = useQuery({
+    queryKey: ["identities", userId],
+    queryFn: () => answerOf(api.users[":id"].identities.$get({ param })),
+    enabled: isOpen,
+  });
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      size="lg"
+      title={<Text fw={620}>{visible(t("users.linkedOf", { username }))}</Text>}
+    >
+      <Loaded query={identities}>
+        {({ items }) =>
+          items.length === 0 ? (
+            t("users.noneLinked")
+          ) : (
+            <Accounts
+              items={items}
+              hint={t("users.unlinkHint")}
+              unlink={(identityId) =>
+                answerOf(
+                  api.users[":id"].identities[":identityId"].$delete({ param: { ...param, identityId } }),
+                )
+              }
+            />
+          )
+        }
+      </Loaded>
+    </Modal>
+  );
+}
+
+function Accounts({ items, hint, unlink }: { items: Linked[]; hint: string; unlink: UnlinkAccount }) {
+  return (
+    <ItemTable
+      label={t("account.linked")}
+      items={items}
+      columns={[
+        {
+          title: t("account.provider"),
+          cell: ({ title, host }) => (
+            <span className="foreign">
+              <b>{visible(title)}</b> {visible(host)}
+            </span>
+          ),
+        },
+        {
+          title: t("hostHook.account"),
+          cell: ({ login }) => <span className="foreign">{visible(login)}</span>,
+        },
+        {
+          title: t("account.lastUsed"),
+          cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} />,
+          visibleFrom: "md",
+        },
+        {
+          title: t("words.actions"),
+          cell: ({ id, login }) => <Unlink login={login} hint={hint} unlink={() => unlink(id)} />,
+        },
+      ]}
+    />
   );
 }
 
@@ -78,8 +138,8 @@ function LinkButton({ provider: { name, title } }: { provider: Provider }) {
   );
 }
 
-function Unlink({ id, login }: { id: number; login: string }) {
-  const unlink = useAct(() => answerOf(api.auth.identities[":id"].$delete({ param: { id } })), {
+function Unlink({ login, hint, unlink }: { login: string; hint: string; unlink: () => Promise<unknown> }) {
+  const act = useAct(unlink, {
     done: t("account.unlinked"),
     failed: t("account.unlinkFailed"),
     refresh: ["identities", "sessions", "me"],
@@ -92,9 +152,9 @@ function Unlink({ id, login }: { id: number; login: string }) {
       title={t("account.unlinkQuestion", { login })}
       confirm={t("account.unlink")}
       isDanger
-      onConfirm={() => unlink.mutateAsync(undefined)}
+      onConfirm={() => act.mutateAsync(undefined)}
     >
-      {t("account.unlinkHint")}
+      {hint}
     </ConfirmButton>
   );
 }

@@ -7,6 +7,7 @@ import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton, FormModal } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
+import { LinkedAccountsOf } from "../components/linked-accounts.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
@@ -138,6 +139,7 @@ function AddUser() {
 
 function UserMenu({ user }: { user: User }) {
   const [isSettingPassword, settingPassword] = useDisclosure(false);
+  const [isShowingLinked, showingLinked] = useDisclosure(false);
   const { data: me } = useQuery(meQuery);
   const param = { id: user.id };
   const { username } = user;
@@ -175,6 +177,7 @@ function UserMenu({ user }: { user: User }) {
             {t(user.role === "admin" ? "users.makeUser" : "users.makeAdmin")}
           </Menu.Item>
           <Menu.Item onClick={settingPassword.open}>{t("users.setPassword")}</Menu.Item>
+          <Menu.Item onClick={showingLinked.open}>{t("account.linked")}</Menu.Item>
           <Menu.Item onClick={() => endSessions.mutate(undefined)}>{t("users.signOut")}</Menu.Item>
           <Menu.Item onClick={() => change.mutate({ disabled: !user.disabled })} disabled={isMe}>
             {t(user.disabled ? "users.allow" : "users.forbid")}
@@ -201,6 +204,7 @@ function UserMenu({ user }: { user: User }) {
         </>
       )}
       <SetPassword user={user} isOpen={isSettingPassword} onClose={settingPassword.close} />
+      <LinkedAccountsOf user={user} isOpen={isShowingLinked} onClose={showingLinked.close} />
     </>
   );
 }

@@ -66,7 +66,7 @@ export const answerTexts = {
   sign_in_wrong: "Username or password is wrong.",
   sign_in_often: "Too many failed sign-ins; try again in {seconds} s.",
   identity_linked: "The account {login} is already linked to another user.",
-  no_own_identity: "You have no linked account {id}.",
+  no_identity: "There is no linked account {id}.",
   local_admins_only:
     "Passwords are for administrators here; sign in with one of the providers of the sign-in page.",
   provider_unknown: "There is no sign-in provider {name}.",

@@ -54,7 +54,7 @@ describe("a password", () => {
     expect(items).toContainEqual(
       expect.objectContaining({
         action: "auth.change-password",
-        detail: { endedSessions: 0, endedTokens: 2 },
+        detail: { endedSessions: 0, endedTokens: 2, endedIdentities: 0 },
       }),
     );
   });

@@ -6,6 +6,7 @@ import { startHookServer } from "../support/hook-server.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const maxRoundTrips = 9;
+const deliveries = 40;
 
 const service = await serviceUrl("postgres");
 
@@ -14,25 +15,19 @@ test.skipIf(!service)("an accepted delivery takes at most nine round trips to Po
   const counter = await countRoundTrips(database.url);
   const store = await openTestStore(counter.url);
   const server = await startHookServer(store);
-  const urls: string[] = [];
-  for (let each = 0; each < 20; each++)
-    urls.push((await server.project({ debounceSeconds: 0, secret: "right" })).url);
+  const { url } = await server.project({ debounceSeconds: 0, secret: "right" });
   const push = {
     payload: { event: "push", ref: "refs/heads/main" },
     headers: { "X-CICD-Token": "right" },
   };
-  const deliver = async (url: string) => expect((await deliverTo(url, push)).status).toBe(202);
-  // The hooks and projects are read once, and why a task waits once a second.
-  const tripsOf = async (given: string[]) => {
+  const counts: number[] = [];
+  for (let each = 0; each < deliveries; each++) {
     const before = counter.count();
-    await Promise.all(given.map(deliver));
-    return counter.count() - before;
-  };
-  await tripsOf(urls);
-  expect(await tripsOf(urls.slice(0, 1))).toBeLessThanOrEqual(maxRoundTrips);
-  // The queries of each second are among them, and on a slow machine there are several seconds.
-  const counts = [await tripsOf(urls), await tripsOf(urls), await tripsOf(urls)];
-  expect(Math.min(...counts)).toBeLessThanOrEqual(maxRoundTrips * urls.length);
+    expect((await deliverTo(url, push)).status).toBe(202);
+    counts.push(counter.count() - before);
+  }
+  // Some have queries of each second among them: why a task waits, what is due.
+  expect(counts.sort((a, b) => a - b)[deliveries / 2]).toBeLessThanOrEqual(maxRoundTrips);
   await server.stop();
   await store.close();
   counter.stop();

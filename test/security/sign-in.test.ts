@@ -301,6 +301,55 @@ describe("linking", () => {
   });
 });
 
+describe("an account that a thief of the password has linked", () => {
+  async function linked(username: string, sub: string, password = userPassword): Promise<TestBrowser> {
+    const browser = newBrowser(server.url);
+    const account = { ...ann, sub, preferred_username: username };
+    await browser.finish("good", good.agree(await browser.begin("good"), account));
+    expect((await browser.request("POST", "/api/auth/link", { username, password })).status).toBe(200);
+    return browser;
+  }
+  const linksOf = async (id: number) => {
+    const path = `/api/users/${id}/identities`;
+    return (await server.admin.expect<{ items: { id: number; login: string }[] }>(200, "GET", path)).items;
+  };
+
+  test("is unlinked by a new password, except that of the session that asks", async () => {
+    const { id } = await server.newUser("nia");
+    const [own, thief] = [await linked("nia", "n-1"), await linked("nia", "n-2")];
+    const change = { oldPassword: userPassword, newPassword: "another good password" };
+    expect((await own.request("POST", "/api/auth/password", change)).status).toBe(204);
+    expect([await isIn(own), await isIn(thief), (await linksOf(id)).length]).toEqual([true, false, 1]);
+    const account = { ...ann, sub: "n-2", preferred_username: "nia" };
+    const again = await thief.finish("good", good.agree(await thief.begin("good"), account));
+    expect(again.body).toMatchObject({ user: null });
+    const kept = { password: "a third good password", keepTokens: true };
+    await server.admin.expect(200, "PATCH", `/api/users/${id}`, kept);
+    expect(await linksOf(id)).toHaveLength(1);
+    await server.admin.expect(200, "PATCH", `/api/users/${id}`, { password: "a fourth good password" });
+    expect(await linksOf(id)).toEqual([]);
+  });
+
+  test("is unlinked by an administrator, and no other of another user is", async () => {
+    const { id } = await server.newUser("ole");
+    const { id: otherId } = await server.newUser("pia");
+    const thief = await linked("ole", "o-1");
+    const [link] = await linksOf(id);
+    expect(link).toMatchObject({ provider: "good", title: "good", login: "ole" });
+    await server.admin.expect(404, "DELETE", `/api/users/${otherId}/identities/${link?.id}`);
+    expect(await isIn(thief)).toBe(true);
+    await server.admin.expect(204, "DELETE", `/api/users/${id}/identities/${link?.id}`);
+    expect([await isIn(thief), await linksOf(id)]).toEqual([false, []]);
+    const { items } = await server.admin.expect<{ items: object[] }>(200, "GET", "/api/audit");
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        ...{ action: "user.unlink", username: "admin", subject: "user ole" },
+        detail: { provider: "good", login: "ole" },
+      }),
+    );
+  });
+});
+
 describe("over https, a cookie that a page at another name of the domain can set", () => {
   const https = { "x-forwarded-proto": "https" };
 

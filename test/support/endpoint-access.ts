@@ -27,6 +27,8 @@ export const apiAccess: Record<string, string> = {
   "PATCH /api/users/{id}": "admin",
   "DELETE /api/users/{id}": "admin",
   "DELETE /api/users/{id}/sessions": "admin",
+  "GET /api/users/{id}/identities": "admin",
+  "DELETE /api/users/{id}/identities/{identityId}": "admin",
   "GET /api/groups": "signed-in",
   "POST /api/groups": "admin",
   "GET /api/groups/{id}": "group view",

@@ -82,6 +82,7 @@ export async function buildPermissionScene(server: ApiServer, members: Member[])
       path
         .replace("{id}", String(id))
         .replace("{userId}", String(missing))
+        .replace("{identityId}", String(missing))
         .replace("{name}", "NOT_THERE")
         .replace("{kind}", "status-token"),
   };

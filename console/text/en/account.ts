@@ -10,8 +10,9 @@ export const account = {
   oldPassword: "Current password",
   newPassword: "New password",
   newPasswordHint: "At least 8 characters. All your other sessions end.",
-  keepTokens: "Keep my API tokens",
-  keepTokensHint: "Otherwise they are revoked: someone who knew the old password could have created one.",
+  keepTokens: "Keep my API tokens and linked accounts",
+  keepTokensHint:
+    "Otherwise they are revoked and unlinked, except the account of this session: someone who knew the old password could have added one.",
   changePassword: "Change the password",
   passwordChanged:
     "Your password was changed; your other sessions have ended and your API tokens are revoked.",

@@ -43,7 +43,10 @@ export const users = {
   newPasswordSet: "{username} has a new password.",
   newPasswordFailed: "Couldn't set the password of {username}",
   sessionsEnd: "At least 8 characters. The sessions of the user end.",
-  keepTokens: "Keep the API tokens",
-  keepTokensHint: "Otherwise they are revoked.",
+  keepTokens: "Keep the API tokens and linked accounts",
+  keepTokensHint: "Otherwise they are revoked and unlinked.",
+  linkedOf: "Linked accounts of {username}",
+  noneLinked: "None is linked to this user.",
+  unlinkHint: "The user can't sign in with it any more, and the sessions that it opened end.",
   addSubmit: "Add the user",
 } as const;

@@ -62,7 +62,7 @@ export const answer: Translated<typeof answerTexts> = {
   sign_in_wrong: "用户名或密码错误。",
   sign_in_often: "登录失败次数过多；请在 {seconds} 秒后重试。",
   identity_linked: "账号 {login} 已关联到另一个用户。",
-  no_own_identity: "您没有关联账号 {id}。",
+  no_identity: "没有关联账号 {id}。",
   local_admins_only: "此处的密码仅供管理员使用；请用登录页上的其他方式登录。",
   provider_unknown: "没有名为 {name} 的登录方式。",
   provider_expired: "这次登录开始于十分钟之前、在另一个浏览器中，或已被使用。请在登录页重新开始。",

@@ -45,7 +45,10 @@ export const users: Translated<typeof english> = {
   newPasswordSet: "{username} 的密码已更新。",
   newPasswordFailed: "无法设置 {username} 的密码",
   sessionsEnd: "至少 8 个字符。该用户的会话会结束。",
-  keepTokens: "保留 API 令牌",
-  keepTokensHint: "否则令牌会被吊销。",
+  keepTokens: "保留 API 令牌和已关联的账号",
+  keepTokensHint: "否则令牌会被吊销，账号会取消关联。",
+  linkedOf: "{username} 已关联的账号",
+  noneLinked: "该用户尚未关联任何账号。",
+  unlinkHint: "该用户将不能再用它登录，由它开启的会话会结束。",
   addSubmit: "添加用户",
 };

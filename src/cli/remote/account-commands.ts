@@ -64,7 +64,10 @@ export function addAccountCommands(program: Command): void {
   addSettings(user.command("reset-password <username>"))
     .description("set a new password directly in the database, if nobody can sign in any more")
     .option("--json", "print JSON")
-    .option("--keep-tokens", "keep the user's API tokens; without it they are revoked")
+    .option(
+      "--keep-tokens",
+      "keep the user's API tokens and linked accounts; without it they are revoked and unlinked",
+    )
     .action(
       async (
         username: string,

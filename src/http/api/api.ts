@@ -32,6 +32,7 @@ import { groupsApi } from "./groups.ts";
 import { homeApi } from "./home.ts";
 import { hostHooksApi } from "./host-hooks.ts";
 import { hostTokensApi } from "./host-tokens.ts";
+import { identitiesApi } from "./identities.ts";
 import { accessApi, membersApi } from "./members.ts";
 import { noticesApi } from "./notices.ts";
 import { notificationsApi } from "./notifications.ts";
@@ -73,6 +74,7 @@ export function buildApi(deps: ApiDeps) {
   const api = app
     .route("/api", authApi(deps))
     .route("/api", signInApi(deps))
+    .route("/api", identitiesApi(deps))
     .route("/api", usersApi(deps))
     .route("/api", groupsApi(deps))
     .route("/api", groupSecretsApi(deps))

@@ -66,7 +66,8 @@ const changeMe = route("patch", "/auth/me", {
 const changePassword = route("post", "/auth/password", {
   summary: "Change the own password",
   description:
-    "Requires the old password. Ends all other sessions and revokes all API tokens of the user; `keepTokens` keeps the tokens.",
+    "Requires the old password. Ends all other sessions, revokes all API tokens of the user and unlinks all accounts at providers but that of " +
+    "the session that asks; `keepTokens` keeps tokens and accounts.",
   access: "session",
   body: strict({ oldPassword: triedPassword, newPassword, keepTokens: keepTokens.default(false) }),
 });

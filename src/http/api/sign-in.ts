@@ -6,11 +6,11 @@ import { ruleText } from "../../reason/rule-text.ts";
 import { refuseForgery, sessionCookieHeader, stepCookieHeader, stepCookieOf } from "../auth.ts";
 import { readText } from "../body.ts";
 import { limitKeyOf } from "../client-address.ts";
-import { type ApiContext, audited, callerOf } from "./context.ts";
+import type { ApiContext } from "./context.ts";
 import type { ApiDeps } from "./deps.ts";
-import { found, newApi, routesOf } from "./route.ts";
-import { text, time } from "./scalars.ts";
-import { json, jsonOf, strict, z } from "./shape.ts";
+import { newApi, routesOf } from "./route.ts";
+import { text } from "./scalars.ts";
+import { json, strict, z } from "./shape.ts";
 import { triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const route = routesOf("auth");
@@ -120,35 +120,9 @@ const endedByProvider = route("post", "/auth/providers/{name}/logout", {
   faults: { 400: "The token is not right.", 404: "There is no such provider.", 503: "The provider is away." },
 });
 
-const identityShape = z
-  .object({
-    id: z.number().int(),
-    provider: z.string().openapi({ example: "github" }),
-    title: z
-      .string()
-      .openapi({ description: "Its title in the settings; its name if it is not there any more." }),
-    host: z.string().openapi({ example: "github.com" }),
-    login: z.string().openapi({ example: "ann" }),
-    createdAt: time,
-    lastUsedAt: time,
-  })
-  .openapi("Identity");
-
-const listIdentities = route("get", "/auth/identities", {
-  summary: "List the own accounts at providers",
-  access: "session",
-  ok: json("The accounts with which the caller can sign in.", z.object({ items: z.array(identityShape) })),
-});
-
-const unlink = route("delete", "/auth/identities/{id}", {
-  summary: "Unlink an own account at a provider",
-  description: "Ends the sessions that it has opened, also the one that asks.",
-  access: "session",
-});
-
 const logoutLimits = { maxBytes: 64 * 1024, timeoutMs: 10_000 };
 
-export function signInApi({ store, providers, local, ownOrigins }: ApiDeps) {
+export function signInApi({ providers, local, ownOrigins }: ApiDeps) {
   const visitOf = (c: ApiContext) => ({
     remoteIp: c.var.clientAddress,
     userAgent: c.req.header("user-agent") ?? "",
@@ -206,28 +180,6 @@ export function signInApi({ store, providers, local, ownOrigins }: ApiDeps) {
       const { name } = c.req.valid("param");
       for (const userId of await providers.endSessions(name, token, limitKeyOf(c.var.clientAddress)))
         c.var.consoleAccess.sessionEnded(userId);
-      return c.body(null, 204);
-    })
-    .openapi(listIdentities, async (c) => {
-      const own = await store.identities.ofUser(callerOf(c).userId);
-      const titles = new Map(providers.list().map(({ name, title }) => [name, title]));
-      const items = own.map((identity) =>
-        jsonOf(identityShape, { ...identity, title: titles.get(identity.provider) ?? identity.provider }),
-      );
-      return c.json({ items }, 200);
-    })
-    .openapi(unlink, async (c) => {
-      const caller = callerOf(c);
-      const { id } = c.req.valid("param");
-      const own = (await store.identities.ofUser(caller.userId)).find((identity) => identity.id === id);
-      const { provider, login } = found(own, newReason("no_own_identity", { id }));
-      const entry = {
-        action: "auth.unlink",
-        subject: `user ${caller.username}`,
-        detail: { provider, login },
-      };
-      await audited(c, entry).identities.delete(id);
-      c.var.consoleAccess.sessionEnded(caller.userId);
       return c.body(null, 204);
     });
 }

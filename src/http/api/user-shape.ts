@@ -31,7 +31,8 @@ export const newPassword = text(passwordMaxLength, passwordMinLength).openapi({
 
 /** Only together with a new password. */
 export const keepTokens = z.boolean().openapi({
-  description: "Keeps the user's API tokens; without it they are revoked. All sessions end in either case.",
+  description:
+    "Keeps the user's API tokens and linked accounts; without it they are revoked and unlinked. All sessions end in either case.",
 });
 
 /** A password as it is tried at sign-in: any text that is not absurd. */

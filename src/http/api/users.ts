@@ -49,8 +49,8 @@ const findUser = route("get", "/users/by-name/{username}", {
 const updateUser = route("patch", "/users/{id}", {
   summary: "Change a user",
   description:
-    "Omitted fields are unchanged. A disabled user loses access at once; a new password ends all sessions and revokes all API tokens " +
-    "of the user, `keepTokens` keeps the tokens. " +
+    "Omitted fields are unchanged. A disabled user loses access at once; a new password ends all sessions, revokes all API tokens " +
+    "and unlinks all accounts of the user at providers; `keepTokens` keeps tokens and accounts. " +
     "The last administrator can be neither disabled nor demoted.",
   access,
   body: strict({

@@ -24,4 +24,6 @@ export interface IdentityKeeper {
   atHost(host: string): Promise<Identity[]>;
   update(id: number, used: Pick<Identity, "provider" | "login" | "lastUsedAt">): Promise<Identity | null>;
   delete(id: number): Promise<boolean>;
+  /** Returns their number. */
+  deleteOfUser(userId: number, exceptId: number | null): Promise<number>;
 }

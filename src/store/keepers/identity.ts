@@ -29,5 +29,13 @@ export function buildIdentityKeeper(scope: Scope): IdentityKeeper {
     atHost: (host) => identities.all(scope, { host }, ["id"]),
     update: (id, used) => identities.change(scope, { id }, used),
     delete: async (id) => (await identities.delete(scope, { id })) > 0,
+    async deleteOfUser(userId, exceptId) {
+      const result = await scope.db
+        .deleteFrom("identities")
+        .where("user_id", "=", userId)
+        .$if(exceptId !== null, (query) => query.where("id", "!=", exceptId ?? 0))
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
   };
 }
