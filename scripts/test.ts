@@ -33,6 +33,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const startedAt = performance.now();
+/** Processes at a time: more than cores, because many of them wait for brokers and timers. */
+const lanes = 5;
 /** Files whose times the summary names. */
 const slowestShown = 15;
 const allGroups = findGroups();
@@ -90,9 +92,6 @@ async function runUnit(): Promise<void> {
   for (const group of groups.filter(({ name }) => name === "unit"))
     results.push(report(await runGroup(group, environment)));
 }
-
-/** Processes at a time: more than cores, because many of them wait for brokers and timers. */
-const lanes = 5;
 
 /** Some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {

@@ -37,6 +37,29 @@ describe.each(await availableDatabases())("accounts at providers on $name", asyn
     expect(await store.identities.atHost("git.example.com")).toEqual([{ ...identity, ...used }]);
   });
 
+  test("what a user was called at a host stays known when the account is renamed or unlinked", async () => {
+    const user = await addUser("kim");
+    const former = async () =>
+      (await store.identities.formerAtHost("git.example.com"))
+        .filter(({ userId }) => userId === user.id)
+        .map(({ login }) => login);
+    const [one, two, three] = [
+      await store.identities.create(identityOf(user.id, "kim-1")),
+      await store.identities.create(identityOf(user.id, "kim-2")),
+      await store.identities.create(identityOf(user.id, "kim-3")),
+    ];
+    const used = { provider: "git", login: "kim", lastUsedAt: later };
+    await store.identities.update(one.id, used);
+    await store.identities.update(one.id, used);
+    expect(await former()).toEqual([one.login]);
+    await store.identities.delete(two.id);
+    expect(await former()).toEqual([one.login, two.login]);
+    expect(await store.identities.deleteOfUser(user.id, three.id)).toBe(1);
+    expect(await former()).toEqual(["kim", one.login, two.login]);
+    expect(await store.identities.deleteOfUser(user.id, null)).toBe(1);
+    expect(await former()).toEqual(["kim", one.login, two.login, three.login]);
+  });
+
   test("sessions of an account at a provider end with it, with its user, and when the provider says so", async () => {
     const user = await addUser("ivy");
     const first = await store.identities.create(identityOf(user.id, "ivy-1"));

@@ -15,6 +15,9 @@ export interface Identity {
   lastUsedAt: Date;
 }
 
+/** A name that a user had at a host, until the account was unlinked or renamed. */
+export type FormerLogin = Pick<Identity, "userId" | "host" | "login">;
+
 export interface IdentityKeeper {
   create(identity: Omit<Identity, "id">): Promise<Identity>;
   bySubject(issuer: string, subject: string): Promise<Identity | null>;
@@ -22,6 +25,7 @@ export interface IdentityKeeper {
   ofUser(userId: number): Promise<Identity[]>;
   /** All accounts at a host. */
   atHost(host: string): Promise<Identity[]>;
+  formerAtHost(host: string): Promise<FormerLogin[]>;
   update(id: number, used: Pick<Identity, "provider" | "login" | "lastUsedAt">): Promise<Identity | null>;
   delete(id: number): Promise<boolean>;
   /** Returns their number. */

@@ -1,4 +1,4 @@
-import type { Identity, IdentityKeeper } from "../../model/account/identity.ts";
+import type { FormerLogin, Identity, IdentityKeeper } from "../../model/account/identity.ts";
 import { newReason } from "../../reason/reason.ts";
 import { plain, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
@@ -16,7 +16,30 @@ const identities = table<Identity, "identities">("identities", {
   lastUsedAt: time,
 });
 
+const formerLogins = table<FormerLogin, "former_logins">("former_logins", {
+  userId: plain(),
+  host: plain(),
+  login: plain(),
+});
+
 export function buildIdentityKeeper(scope: Scope): IdentityKeeper {
+  const { db } = scope;
+
+  /** What a user did under a name stays that user's, also when the name goes. */
+  async function keepLogins(of: Partial<Record<"id" | "user_id", number>>, exceptId = 0): Promise<void> {
+    const going = db
+      .selectFrom("identities")
+      .select(["user_id", "host", "login"])
+      .where((eb) => eb.and(of))
+      .where("id", "!=", exceptId);
+    await db
+      .insertInto("former_logins")
+      .columns(["user_id", "host", "login"])
+      .expression(going)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
   return {
     create: (identity) =>
       identities.create(scope, identity, {
@@ -27,13 +50,22 @@ export function buildIdentityKeeper(scope: Scope): IdentityKeeper {
     byId: (id) => identities.one(scope, { id }),
     ofUser: (userId) => identities.all(scope, { userId }, ["id"]),
     atHost: (host) => identities.all(scope, { host }, ["id"]),
-    update: (id, used) => identities.change(scope, { id }, used),
-    delete: async (id) => (await identities.delete(scope, { id })) > 0,
+    formerAtHost: (host) => formerLogins.all(scope, { host }, ["login"]),
+    async update(id, used) {
+      const before = await identities.one(scope, { id });
+      if (before !== null && before.login !== used.login) await keepLogins({ id });
+      return identities.change(scope, { id }, used);
+    },
+    async delete(id) {
+      await keepLogins({ id });
+      return (await identities.delete(scope, { id })) > 0;
+    },
     async deleteOfUser(userId, exceptId) {
-      const result = await scope.db
+      await keepLogins({ user_id: userId }, exceptId ?? undefined);
+      const result = await db
         .deleteFrom("identities")
         .where("user_id", "=", userId)
-        .$if(exceptId !== null, (query) => query.where("id", "!=", exceptId ?? 0))
+        .where("id", "!=", exceptId ?? 0)
         .executeTakeFirst();
       return Number(result.numDeletedRows);
     },

@@ -23,6 +23,7 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   meta: ["name"],
   users: ["id"],
   identities: ["id"],
+  former_logins: ["user_id", "host", "login"],
   sessions: ["id"],
   api_tokens: ["id"],
   groups: ["id"],

@@ -9,6 +9,9 @@ export function signIn({ idColumn }: Dialect): Migration {
       subject text not null, provider text not null, host text not null, login text not null,
       created_at bigint not null, last_used_at bigint not null, unique (issuer, subject))`,
     "create index identities_user on identities (user_id)",
+    `create table former_logins (
+      user_id bigint not null references users (id) on delete cascade, host text not null, login text not null,
+      primary key (user_id, host, login))`,
     // Without its identity a session could not be renewed, so it ends with it.
     "alter table sessions add column identity_id bigint references identities (id) on delete cascade",
     "alter table sessions add column refresh_at bigint",

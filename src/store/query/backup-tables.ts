@@ -21,6 +21,7 @@ export const backupTables = [
   "meta",
   "users",
   "identities",
+  "former_logins",
   "sessions",
   "api_tokens",
   "groups",

@@ -1,5 +1,5 @@
 import type { Generated } from "kysely";
-import type { Identity } from "../../model/account/identity.ts";
+import type { FormerLogin, Identity } from "../../model/account/identity.ts";
 import type { AuditEntry } from "../../model/audit.ts";
 import type { GatewayMinute } from "../../model/console/gateway-minute.ts";
 import type { Delivery, Followed } from "../../model/delivery.ts";
@@ -70,6 +70,7 @@ export interface Schema {
   users: TableOf<UserWithPassword>;
   sessions: TableOf<Session>;
   identities: TableOf<Identity>;
+  former_logins: TableOf<FormerLogin>;
   api_tokens: TableOf<ApiToken>;
   groups: TableOf<Group>;
   projects: TableOf<Project>;

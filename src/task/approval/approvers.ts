@@ -53,28 +53,23 @@ async function withPromoted({ tasks }: Pick<Keepers, "tasks">, task: Task): Prom
   return works;
 }
 
-/** How many accounts that were unlinked are still known. */
-const maxUnlinked = 200;
-
 /**
  * The names of a manager at the Git host of the project: of accounts that are or were linked, and the username, unless the manager
  * is linked there and the account of that name is another user's.
  */
 async function accountsAt(
-  { identities, audit }: Pick<Keepers, "identities" | "audit">,
+  { identities }: Pick<Keepers, "identities">,
   { git }: Pick<Project, "git">,
 ): Promise<(manager: Manager) => string[]> {
   const place = repositoryPlaceOf(git.url);
-  const linked = place === null ? [] : await identities.atHost(new URL(place.origin).hostname);
-  const unlinked = await audit.list({ action: "auth.unlink" }, { page: 1, pageSize: maxUnlinked });
+  const host = place === null ? "" : new URL(place.origin).hostname;
+  const [linked, former] = [await identities.atHost(host), await identities.formerAtHost(host)];
   return ({ id, username }) => {
-    const own = linked.filter(({ userId }) => userId === id).map(({ login }) => login);
-    const former = unlinked.items
-      .filter(({ userId }) => userId === id)
-      .map(({ detail }) => String(detail.login));
+    const own = linked.filter(({ userId }) => userId === id);
+    const earlier = former.filter(({ userId }) => userId === id);
     const isOthers =
       own.length > 0 && linked.some(({ userId, login }) => userId !== id && isSameName(login, username));
-    return [...own, ...former, ...(isOthers ? [] : [username])];
+    return [...[...own, ...earlier].map(({ login }) => login), ...(isOthers ? [] : [username])];
   };
 }
 
