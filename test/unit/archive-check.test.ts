@@ -16,25 +16,29 @@ async function* once(bytes: Uint8Array) {
 }
 
 const options = { keepsOwners: false };
-const file = { type: "0", name: "./a", target: "", mode: 0o644, magic: "ustar  \0" };
+const file = { type: "0", name: "./a", target: "", mode: 0o644, magic: "ustar  \0", size: "", sum: "" };
 
-/** An archive with one header for each entry. */
+/** An archive with one header for each entry. A type of several letters is the text of one block. */
 function archive(...entries: Partial<typeof file>[]): Uint8Array {
   const blocks = entries.map((entry) => {
-    const { type, name, target, mode, magic } = { ...file, ...entry };
+    const { type, name, target, mode, magic, size, sum: asked } = { ...file, ...entry };
     const header = Buffer.alloc(512);
+    if (type.length > 1) return header.fill(type, 0, type.length);
     header.write(name, 0, "latin1");
     header.write(`${mode.toString(8).padStart(7, "0")}\0`, 100, "latin1");
     for (const at of [108, 116]) header.write("0000000\0", at, "latin1");
     for (const at of [124, 136]) header.write("00000000000\0", at, "latin1");
     header.write(`        ${type}${target}`, 148, "latin1");
     header.write(magic, 257, "latin1");
+    header.write(size, 124, "latin1");
     const sum = header.reduce((total, byte) => total + byte, 0);
-    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+    header.write(asked || `${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
     return header;
   });
   return Bun.zstdCompressSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
+
+const octal = (size: number) => `${size.toString(8).padStart(11, "0")}\0`;
 
 test.each<[string, Partial<typeof file>[]]>([
   ["is outside of the folder", [{ name: "/etc/passwd" }]],
@@ -51,6 +55,31 @@ test.each<[string, Partial<typeof file>[]]>([
   ["would run as another user", [{ mode: 0o4755 }]],
   ["would run as another user", [{ type: "5", name: "./d/", mode: 0o2755 }]],
   ["it has an unknown format", [{ magic: "ustar\0" + "00" }]],
+  // tar reads what follows these as headers, whatever their size is.
+  ...[
+    { type: "1", name: "./b", target: "./c" },
+    { type: "2", name: "./b", target: "c" },
+    { type: "5", name: "./b/" },
+  ].map((hiding): [string, Partial<typeof file>[]] => [
+    "is no file and has contents",
+    [{ name: "./c" }, { ...hiding, size: octal(1024) }, { mode: 0o4755 }, { type: "3", name: "./device" }],
+  ]),
+  ["is no file, folder or link", [{ name: "./b/", size: octal(512) }, { mode: 0o4755 }]],
+  ["is no file, folder or link", [{ type: "\0", name: "./b/", size: octal(512) }, { mode: 0o4755 }]],
+  ...["7", "A", "D", "M", "N", "S", "V", "X", "g", "x"].map((type): [string, Partial<typeof file>[]] => [
+    "is no file, folder or link",
+    [{ type, name: "./b" }],
+  ]),
+  // tar looks for the next header after one whose sum is wrong.
+  ["a header is damaged", [{ name: "./b", size: octal(512), sum: "000001\0 " }, { mode: 0o4755 }]],
+  ...["00000000010x", " 0000000001\0", "-0000000001\0", "\x80\0\0\x01", "\xff"].map(
+    (size): [string, Partial<typeof file>[]] => ["a header is damaged", [{ size }]],
+  ),
+  ["is outside of the folder", [{ type: "2", name: "./l", target: "b" }, { name: "././l/x" }]],
+  ["a name is damaged", [{ type: "L", size: octal(4) }, { type: "./b/and more" }, {}]],
+  ["a name is damaged", [{ type: "L", size: octal(1) }, { type: "\0\0" }, {}]],
+  ["a name is damaged", [{ type: "L" }, {}]],
+  ["something follows its end", [{ type: "\0\0" }, {}]],
 ])("an archive is refused, and nothing is unpacked: %s", async (why, entries) => {
   const target = folder();
   await expect(unpackInto(target, once(archive(...entries)), options)).rejects.toThrow(why);

@@ -11,6 +11,7 @@ const symbolicLink = "2";
 const folder = "5";
 const longName = "L";
 const longTarget = "K";
+const damaged = "a header is damaged";
 
 interface Entry {
   type: string;
@@ -28,12 +29,12 @@ export function archiveCheck() {
   /** The header, or the long name, that is not complete. */
   let rest = Buffer.alloc(0);
   let wanted = blockBytes;
-  let isLong: string | null = null;
+  let long: { type: string; size: number } | null = null;
   /** It has the empty blocks of its end. */
   let isEnded = false;
   /** Contents that are not looked at. */
   let skipped = 0;
-  const long = { name: "", target: "" };
+  const named = { name: "", target: "" };
   const links = new Set<string>();
 
   function readHeader(header: Buffer): void {
@@ -41,21 +42,25 @@ export function archiveCheck() {
       isEnded = true;
       return;
     }
+    if (isEnded) throw refused("something follows its end");
     const { size, ...entry } = entryOf(header);
     const padded = Math.ceil(size / blockBytes) * blockBytes;
     if (entry.type === longName || entry.type === longTarget) {
+      if (size === 0) throw refused("a name is damaged");
       if (size > longNameMax) throw refused("a name is too long");
-      [isLong, wanted] = [entry.type, padded];
+      [long, wanted] = [{ type: entry.type, size }, padded];
       return;
     }
-    check({ ...entry, size, name: long.name || entry.name, target: long.target || entry.target });
-    [long.name, long.target] = ["", ""];
+    check({ ...entry, size, name: named.name || entry.name, target: named.target || entry.target });
+    [named.name, named.target] = ["", ""];
     skipped = padded;
   }
 
-  function check({ type, name, target, mode }: Entry): void {
-    if (![file, "\0", hardLink, symbolicLink, folder].includes(type))
+  function check({ type, name, target, mode, size }: Entry): void {
+    if (![file, hardLink, symbolicLink, folder].includes(type) || (type === file && name.endsWith("/")))
       throw refused(`${name} is no file, folder or link`);
+    // For tar these have no contents: it takes what follows for headers.
+    if (type !== file && size !== 0) throw refused(`${name} is no file and has contents`);
     if ((mode & setIds) !== 0) throw refused(`${name} would run as another user`);
     const path = inside(name);
     if (links.has(path)) throw refused(`${name} is there twice`);
@@ -66,7 +71,7 @@ export function archiveCheck() {
   /** The path below the folder. */
   function inside(name: string): string {
     const parts = name.replace(/\/+$/, "").split("/");
-    if (parts.shift() !== "." || parts.length === 0 || parts.some((part) => part === ".." || part === ""))
+    if (parts.shift() !== "." || parts.length === 0 || parts.some((part) => ["", ".", ".."].includes(part)))
       throw refused(`${name} is outside of the folder`);
     for (let depth = 1; depth < parts.length; depth++)
       if (links.has(parts.slice(0, depth).join("/"))) throw refused(`${name} is behind a link`);
@@ -87,10 +92,10 @@ export function archiveCheck() {
       rest = Buffer.concat([rest, taken]);
       at += taken.byteLength;
       if (rest.byteLength < wanted) return;
-      const [whole, kind] = [rest, isLong];
-      [rest, wanted, isLong] = [Buffer.alloc(0), blockBytes, null];
+      const [whole, kind] = [rest, long];
+      [rest, wanted, long] = [Buffer.alloc(0), blockBytes, null];
       if (kind === null) readHeader(whole);
-      else long[kind === longName ? "name" : "target"] = textOf(whole);
+      else named[kind.type === longName ? "name" : "target"] = longText(whole, kind.size);
     }
   }
 
@@ -106,6 +111,8 @@ export function archiveCheck() {
 function entryOf(header: Buffer): Entry {
   // Other formats have further ways to write a name.
   if (header.toString("latin1", 257, 265) !== "ustar  \0") throw refused("it has an unknown format");
+  // tar passes over a header with another sum, and looks for the next one in what follows.
+  if (numberOf(header.subarray(148, 156)) !== sumOf(header)) throw refused(damaged);
   return {
     name: textOf(header.subarray(0, 100)),
     mode: numberOf(header.subarray(100, 108)),
@@ -115,17 +122,30 @@ function entryOf(header: Buffer): Entry {
   };
 }
 
+/** Its own field counts as spaces. */
+function sumOf(header: Buffer): number {
+  return header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+}
+
+/** A name that ends with its size. */
+function longText(block: Buffer, size: number): string {
+  const text = textOf(block);
+  if (text === "" || text.length !== size - 1) throw refused("a name is damaged");
+  return text;
+}
+
 function textOf(field: Buffer): string {
   const end = field.indexOf(0);
   return field.toString("latin1", 0, end < 0 ? field.length : end);
 }
 
-/** Octal, or binary if it is too large for that. */
+/** As tar writes it: octal, or binary if it is too large for that. */
 function numberOf(field: Buffer): number {
-  const isBinary = ((field[0] ?? 0) & 0x80) !== 0;
-  const value = isBinary ? field.readUIntBE(field.length - 6, 6) : Number.parseInt(textOf(field).trim(), 8);
-  if (!Number.isSafeInteger(value) || value < 0) throw refused("a header is damaged");
-  return value;
+  if (field[0] === 0x80 && field.subarray(1, -6).every((byte) => byte === 0))
+    return field.readUIntBE(field.length - 6, 6);
+  const text = textOf(field);
+  if (!/^[0-7]+$/.test(text)) throw refused(damaged);
+  return Number.parseInt(text, 8);
 }
 
 function refused(why: string): ReasonError {
