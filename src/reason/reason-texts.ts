@@ -336,7 +336,9 @@ export const reasonTexts = {
   transfer_unreadable: "The files could not be read: {said}",
   transfer_not_unpacked: "The archive could not be unpacked: {said}",
   transfer_damaged: "The archive arrived damaged: {why}",
-  transfer_disk_full: "The disk of this runner is full: {folder} could not be written.",
+  transfer_disk_full: "The disk of this runner is full: {folder} has no room for it.",
+  transfer_too_large:
+    "It takes more than the {limit} that the project may have on this runner: clean its data folder, or raise the limit: {setting}.",
   transfer_digest:
     "Its files are not those that were sealed with the SHA-256 {digest}: something has changed them on the runner {runner} since then, or on the way. Deploy again; what the services write to belongs to data or scratch.",
   transfer_other_folder:

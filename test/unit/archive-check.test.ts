@@ -1,5 +1,14 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packFolder, unpackInto } from "../../src/runner/transfer/pack.ts";
@@ -15,7 +24,7 @@ async function* once(bytes: Uint8Array) {
   yield bytes;
 }
 
-const options = { keepsOwners: false };
+const options = { keepsOwners: false, room: { bytes: 1e9, reason: "" } };
 const file = { type: "0", name: "./a", target: "", mode: 0o644, magic: "ustar  \0", size: "", sum: "" };
 
 /** An archive with one header for each entry. A type of several letters is the text of one block. */
@@ -104,6 +113,19 @@ test("what was packed is unpacked as it was", async () => {
   await unpackInto(to, once(Buffer.concat(parts)), options);
   expect(Bun.spawnSync(["diff", "-r", "--no-dereference", from, to]).stdout.toString()).toBe("");
   expect(await treeDigest(to)).toEqual(await treeDigest(from));
+});
+
+test("a small archive of a large file is not unpacked beyond the room for it", async () => {
+  const [from, to] = [folder(), folder()];
+  writeFileSync(join(from, "sparse"), "");
+  truncateSync(join(from, "sparse"), 100_000_000);
+  const parts: Uint8Array[] = [];
+  await packFolder(from, options, async (part) => void parts.push(part));
+  const sent = Buffer.concat(parts);
+  expect(sent.byteLength).toBeLessThan(100_000);
+  const room = { bytes: 10_000_000, reason: "no room for it" };
+  await expect(unpackInto(to, once(sent), { ...options, room })).rejects.toThrow("no room for it");
+  expect(statSync(join(to, "sparse")).blocks * 512).toBeLessThan(11_000_000);
 });
 
 test("an archive without its end, or with a changed byte, is refused", async () => {

@@ -301,7 +301,8 @@ export const reason: Translated<typeof reasonTexts> = {
   transfer_unreadable: "无法读取文件：{said}",
   transfer_not_unpacked: "无法解压归档：{said}",
   transfer_damaged: "收到的归档已损坏：{why}",
-  transfer_disk_full: "此运行器的磁盘已满：无法写入 {folder}。",
+  transfer_disk_full: "此运行器的磁盘已满：{folder} 没有足够的空间。",
+  transfer_too_large: "它超过了项目在此运行器上可用的 {limit}：请清理数据目录，或提高上限：{setting}。",
   transfer_digest:
     "文件与封存时（SHA-256 {digest}）不同：此后在运行器 {runner} 上或传输途中被改动。请重新部署；服务要写入的文件夹应列为 data 或 scratch。",
   transfer_other_folder:

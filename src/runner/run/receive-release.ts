@@ -5,6 +5,7 @@ import type { ServerClient } from "../server/server-client.ts";
 import { type FetchOptions, fetchArchive } from "../transfer/fetch-archive.ts";
 import { type IncomingData, openIncomingData } from "../transfer/fetch-data.ts";
 import { unpackInto } from "../transfer/pack.ts";
+import type { ProjectDisk } from "../workspace/project-disk.ts";
 import { treeDigest } from "../workspace/tree-digest.ts";
 import type { IncomingRelease, Workspace, Workspaces } from "../workspace/workspace.ts";
 
@@ -12,6 +13,7 @@ type Fetch = NonNullable<RunTask["release"]["fetch"]>;
 type Parts = Pick<FetchOptions, "held" | "log" | "writeLine"> & {
   client: ServerClient;
   workspaces: Workspaces;
+  disk: Pick<ProjectDisk, "room">;
 };
 
 /** Puts the files of a release that this runner does not have in its place, or says why not. */
@@ -29,7 +31,8 @@ export async function receiveRelease(
       ...optionsOf(instruction, parts),
       kind: "release",
       async unpack(stream) {
-        await unpackInto(workspace.source, stream, { keepsOwners: false });
+        const room = await parts.disk.room(instruction.limits.diskBytes ?? null);
+        await unpackInto(workspace.source, stream, { keepsOwners: false, room });
         if (digest !== null) await mustHave(digest, workspace.source, holder, writeLine);
       },
       drop: incoming.begin,
@@ -65,7 +68,10 @@ export async function receiveData(
     const fault = await fetchArchive({
       ...optionsOf(instruction, parts),
       ...{ kind: "data", drop: data.drop },
-      unpack: async (stream) => unpackInto(await data.begin(), stream, { keepsOwners: true }),
+      async unpack(stream) {
+        const room = await parts.disk.room(instruction.limits.diskBytes ?? null);
+        await unpackInto(await data.begin(), stream, { keepsOwners: true, room });
+      },
     });
     if (fault !== null) return { fault: newReason("transfer_failed", { runner: holder, why: fault }) };
     data.place();

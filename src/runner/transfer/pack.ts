@@ -6,11 +6,17 @@ import { ReasonError, thrownReason } from "../../errors.ts";
 import { newReason } from "../../reason/reason.ts";
 import { transferBeatMs, transferPartBytes } from "../protocol.ts";
 import { spawnTar } from "../service/tar.ts";
+import type { Room } from "../workspace/project-disk.ts";
 import { archiveCheck } from "./archive-check.ts";
 
 /** Data keeps its owners, by their names. The files of a release belong to whom the runner gives them. */
 export interface PackOptions {
   keepsOwners: boolean;
+}
+
+export interface UnpackOptions extends PackOptions {
+  /** For the unpacked files: a small archive may have large ones. */
+  room: Room;
 }
 
 /** The same files make the same archive. Setuid bits stay behind. */
@@ -91,14 +97,17 @@ async function* inParts(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
 export async function unpackInto(
   folder: string,
   parts: AsyncIterable<Uint8Array>,
-  { keepsOwners }: PackOptions,
+  { keepsOwners, room }: UnpackOptions,
 ): Promise<void> {
   const check = archiveCheck();
+  let bytes = 0;
   const owners = keepsOwners ? "--same-owner" : "--no-same-owner";
   const tar = spawnTar(["--extract", owners, "--preserve-permissions", "--file", "-", "--directory", folder]);
   const decompress = createZstdDecompress();
   async function feed(): Promise<void> {
     for await (const chunk of decompress) {
+      bytes += chunk.byteLength;
+      if (bytes > room.bytes) throw new ReasonError(room.reason);
       check.look(chunk);
       await tar.write(chunk);
     }

@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises";
 import { type DiskUse, megabytes, smallerLimit } from "../../model/service/disk-use.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
 import { diskUseOf } from "./disk-use.ts";
@@ -19,9 +20,18 @@ export interface NewRelease {
 /** `exceeded`: why the release must not be deployed. `unknown`: its size could not be measured. */
 export type SizeCheck = { result: "fits" | "unknown" } | { result: "exceeded"; reason: Reason };
 
+/** What one transfer may add to the disk, and why not more. */
+export interface Room {
+  bytes: number;
+  reason: Reason;
+}
+
+/** Stays free of what other runners send: a part of the disk, but no more than a gigabyte. */
+const reserveOf = (diskBytes: number) => Math.min(diskBytes / 20, 1e9);
+
 /** What releases and data of projects take on this disk; `quotaBytes`: most that one project may take, null: no limit. */
 export function openProjectDisk(
-  workspaces: Pick<Workspaces, "foldersOf" | "dataOf">,
+  workspaces: Pick<Workspaces, "root" | "foldersOf" | "dataOf">,
   quotaBytes: number | null,
 ) {
   const wanted = new Set<number>();
@@ -35,7 +45,24 @@ export function openProjectDisk(
     unsent.set(projectId, { releasesBytes, dataBytes, quotaBytes });
   }
 
+  const settingOf = (limit: number, limitBytes: number | null) =>
+    limit === limitBytes ? "limits.diskMb" : "runner.projectQuota";
+
   return {
+    /** For what another runner sends. `limitBytes`: the project's own limit. */
+    async room(limitBytes: number | null): Promise<Room> {
+      const folder = workspaces.root;
+      const { bsize, blocks, bavail } = await statfs(folder);
+      const free = Math.max(0, bavail * bsize - reserveOf(blocks * bsize));
+      const limit = smallerLimit(limitBytes, quotaBytes);
+      if (limit === null || limit >= free)
+        return { bytes: free, reason: newReason("transfer_disk_full", { folder }) };
+      const setting = settingOf(limit, limitBytes);
+      return {
+        bytes: limit,
+        reason: newReason("transfer_too_large", { limit: megabytes(limit), setting }),
+      };
+    },
     /** Measures these projects, one after the other, in the background. */
     async measure(projectIds: Iterable<number>): Promise<void> {
       for (const id of projectIds) wanted.add(id);
@@ -68,7 +95,7 @@ export function openProjectDisk(
       const reason = newReason("disk_full", {
         ...{ release: megabytes(release), releases: megabytes(releases), data: megabytes(data) },
         ...{ total: megabytes(total), limit: megabytes(limit) },
-        setting: limit === limitBytes ? "limits.diskMb" : "runner.projectQuota",
+        setting: settingOf(limit, limitBytes),
       });
       return { result: "exceeded", reason };
     },
