@@ -1,5 +1,5 @@
 import { isSeen } from "../../model/runner.ts";
-import type { TransferKind } from "../../model/service/transfer.ts";
+import type { Transfer, TransferKind } from "../../model/service/transfer.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { newReason, type Reason } from "../../reason/reason.ts";
@@ -17,7 +17,8 @@ interface Begin {
   root: string;
 }
 
-export type Begun = { fromRunnerId: number; isWanted: boolean } | { fault: Reason };
+/** `replaced`: the earlier tries, whose parts nobody gets any more. */
+export type Begun = { fromRunnerId: number; isWanted: boolean; replaced: Transfer[] } | { fault: Reason };
 
 /** The first transfer and one repeat, for each attempt of a task. */
 const maxTransfers = 2;
@@ -36,7 +37,7 @@ export const beginTransfer = operation(
     if (!isNeeded || earlier.length >= maxTransfers) return { fault: newReason("transfer_not_needed") };
     for (const each of earlier)
       await keepers.transfers.change(each.key, ["stopping", "wanted", "sending", "complete"], {
-        ...{ state: "failed", fault: newReason("transfer_repeated") },
+        ...{ state: "failed", fault: newReason("transfer_repeated"), bytes: 0 },
       });
     const fromRunnerId = kind === "data" ? (task.move?.fromRunnerId ?? 0) : release.runnerId;
     const fault = await holderFault(keepers, fromRunnerId);
@@ -49,7 +50,7 @@ export const beginTransfer = operation(
       ...{ state: isStopping ? "stopping" : "wanted", parts: 0, bytes: 0 },
       ...{ fault: "", isFinal: false, createdAt: now, movedAt: now },
     });
-    return { fromRunnerId, isWanted: !isStopping };
+    return { fromRunnerId, isWanted: !isStopping, replaced: earlier };
   },
 );
 

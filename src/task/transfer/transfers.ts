@@ -50,9 +50,16 @@ export function buildTransfers({ store, wakeups, files, quotaBytes, log }: Trans
   let sweeping: ReturnType<typeof setInterval> | undefined;
 
   async function fail(id: string, fault: Reason, isFinal: boolean): Promise<TransferAnswer> {
-    await transfers.change(id, [...underWay, "complete"], { state: "failed", fault, isFinal });
+    const set = { state: "failed", fault, isFinal, bytes: 0 } as const;
+    const row = await transfers.change(id, [...underWay, "complete"], set);
+    if (row !== null) drop(row);
     wakeups.notify(transferTopic(id));
     return failed(fault, isFinal);
+  }
+
+  /** Its parts go. The row stays until its task has ended, because a task may ask only so often. */
+  function drop({ key, parts }: Transfer): void {
+    void files.remove(key, parts + 1).catch(noted);
   }
 
   /** The services whose data is wanted have stopped, or did not. */
@@ -111,6 +118,7 @@ export function buildTransfers({ store, wakeups, files, quotaBytes, log }: Trans
       const begun = await store.run(beginTransfer, { held, id, kind, root });
       if (begun === null) return null;
       if ("fault" in begun) return failed(begun.fault, true);
+      for (const each of begun.replaced) drop(each);
       wakeups.notify(begun.isWanted ? runnerTopic(begun.fromRunnerId) : queueTopic);
       return { state: "begun", id };
     },
