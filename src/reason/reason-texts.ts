@@ -350,7 +350,7 @@ export const reasonTexts = {
   transfer_not_stopped: "The services on the earlier runner could not be stopped; its task says why.",
   transfer_part_missing:
     "A part of the archive is not on this server: several servers must share the folder transfers, or use transfers.s3.",
-  transfer_stalled: "The runner {runner} has sent nothing for a minute.",
+  transfer_stalled: "The runner {runner} has sent nothing for more than two minutes.",
   transfer_quota:
     "The server may keep only {quota} for transfers: raise transfers.quota, or wait for others to end.",
   transfer_server_full: "The disk of the server is full.",

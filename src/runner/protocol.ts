@@ -366,9 +366,11 @@ export type WantedAnswer = z.infer<typeof wantedAnswer>;
 
 /**
  * A transfer is one stream: tar, compressed with zstd. It goes through the server in parts of at most this size, each one call, so
- * that an interrupted call is repeated and no proxy or server has to accept a body of any size.
+ * that an interrupted call is repeated and no proxy or server has to accept a body of any size. A line of 20 KB/s is fast enough.
  */
-export const transferPartBytes = 8 * 1024 * 1024;
+export const transferPartBytes = 2 * 1024 * 1024;
+/** How long such a call may take. */
+export const transferPartTimeoutMs = 120_000;
 /** A holder sends a part at the latest after this time, an empty one if there is nothing yet. */
 export const transferBeatMs = 20_000;
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
+import type { Transfer } from "../../src/model/service/transfer.ts";
 import { transferFeature } from "../../src/runner/protocol.ts";
 import { buildWakeups } from "../../src/task/events/wakeups.ts";
 import { claimTask } from "../../src/task/queue.ts";
@@ -75,6 +76,8 @@ async function scene() {
   };
 }
 
+const silentFor = (ms: number): Partial<Transfer> => ({ movedAt: new Date(store.now().getTime() - ms) });
+
 describe("transfers on the server", () => {
   beforeEach(async () => {
     for (const { key } of await store.transfers.all()) await store.transfers.delete(key);
@@ -101,5 +104,15 @@ describe("transfers on the server", () => {
     const second = await begin();
     expect(await transfers.sent(from, second, 0, half)).toEqual({ state: "waiting" });
     await eventually("its parts are gone", () => !existsSync(join(root, first)));
+  });
+
+  test("a part that is still on its way is waited for as long as its call may take", async () => {
+    const { begin, held } = await scene();
+    const id = await begin();
+    const next = () => transfers.part(held, { id, part: 0 }, ended);
+    await store.transfers.change(id, ["sending"], silentFor(130_000));
+    expect(await next()).toEqual({ state: "waiting" });
+    await store.transfers.change(id, ["sending"], silentFor(150_000));
+    expect(await next()).toMatchObject({ state: "failed", isFinal: false });
   });
 });

@@ -314,7 +314,7 @@ export const reason: Translated<typeof reasonTexts> = {
   transfer_not_stopped: "无法停止原运行器上的服务；其任务说明了原因。",
   transfer_part_missing:
     "归档的一部分不在此服务器上：多台服务器必须共享 transfers 目录，或使用 transfers.s3。",
-  transfer_stalled: "运行器 {runner} 一分钟内没有发送任何内容。",
+  transfer_stalled: "运行器 {runner} 已有两分多钟没有发送任何内容。",
   transfer_quota: "服务器只能为传输保留 {quota}：请提高 transfers.quota，或等待其他传输结束。",
   transfer_server_full: "服务器的磁盘已满。",
   transfer_not_stored: "服务器无法保存它；原因见服务器日志。",

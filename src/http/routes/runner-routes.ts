@@ -22,6 +22,7 @@ import {
   type TransferAnswer,
   transferEndRequest,
   transferPartBytes,
+  transferPartTimeoutMs,
   transferRequest,
 } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
@@ -51,8 +52,6 @@ export interface RunnerRoutesParts {
 
 /** Far more than a runner sends: its batches of log lines have a quarter of a megabyte. */
 const bodyLimits = { maxBytes: 16 * 1024 * 1024, timeoutMs: 30_000 };
-/** For a part of a transfer. */
-const partTimeoutMs = 120_000;
 
 /** The runner protocol, authenticated by a runner's token. It is not part of the management API. */
 export function runnerRoutes({
@@ -145,9 +144,9 @@ export function runnerRoutes({
     [runnerPaths.transferSent]: {
       PUT: guarded(runnerOf, async (runner, request) => {
         const [part, id = ""] = addressOf(request).pathname.split("/").toReversed();
-        const bytes = await readBodyInTime(request, transferPartBytes, partTimeoutMs);
+        const bytes = await readBodyInTime(request, transferPartBytes, transferPartTimeoutMs);
         if (bytes === "too_late")
-          throw new Fault("too_late", newReason("body_late", { seconds: partTimeoutMs / 1000 }));
+          throw new Fault("too_late", newReason("body_late", { seconds: transferPartTimeoutMs / 1000 }));
         if (bytes === "too_large")
           throw new Fault("too_large", newReason("body_over", { bytes: transferPartBytes }));
         return transferred(await transfers.sent(runner, id, Number(part), bytes));

@@ -13,13 +13,12 @@ import {
   type TransferAnswer,
   type TransferEndRequest,
   transferAnswer,
+  transferPartTimeoutMs,
   type WantedAnswer,
   wantedAnswer,
 } from "../protocol.ts";
 
 const callTimeoutMs = 15_000;
-/** For some megabytes over a slow line. */
-const partTimeoutMs = 120_000;
 
 /** The server's address and how this runner presents itself there. */
 export interface ServerAddress {
@@ -118,7 +117,7 @@ export function buildServerClient(
     },
     /** A part of it, or how it stands. */
     async transferPart(body: Record<string, unknown>): Promise<Uint8Array | TransferAnswer> {
-      const timeout = AbortSignal.timeout(claimWaitMs + partTimeoutMs);
+      const timeout = AbortSignal.timeout(claimWaitMs + transferPartTimeoutMs);
       const response = await post(runnerPaths.transferPart, body, timeout);
       if (response.headers.get("content-type")?.startsWith("application/json"))
         return transferAnswer.parse(await response.json());
@@ -133,7 +132,7 @@ export function buildServerClient(
     ): Promise<TransferAnswer> {
       const path = runnerPaths.transferSent.replace(":id", id).replace(":part", String(part));
       const body = { type: "application/octet-stream", body: bytes as Uint8Array<ArrayBuffer> };
-      const timeout = AbortSignal.timeout(partTimeoutMs);
+      const timeout = AbortSignal.timeout(transferPartTimeoutMs);
       const response = await call("PUT", path, body, AbortSignal.any([signal, timeout]));
       return transferAnswer.parse(await response.json());
     },

@@ -13,6 +13,7 @@ import {
   type TransferAnswer,
   type TransferEndRequest,
   transferBeatMs,
+  transferPartTimeoutMs,
   type WantedTransfer,
 } from "../../runner/protocol.ts";
 import { randomToken } from "../../secrets.ts";
@@ -34,8 +35,8 @@ export interface TransfersParts {
 
 const transferTopic = (id: string) => `transfer ${id}`;
 const lookEveryMs = 1000;
-/** A holder from which nothing came for this long sends nothing any more. */
-const silentMs = 3 * transferBeatMs;
+/** A holder from which nothing came for this long sends nothing any more. A part is seen only when all of it is here. */
+const silentMs = transferPartTimeoutMs + transferBeatMs;
 const sweepEveryMs = 30_000;
 /** After its task has ended. */
 const keptMs = 60_000;
