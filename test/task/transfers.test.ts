@@ -115,4 +115,17 @@ describe("transfers on the server", () => {
     await store.transfers.change(id, ["sending"], silentFor(150_000));
     expect(await next()).toMatchObject({ state: "failed", isFinal: false });
   });
+
+  test.each([3_600_000, -7_200_000])("a clock that is set by %d ms changes no silence", async (stepMs) => {
+    const { begin } = await scene();
+    const id = await begin();
+    const before = store.now().getTime();
+    aheadMs += stepMs;
+    await eventually("the store has noticed", async () => {
+      await store.transfers.byKey(id);
+      return Math.abs(store.now().getTime() - before) > 1_000_000;
+    });
+    const { movedAt } = (await store.transfers.byKey(id)) ?? {};
+    expect(Math.abs(store.now().getTime() - Number(movedAt))).toBeLessThan(30_000);
+  });
 });

@@ -23,7 +23,7 @@ export function buildUpkeep({ db }: Scope) {
     },
     /**
      * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls, polls) and the times
-     * at which runners were last seen or reported services. Leases and timeouts use elapsed time and need no shift.
+     * at which runners were last seen, reported services or sent a part of a transfer. Leases and timeouts use elapsed time and need no shift.
      */
     async shiftPendingTimes(ms: number): Promise<void> {
       const shift = Math.round(ms);
@@ -61,6 +61,10 @@ export function buildUpkeep({ db }: Scope) {
           next_try_at: eb("next_try_at", "+", shift),
           created_at: eb("created_at", "+", shift),
         }))
+        .execute();
+      await db
+        .updateTable("transfers")
+        .set((eb) => ({ created_at: eb("created_at", "+", shift), moved_at: eb("moved_at", "+", shift) }))
         .execute();
       await db
         .updateTable("polls")
