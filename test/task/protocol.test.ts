@@ -11,6 +11,14 @@ import { sampleScripts, sampleUrl, startProtocolScene, wireLines } from "../supp
 
 const scene = await setUpProtocol({ "tasks.logMaxBytes": 1000 });
 
+test("a part of a transfer has a number", async () => {
+  const url = `${scene.server.url}/api/runner/transfer-sent/any/`;
+  const headers = { authorization: `Bearer ${scene.runner.token}` };
+  const statusOf = async (part: string) =>
+    (await fetch(`${url}${part}`, { method: "PUT", headers, body: "x" })).status;
+  expect([await statusOf("0"), await statusOf("NaN"), await statusOf("-1")]).toEqual([200, 422, 422]);
+});
+
 describe("the one instruction", () => {
   test("carries the task, its fencing token and the project's stages, environment and limits", async () => {
     const held = await scene.claimed({ env: { COLOUR: "red" } });

@@ -128,4 +128,13 @@ describe("transfers on the server", () => {
     const { movedAt } = (await store.transfers.byKey(id)) ?? {};
     expect(Math.abs(store.now().getTime() - Number(movedAt))).toBeLessThan(30_000);
   });
+
+  test("empty parts take something of the quota", async () => {
+    const { from, begin } = await scene();
+    const id = await begin();
+    const states = new Set<string>();
+    for (let part = 0; part < 100; part++)
+      states.add((await transfers.sent(from, id, part, Buffer.alloc(0))).state);
+    expect([...states]).toEqual(["waiting", "failed"]);
+  });
 });

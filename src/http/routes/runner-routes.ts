@@ -143,13 +143,14 @@ export function runnerRoutes({
     ),
     [runnerPaths.transferSent]: {
       PUT: guarded(runnerOf, async (runner, request) => {
-        const [part, id = ""] = addressOf(request).pathname.split("/").toReversed();
+        const [last, id = ""] = addressOf(request).pathname.split("/").toReversed();
+        const part = readAs(partRequest.shape.part, Number(last), "param");
         const bytes = await readBodyInTime(request, transferPartBytes, transferPartTimeoutMs);
         if (bytes === "too_late")
           throw new Fault("too_late", newReason("body_late", { seconds: transferPartTimeoutMs / 1000 }));
         if (bytes === "too_large")
           throw new Fault("too_large", newReason("body_over", { bytes: transferPartBytes }));
-        return transferred(await transfers.sent(runner, id, Number(part), bytes));
+        return transferred(await transfers.sent(runner, id, part, bytes));
       }),
     },
     [runnerPaths.transferEnd]: endpoint(runnerOf, transferEndRequest, async (runner, body) => {
@@ -163,9 +164,13 @@ async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   const text = await readText(request, bodyLimits);
   const value = parseJson(text);
   if (value === undefined) throw new Fault("malformed", newReason("body_not_json"));
+  return readAs(schema, value, "json");
+}
+
+function readAs<T>(schema: z.ZodType<T>, value: unknown, target: "json" | "param"): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw invalidInput("json", parsed.error.issues);
+  throw invalidInput(target, parsed.error.issues);
 }
 
 /** Null: the runner does not hold the task any more. */

@@ -40,6 +40,8 @@ const silentMs = transferPartTimeoutMs + transferBeatMs;
 const sweepEveryMs = 30_000;
 /** After its task has ended. */
 const keptMs = 60_000;
+/** What a part counts at least: an empty one takes a file too. */
+const leastBytes = 64 * 1024;
 const underWay = ["stopping", "wanted", "sending"] as const;
 
 /**
@@ -168,7 +170,8 @@ export function buildTransfers({ store, wakeups, files, quotaBytes, log }: Trans
       const task = await store.tasks.byId(row.forTaskId);
       if (task === null || isFinished(task.state) || mustStop(task))
         return fail(id, newReason("transfer_not_needed"), true);
-      if (await isTooMuch(bytes.byteLength))
+      const counted = Math.max(bytes.byteLength, leastBytes);
+      if (await isTooMuch(counted))
         return fail(id, newReason("transfer_quota", { quota: megabytes(quotaBytes) }), true);
       try {
         await files.put(id, part, bytes);
@@ -177,7 +180,7 @@ export function buildTransfers({ store, wakeups, files, quotaBytes, log }: Trans
         const isFull = ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
         return fail(id, newReason(isFull ? "transfer_server_full" : "transfer_not_stored"), true);
       }
-      const set = { parts: part + 1, bytes: row.bytes + bytes.byteLength, movedAt: store.now() };
+      const set = { parts: part + 1, bytes: row.bytes + counted, movedAt: store.now() };
       const changed = await transfers.change(id, ["sending"], set);
       wakeups.notify(transferTopic(id));
       return changed === null ? failed(newReason("transfer_not_needed"), true) : { state: "waiting" };
