@@ -32,8 +32,13 @@ describe.each(kinds)("parts of transfers in $kind", ({ files }) => {
     await files.put("four", 0, part);
     await files.remove("three", 2);
     expect(await files.get("three", 0)).toBeNull();
-    await files.removeOthers(new Set(["one"]));
+    await files.removeOthers(async () => {
+      // Another server begins one.
+      await files.put("five", 0, part);
+      return new Set(["one"]);
+    });
     expect(await files.get("four", 0)).toBeNull();
+    expect(await files.get("five", 0)).not.toBeNull();
     expect(await files.get("one", 0)).not.toBeNull();
   });
 });

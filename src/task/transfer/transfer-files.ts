@@ -10,8 +10,11 @@ export interface TransferFiles {
   /** Null: there is none. */
   get(id: string, part: number): Promise<Uint8Array<ArrayBuffer> | null>;
   remove(id: string, parts: number): Promise<void>;
-  /** Of those that nothing knows any more, such as after a restore of the database. */
-  removeOthers(known: ReadonlySet<string>): Promise<void>;
+  /**
+   * Of those that nothing knows any more, such as after a restore of the database. What is known is read after what is there:
+   * another server may begin a transfer meanwhile.
+   */
+  removeOthers(known: () => Promise<ReadonlySet<string>>): Promise<void>;
 }
 
 /** A folder of the server. Several servers of one database need a folder that they share, or an S3 store. */
@@ -33,8 +36,9 @@ export function transferFolder(root: string): TransferFiles {
       rmSync(join(root, id), { recursive: true, force: true });
     },
     async removeOthers(known) {
-      for (const id of namesIn(root))
-        if (!known.has(id)) rmSync(join(root, id), { recursive: true, force: true });
+      const names = namesIn(root);
+      const stay = await known();
+      for (const id of names) if (!stay.has(id)) rmSync(join(root, id), { recursive: true, force: true });
     },
   };
 }
@@ -80,8 +84,9 @@ export function transferBucket({ prefix, ...settings }: S3Settings): TransferFil
       do {
         const page = await client.list({ prefix, ...(after === undefined ? {} : { startAfter: after }) });
         const keys = (page.contents ?? []).map(({ key }) => key);
+        const stay = await known();
         for (const key of keys)
-          if (!known.has(key.slice(prefix.length).split("/")[0] ?? "")) await client.delete(key);
+          if (!stay.has(key.slice(prefix.length).split("/")[0] ?? "")) await client.delete(key);
         after = page.isTruncated ? keys.at(-1) : undefined;
       } while (after !== undefined);
     },

@@ -198,7 +198,7 @@ export function buildTransfers({ store, wakeups, files, quotaBytes, log }: Trans
     },
 
     async start(): Promise<void> {
-      const known = new Set((await transfers.all()).map(({ key }) => key));
+      const known = async () => new Set((await transfers.all()).map(({ key }) => key));
       await files.removeOthers(known).catch(noted);
       sweeping = setInterval(() => void sweep().catch(noted), sweepEveryMs);
       sweeping.unref();
