@@ -345,6 +345,7 @@ export const reasonTexts = {
     "The runner's folder is {from} there and {to} here. Programs store absolute paths in what they build: set runner.dir to the same folder on both machines, or build there.",
   transfer_not_kept: "The runner does not keep the release of task {task} any more.",
   transfer_data_in_use: "The service {service} still runs and may write to the data.",
+  transfer_data_command: "A command in the release still runs and may write to the data.",
   transfer_not_needed: "No task of this runner needs it, or it was fetched too often.",
   transfer_repeated: "It was asked for again.",
   transfer_not_stopped: "The services on the earlier runner could not be stopped; its task says why.",

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import pino from "pino";
 import { renderReason } from "../../src/reason/reason.ts";
+import type { TransferEndRequest } from "../../src/runner/protocol.ts";
+import { sendTransfer } from "../../src/runner/transfer/send-transfer.ts";
 import { eventually } from "../support/eventually.ts";
 import { openServiceScene, type ServiceScene } from "../support/keeper-scene.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -58,6 +61,74 @@ describe("what people do with services", () => {
     await scene.reopen();
     await scene.serves();
     expect(await answerOf(port)).toBe("one");
+  });
+});
+
+describe("data is sent to another runner", () => {
+  /** Sends it, and returns what the server was told at its end. */
+  async function send(onPart: () => void | Promise<void> = () => {}): Promise<TransferEndRequest | null> {
+    let said: TransferEndRequest | null = null;
+    await sendTransfer(
+      { id: "sent", kind: "data", projectId: 7, taskId: 1, attempt: 1, root: scene.root },
+      {
+        workspaces: { root: scene.root, kept: () => [], dataOf: () => scene.data },
+        services: scene.services(),
+        client: {
+          async transferSent() {
+            await onPart();
+            return { state: "waiting" };
+          },
+          async transferEnd(request) {
+            said = request;
+          },
+        },
+        log: pino({ level: "silent" }),
+        stop: signal(),
+      },
+    );
+    return said;
+  }
+  const act = (action: "start" | "stop") =>
+    scene.services().act(7, action, ["web"], scene.progress, signal());
+
+  test("after an earlier release that still drains has ended", async () => {
+    await scene.deploy(scene.release([webService(scene, "one", { drain: 30 })]));
+    const { port } = scene.report() ?? {};
+    await scene.deploy(scene.release([web("two")]));
+    await act("stop");
+    expect(await answerOf(port)).toBe("one");
+    const answers: (string | null)[] = [];
+    const said = await send(async () => void answers.push(await answerOf(port)));
+    expect(said).toEqual({ id: "sent", parts: 1 });
+    expect(answers).toEqual([null]);
+  });
+
+  test("while nothing starts that may write to it", async () => {
+    await scene.deploy(scene.release([web("one")]));
+    await act("stop");
+    const order: string[] = [];
+    const later: Promise<void>[] = [];
+    await send(() => {
+      const command = scene.services().command(7, signal(), async () => {});
+      later.push(act("start").then(() => void order.push("start")));
+      later.push(command.then(() => void order.push("command")));
+    });
+    order.push("sent");
+    await Promise.all(later);
+    expect(order[0]).toBe("sent");
+    expect(order.toSorted()).toEqual(["command", "sent", "start"]);
+  });
+
+  test("not while a service or a command runs", async () => {
+    await scene.deploy(scene.release([web("one")]));
+    expect(await send()).toMatchObject({ isFinal: true, reason: expect.stringContaining("service web") });
+    await act("stop");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const command = scene.services().command(7, signal(), () => promise);
+    expect(await send()).toMatchObject({ isFinal: true, reason: expect.stringContaining("A command") });
+    resolve();
+    await command;
+    expect(await send()).toEqual({ id: "sent", parts: 1 });
   });
 });
 

@@ -309,6 +309,7 @@ export const reason: Translated<typeof reasonTexts> = {
     "对方运行器的目录是 {from}，这里是 {to}。程序会把绝对路径写入构建结果：请在两台机器上把 runner.dir 设为同一目录，或在这里重新构建。",
   transfer_not_kept: "该运行器已不再保留任务 {task} 的版本。",
   transfer_data_in_use: "服务 {service} 仍在运行，可能会写入数据。",
+  transfer_data_command: "该版本中的一个命令仍在运行，可能会写入数据。",
   transfer_not_needed: "此运行器没有需要它的任务，或获取次数过多。",
   transfer_repeated: "它已被重新请求。",
   transfer_not_stopped: "无法停止原运行器上的服务；其任务说明了原因。",

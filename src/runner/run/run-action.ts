@@ -21,7 +21,10 @@ export function runAction(
   instruction: RunTask,
   parts: ActionParts,
 ): Promise<StageEnd> {
-  if (action.type === "exec") return runCommandInRelease(action, instruction, parts);
+  if (action.type === "exec")
+    return parts.services.command(instruction.projectId, parts.held.stopped, () =>
+      runCommandInRelease(action, instruction, parts),
+    );
   return action.type === "leave"
     ? leaveProject(action, instruction, parts)
     : actOnServices(action, instruction, parts);

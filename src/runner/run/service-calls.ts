@@ -8,7 +8,7 @@ import { type SendParts, sendTransfer } from "../transfer/send-transfer.ts";
 import type { ProjectDisk } from "../workspace/project-disk.ts";
 
 export interface ServiceCallsParts {
-  services: Pick<Services, "reports" | "sent" | "onChange" | "read">;
+  services: Pick<Services, "reports" | "sent" | "onChange" | "read"> & SendParts["services"];
   disk: Pick<ProjectDisk, "unsent" | "sent">;
   workspaces: SendParts["workspaces"];
   client: Pick<ServerClient, "services" | "outputWanted" | "outputText"> & SendParts["client"];

@@ -43,7 +43,7 @@ const calmMs = 2000;
 /** An instance that ends when its time is over, or earlier. */
 interface Draining {
   timer: Timer;
-  now(): void;
+  now(): Promise<void>;
   since: number;
   /** How often in a row it had no connection. */
   idleLooks: number;
@@ -74,6 +74,10 @@ export function openProject(projectId: number, parts: ProjectParts) {
   /** `waiting`: a change waits for another process of this runner's folder, or for the end of what it must not run beside. */
   let change: "none" | "waiting" | "running" = "none";
   let last: Promise<unknown> = Promise.resolve();
+  /** Commands of people that run in the release. */
+  let commands = 0;
+  /** Commands wait: the change that runs now needs that nothing else does. */
+  let isIdle = false;
 
   function opened(at: string, record: InstanceRecord): Instance {
     const instance = instances.get(at) ?? openInstance(at, record, parts);
@@ -157,7 +161,12 @@ export function openProject(projectId: number, parts: ProjectParts) {
       }
     };
     const ended = Promise.withResolvers<void>();
-    const now = () => void end().finally(ended.resolve);
+    let isEnding = false;
+    const now = () => {
+      if (!isEnding) void end().finally(ended.resolve);
+      isEnding = true;
+      return ended.promise;
+    };
     draining.set(instance, { timer: setTimeout(now, afterMs), now, since: clock.elapsed(), idleLooks: 0 });
     // It must not run beside the one that takes its place.
     if (afterMs > 0 || instance.record.service.port === "$PORT") return;
@@ -174,7 +183,37 @@ export function openProject(projectId: number, parts: ProjectParts) {
       each.idleLooks = sockets.connections(port) === 0 ? each.idleLooks + 1 : 0;
       if (each.idleLooks <= idleLooksMax) continue;
       clearTimeout(each.timer);
-      each.now();
+      void each.now();
+    }
+  }
+
+  /** What may write to the data of the project. Null: nothing, also no instance that drains, because those are ended. */
+  async function writer(): Promise<Reason | null> {
+    await Promise.all([...draining.values()].map(({ now }) => now()));
+    const running = [...instances.values()].find(
+      (instance) =>
+        instance.isAlive() || (shown.get(instance.name) === instance && instance.state() !== "stopped"),
+    );
+    if (running !== undefined) return newReason("transfer_data_in_use", { service: running.name });
+    return commands > 0 ? newReason("transfer_data_command") : null;
+  }
+
+  async function whileIdle<T>(work: (writer: Reason | null) => Promise<T>): Promise<T> {
+    isIdle = true;
+    try {
+      return await work(await writer());
+    } finally {
+      isIdle = false;
+    }
+  }
+
+  async function command<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+    while (isIdle && !stop.aborted) await Bun.sleep(pollEveryMs);
+    commands += 1;
+    try {
+      return await work();
+    } finally {
+      commands -= 1;
     }
   }
 
@@ -369,6 +408,8 @@ export function openProject(projectId: number, parts: ProjectParts) {
         ),
       ),
     act: (...given: Parameters<typeof act>) => exclusive(() => act(...given)),
+    whileIdle: <T>(work: (writer: Reason | null) => Promise<T>) => exclusive(() => whileIdle(work)),
+    command,
     close(): void {
       for (const { timer } of draining.values()) clearTimeout(timer);
     },

@@ -59,6 +59,13 @@ export interface Services {
   ): Promise<StageEnd>;
   /** Ends all services of a project that is served elsewhere, and its routes. */
   leave(projectId: number, progress: StartProgress, stop: AbortSignal): Promise<StageEnd>;
+  /**
+   * Does something while no service and no command of the project starts; what drains ends at once. `writer`: what runs all the
+   * same, and may write to the data.
+   */
+  whileIdle<T>(projectId: number, work: (writer: Reason | null) => Promise<T>): Promise<T>;
+  /** Runs a command of a person in the release that serves. */
+  command<T>(projectId: number, stop: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Null: the project has no services here. */
   serving(projectId: number): ServingRelease | null;
   /** Whether a service of this workspace runs, or should run. */
@@ -194,6 +201,8 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       );
       return end;
     },
+    whileIdle: (projectId, work) => project(projectId).whileIdle(work),
+    command: (projectId, ...given) => project(projectId).command(...given),
     serving(projectId) {
       const known = projects.get(projectId);
       const wanted = known?.wanted() ?? null;

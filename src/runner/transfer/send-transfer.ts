@@ -13,7 +13,7 @@ import { packFolder } from "./pack.ts";
 
 export interface SendParts {
   workspaces: Pick<Workspaces, "root" | "kept" | "dataOf">;
-  services: Pick<Services, "reports">;
+  services: Pick<Services, "whileIdle">;
   client: Pick<ServerClient, "transferSent" | "transferEnd">;
   log: Logger;
   stop: AbortSignal;
@@ -30,13 +30,20 @@ class Unwanted extends Error {}
 
 /** Sends what another runner needs: a release that is kept here, or the data of a project whose services are stopped. */
 export async function sendTransfer(wanted: WantedTransfer, parts: SendParts): Promise<void> {
-  const { client, log, stop } = parts;
+  const { client, workspaces, services, log, stop } = parts;
   const { id, kind, projectId, taskId } = wanted;
-  try {
-    const folder = kind === "release" ? releaseFolder(wanted, parts) : dataFolder(wanted, parts);
-    const count = await packFolder(folder, { keepsOwners: kind === "data" }, (part, index) =>
+  const pack = (folder: string) =>
+    packFolder(folder, { keepsOwners: kind === "data" }, (part, index) =>
       sendPart(wanted, part, index, parts),
     );
+  try {
+    const count =
+      kind === "release"
+        ? await pack(releaseFolder(wanted, parts))
+        : await services.whileIdle(projectId, (writer) => {
+            if (writer !== null) throw new Unavailable(writer);
+            return pack(workspaces.dataOf(projectId));
+          });
     await client.transferEnd({ id, parts: count }, stop);
     log.info({ kind, projectId, taskId, parts: count }, "sent to another runner");
   } catch (error) {
@@ -62,15 +69,6 @@ function releaseFolder(
   if (kept === undefined || !existsSync(kept.source))
     throw new Unavailable(newReason("transfer_not_kept", { task: taskId }));
   return kept.source;
-}
-
-function dataFolder({ projectId }: WantedTransfer, { workspaces, services }: SendParts): string {
-  const running = services
-    .reports()
-    .find((service) => service.projectId === projectId && service.state !== "stopped");
-  if (running !== undefined)
-    throw new Unavailable(newReason("transfer_data_in_use", { service: running.name }));
-  return workspaces.dataOf(projectId);
 }
 
 async function sendPart(
