@@ -67,29 +67,24 @@ async function fetchOnce(options: FetchOptions): Promise<number> {
   let bytes = 0;
   /** tar and the decompressor complain about a stream that ends early: this is why it did. */
   let broken: unknown = null;
+  function noted(error: unknown): never {
+    broken = error;
+    throw error;
+  }
 
   async function* parts({ id }: { id: string }): AsyncGenerator<Uint8Array> {
     for (let part = 0; !isWhole; ) {
-      const got = await untilAnswered(options, () => client.transferPart({ ...task, id, part }));
+      const got = await untilAnswered(options, () => client.transferPart({ ...task, id, part })).catch(noted);
       if (got instanceof Uint8Array) {
         part += 1;
         bytes += got.byteLength;
         yield got;
       } else if (got.state === "complete") isWhole = true;
-      else if (got.state === "failed") throw failure(got);
+      else if (got.state === "failed") noted(failure(got));
     }
   }
 
-  async function* noting(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    try {
-      yield* stream;
-    } catch (error) {
-      broken = error;
-      throw error;
-    }
-  }
-
-  await unpack(noting(parts(begun))).catch((error: unknown) => {
+  await unpack(parts(begun)).catch((error: unknown) => {
     throw broken ?? error;
   });
   return bytes;
