@@ -324,7 +324,11 @@ test("data goes with the project only if somebody says so, while its services ar
   const stopped = (await tasksOf(id)).filter(({ serviceAction }) => serviceAction !== null);
   expect(stopped.map(({ serviceAction }) => serviceAction?.type).toSorted()).toEqual(["leave", "stop"]);
   expect(existsSync(join(one.machine.folder, "data", String(id)))).toBe(true);
-});
+  const back = await move(id, one, { data: "with" });
+  expect(await server.reach(back.task.id, "success", "failed")).toMatchObject({ state: "success" });
+  expect(await answer(id)).toBe(before);
+  expect(readdirSync(join(one.machine.folder, "data")).filter((name) => !/^\d+$/.test(name))).toEqual([]);
+}, 180_000);
 
 test("services that were stopped for their data start again if the move fails", async () => {
   const { id } = await served({ data: ["uploads"] });

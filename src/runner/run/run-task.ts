@@ -208,6 +208,7 @@ async function closeWorkspace(
         : { state: "gone" };
   if (!isSuccess) await opened?.data?.undo();
   await opened?.workspace.close({ ...becomes, waitingTasks });
+  if (isSuccess) await opened?.data?.done();
 }
 
 /** The images that its services in containers run. */

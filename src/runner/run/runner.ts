@@ -23,6 +23,7 @@ import {
 import { buildServerWatch } from "../server/server-watch.ts";
 import { openServices, type ServicesOptions } from "../service/services.ts";
 import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
+import { sweepIncomingData } from "../transfer/fetch-data.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { sweepOwnFolders } from "../workspace/own-folder.ts";
 import { openProjectDisk } from "../workspace/project-disk.ts";
@@ -99,6 +100,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const disk = openProjectDisk(workspaces, options.projectQuotaBytes);
   const roots = former === null ? [root] : [root, former];
   for (const each of roots) sweepOwnFolders(join(each, "tmp"), log);
+  await sweepIncomingData(join(root, "data"), (id) => services.serving(id) !== null, log);
   await sweepCacheFolders(root, options.clock.now(), log);
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)

@@ -4,10 +4,15 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { identityOf, isSameProcessAlive } from "../process/process-tree.ts";
 
+/** Of this process, in names of folders. */
+export function ownName(): string {
+  const { pid, startedAt } = identityOf(process.pid);
+  return `${pid}-${startedAt}`;
+}
+
 /** The folder in `parent` for files that must not outlive this process, such as the credentials of a checkout. */
 export function ownFolderIn(parent: string): string {
-  const { pid, startedAt } = identityOf(process.pid);
-  return join(parent, `${pid}-${startedAt}`);
+  return join(parent, ownName());
 }
 
 /**
@@ -18,14 +23,15 @@ export function sweepOwnFolders(parent: string, log: Logger): void {
   for (const name of namesIn(parent)) {
     const folder = join(parent, name);
     try {
-      if (!isInUse(name)) rmSync(folder, { recursive: true, force: true });
+      if (!isOwnerAlive(name)) rmSync(folder, { recursive: true, force: true });
     } catch (error) {
       log.error({ folder, error: messageOf(error) }, "files of a killed process could not be removed");
     }
   }
 }
 
-function isInUse(name: string): boolean {
+/** Whether the process of such a name still runs. */
+export function isOwnerAlive(name: string): boolean {
   const [, pid, startedAt = ""] = /^(\d+)-(\d*)$/.exec(name) ?? [];
   return pid !== undefined && isSameProcessAlive({ pid: Number(pid), startedAt });
 }
