@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
+import { violations } from "../support/axe.ts";
 import { closeBrowser, startBrowser } from "../support/browser.ts";
-import { becomesLive, openConsole, saveBar, saveForms, wide } from "../support/console-page.ts";
+import { becomesLive, inScheme, openConsole, wide } from "../support/console-page.ts";
 import { setUpScene } from "../support/console-setup.ts";
 import { makeRepository } from "../support/git-repository.ts";
 
@@ -55,22 +56,16 @@ test("a page that is left closes its live connection, and one that returns opens
   await becomesLive(page);
 });
 
-test("an added variable has the focus, and an empty row is an error", async () => {
-  await go(`/projects/${shopId}/settings/variables`);
-  await page.getByRole("button", { name: "Add a variable" }).click();
-  const added = page.getByLabel("Name", { exact: true }).nth(1);
-  await added.and(page.locator(":focus")).waitFor();
-  await saveBar(page).getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("Enter a name, or remove the row.").waitFor();
-  await added.fill("TZ");
-  await saveForms(page);
-});
-
 test("a clone URL that is none is an error at once, and an unreachable host can be tried again", async () => {
   await go("/projects/new");
   const field = page.getByLabel("Clone URL");
   await field.fill("nonsense");
   await field.and(page.locator('[aria-invalid="true"]')).waitFor();
+  expect(await page.getByText("must be an https or ssh address", { exact: false }).count()).toBe(1);
+  for (const scheme of ["dark", "light"] as const) {
+    await inScheme(page, scheme);
+    expect(await violations(page, ["color-contrast"])).toEqual([]);
+  }
   const unread = page.getByRole("button", { name: "Continue without reading the repository" });
   expect(await unread.count()).toBe(0);
   await field.fill("http://127.0.0.1:1/shop.git");

@@ -77,4 +77,6 @@ export async function saveForms(page: Page): Promise<void> {
 export async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
+  // Some colours change over some frames, also for people who prefer no movement.
+  await page.waitForFunction(() => !document.getAnimations().some((each) => each instanceof CSSTransition));
 }
