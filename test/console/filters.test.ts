@@ -35,6 +35,10 @@ test("activity is filtered by a text with suggestions, which the address and the
   await page.waitForURL("**/activity?outcome=failed");
   await page.getByRole("listitem").filter({ hasText: "ledger" }).waitFor({ state: "detached" });
   expect(await field.inputValue()).toBe("status:failed");
+  await page.reload();
+  await page.getByRole("listitem").filter({ hasText: "web shop" }).waitFor();
+  expect(await page.getByRole("listitem").filter({ hasText: "ledger" }).count()).toBe(0);
+  expect(page.url()).toEndWith("/activity?outcome=failed");
 
   await field.fill('status:failed project:"web shop" main');
   await field.press("Enter");

@@ -172,10 +172,10 @@ test("a page beyond the end of a list shows its last page, and a missing project
 
 test("long commit messages stay inside their boxes", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
-  for (const width of [1440, 850, 390]) {
-    await page.setViewportSize({ width, height: 860 });
-    for (const path of ["/", `/tasks/${deployed.id}`, `/projects/${fine}/releases`, "/activity"]) {
-      await go(path);
+  for (const path of ["/", `/tasks/${deployed.id}`, `/projects/${fine}/releases`, "/activity"]) {
+    await go(path);
+    for (const width of [1440, 850, 390]) {
+      await page.setViewportSize({ width, height: 860 });
       await page.locator("[title*=unbroken]").first().waitFor({ state: "attached" });
       expect(
         await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),

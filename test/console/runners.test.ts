@@ -130,7 +130,13 @@ test("as soon as a user who is not an admin may manage a project, the pages of t
   for (const path of ["/runners", "/system"]) {
     await go(path);
     await notice(page).getByText("local", { exact: false }).first().waitFor();
+    await notice(page)
+      .getByText(/keys and the database/)
+      .waitFor();
   }
+  await go("/");
+  await page.getByRole("table", { name: "Projects" }).waitFor();
+  expect(await notice(page).count()).toBe(0);
   const ann = await openConsole(browser, server.url, wide, { username: "ann", password: userPassword });
   await ann.go("/");
   await ann.page.getByRole("link", { name: "shared" }).waitFor();

@@ -88,25 +88,6 @@ test("what serves is called unknown once, and a release can be brought back", as
   await close();
 }, 60_000);
 
-test("the notice about isolation is on the pages of the runners and of the system alone", async () => {
-  const { page, go, close } = await openConsole(browser, server.url);
-  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
-    username: "ann",
-    password: "a long enough password",
-  });
-  const projectId = await server.project(repository.url, {}, { name: "exposed" });
-  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission: "manage" });
-  const notice = page.getByRole("note", { name: "Scripts are not isolated" });
-  for (const path of ["/runners", "/system"]) {
-    await go(path);
-    await notice.getByText(/keys and the database/).waitFor();
-  }
-  await go("/");
-  await page.getByRole("table", { name: "Projects" }).waitFor();
-  expect(await notice.count()).toBe(0);
-  await close();
-}, 60_000);
-
 test("after the sample: why it deployed, break it and watch the rollback, add your own", async () => {
   const made = await server.admin.expect<{ projectId: number; taskId: number; deliveryId: number }>(
     201,

@@ -266,6 +266,7 @@ test("a value without a name and a duplicate name are errors at their field, and
   const form = page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });
   const names = form.getByPlaceholder("NODE_ENV");
   await form.getByRole("button", { name: "Add a variable" }).click();
+  await names.and(page.locator(":focus")).waitFor();
   await form.getByLabel("Value of the variable").fill("production");
   await saveBar(page).getByRole("button", { name: "Save" }).click();
   await form.getByText("Enter a name, or remove the row.").waitFor();

@@ -90,17 +90,6 @@ test("a change of the filters is evaluated on past deliveries before it is saved
   expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
 });
 
-test("a made-up push is decided with its trace, without a record", async () => {
-  const { page, go } = view;
-  await go(`/projects/${scene.shopId}/settings/rules`);
-  const made = page.getByLabel("With a push that did not happen");
-  await made.getByLabel("Branch or tag").fill("nowhere");
-  await made.getByText("nowhere matches none of", { exact: false }).first().waitFor();
-  await made.getByText("How it is decided").click();
-  const trace = page.getByLabel("Steps of the decision");
-  await trace.getByText("stopped here").waitFor();
-});
-
 test("a new address is made only after a question, and the old address stops working", async () => {
   const { page, go } = view;
   const path = `/api/projects/${scene.shopId}/webhook`;
@@ -117,18 +106,4 @@ test("a new address is made only after a question, and the old address stops wor
   await page.getByRole("dialog").getByRole("button", { name: "New address" }).click();
   await page.getByText("The address is new").waitFor();
   expect((await fetch(before.url, { method: "POST", body: "{}" })).status).toBe(404);
-});
-
-test("filters of the activity stay in the address bar and survive a reload", async () => {
-  const { page, go } = view;
-  await go("/activity?show=all");
-  await page.getByRole("button", { name: "Filters", exact: true }).click();
-  await page.getByRole("combobox", { name: "Status" }).click();
-  await page.getByRole("option", { name: "rejected" }).click();
-  await page.waitForURL("**/activity?show=all&outcome=rejected");
-  await page.getByText("Who sent this?").waitFor();
-  await page.getByText("Fix a typo").waitFor({ state: "detached" });
-  await page.reload();
-  await page.getByText("Who sent this?").waitFor();
-  expect(await page.getByText("Fix a typo").count()).toBe(0);
 });
