@@ -126,16 +126,7 @@ test("selected rows are run again and replayed; the others are counted with the 
 test("addresses of the former lists lead here with their filters; unknown parameters are named", async () => {
   const { page, go, close } = await open();
   for (const [from, to] of [
-    ["/tasks", "/activity"],
-    [
-      `/tasks?state=failed&projectId=${shopId}&ref=refs%2Fheads%2Fmain&page=3`,
-      `/activity?outcome=failed&projectId=${shopId}&search=main`,
-    ],
-    ["/tasks?trigger=manual&author=ann", "/activity?trigger=manual&author=ann"],
-    ["/deliveries?status=ignored&page=2", "/activity?outcome=ignored"],
     ["/deliveries?search=late-idea", "/activity?search=late-idea&show=all"],
-    ["/deliveries?delivery=1", "/deliveries/1"],
-    [`/projects/${shopId}/tasks`, `/projects/${shopId}/activity`],
     [`/projects/${shopId}/deliveries?status=rejected`, `/projects/${shopId}/activity?outcome=rejected`],
   ] as const) {
     await go(from);

@@ -9,6 +9,7 @@ import { t } from "../../text/text.ts";
 import type { RulesDraft, WebhookRules } from "../../webhook-query.ts";
 import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
 import { eventChoices } from "./event-choices.ts";
+import { hasUnusualRules } from "./unusual-rules.ts";
 
 /** What people write who are used to other services. */
 const usualSkipKeywords = ["[ci skip]", "[no ci]", "[skip actions]", "[actions skip]", "***NO_CI***"];
@@ -67,13 +68,7 @@ export function RulesPanel({ webhook, draft }: { webhook: Webhook; draft: RulesD
 
 /** What most projects leave as it is. It is open where a project does not. */
 function Advanced({ webhook, draft: { value, set, refused } }: { webhook: Webhook; draft: RulesDraft }) {
-  // The scope of the debounce has no usual value: the console and the API begin with different ones.
-  const [isUnusual] = useState(
-    webhook.moreSkipKeywords.length > 0 ||
-      webhook.repositoryCheck !== "warn" ||
-      webhook.queuePolicy !== "always" ||
-      webhook.debounceSeconds !== null,
-  );
+  const [isUnusual] = useState(hasUnusualRules(webhook));
   const isRefused = refused?.fields.some(({ field }) => /^(moreSkipKeywords|debounce)/.test(field));
   return (
     <details className="by-hand" open={isUnusual || isRefused}>
