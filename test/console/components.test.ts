@@ -2,9 +2,11 @@ import { afterAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { showComponents } from "../../scripts/components.ts";
+import { loadBundle } from "../../src/http/asset-bundle.ts";
 import { consoleBundle } from "../../src/http/console-bundle.ts";
 import { violations } from "../support/axe.ts";
 import { closeBrowser, collectFaults, startBrowser } from "../support/browser.ts";
+import { pick } from "../support/length.ts";
 
 const browser = await startBrowser();
 const server = showComponents(0);
@@ -21,12 +23,16 @@ async function opened(scheme: string): Promise<{ page: Page; faults: string[] }>
   return { page, faults };
 }
 
-for (const scheme of ["light", "dark"])
+for (const [scheme, only] of [
+  ["light", []],
+  // The markup is the same; only colours differ.
+  ["dark", pick(["color-contrast"], [])],
+] satisfies [string, string[]][])
   test(`every component is shown without an accessibility violation in the ${scheme} scheme, dialogs included`, async () => {
     const { page, faults } = await opened(scheme);
     await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor();
     expect(await page.getByRole("heading", { level: 2 }).count()).toBeGreaterThan(15);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, only)).toEqual([]);
     for (const [button, submit] of [
       ["Roll back", "Roll back"],
       ["Delete the project", "Delete the project"],
@@ -35,7 +41,7 @@ for (const scheme of ["light", "dark"])
       await page.getByRole("button", { name: button, exact: true }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: submit, exact: true }).waitFor();
-      expect(await violations(page, [], "[role=dialog]")).toEqual([]);
+      expect(await violations(page, only, "[role=dialog]")).toEqual([]);
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
     }
@@ -43,7 +49,7 @@ for (const scheme of ["light", "dark"])
   });
 
 test("no part of the page of components is in the bundle of the console", async () => {
-  const assets = await consoleBundle.make(`${import.meta.dir}/../..`);
+  const assets = await loadBundle(consoleBundle, `${import.meta.dir}/../..`);
   const contents = assets.map(({ bodies }) =>
     ("gzip" in bodies ? gunzipSync(bodies.gzip) : Buffer.from(bodies.identity)).toString(),
   );
