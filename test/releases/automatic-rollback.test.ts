@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../support/process-watch.ts";
 import { answerOf } from "../support/release-scene.ts";
 import { setUpReleases, webBeside, webOn } from "../support/releases-setup.ts";
 
@@ -42,15 +43,16 @@ test("a runner that cannot read the state of another workspace still restores th
 });
 
 describe("the previous services come back by themselves", () => {
-  test("when the new one dies, or its check fails; a failed deploy script has not touched them", async () => {
+  test("when the new one cannot start, or its check fails; a failed deploy script has not touched them", async () => {
     const port = newPort();
     const projectId = await serviceProject(port);
     const first = await deploy(projectId, "success");
+    const { pid } = await answerOf(port);
     const deployScript = (script: string) => ({ pipeline: { deploy: [{ script }] } });
     const failures = [
       {
-        name: "a start that dies",
-        body: { pipeline: { start: { web: webOn(port, { command: "node -e 'throw new Error(1)'" }) } } },
+        name: "a working folder that does not exist",
+        body: { pipeline: { start: { web: webOn(port, { directory: "not-there" }) } } },
         state: "success",
         said: "is serving again",
       },
@@ -82,6 +84,8 @@ describe("the previous services come back by themselves", () => {
       await change(projectId, deployScript(""));
       await changeWeb(projectId, webOn(port));
     }
+    // It had to end first: a fixed port has room for one.
+    expect(isAlive(pid)).toBe(false);
   });
 
   test("with the command, variables and secrets that they ran with", async () => {

@@ -4,22 +4,12 @@ import { textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
 import { answerOf } from "../support/release-scene.ts";
-import { setUpReleases, webBeside, webOn } from "../support/releases-setup.ts";
+import { setUpReleases, webBeside } from "../support/releases-setup.ts";
 
-const { server, gitUrl, newPort, serviceProject, changeWeb, read, deploy } = await setUpReleases();
+const { server, gitUrl, newPort, serviceProject, read, deploy } = await setUpReleases();
 
 const started = (start: Record<string, unknown> | unknown[]) =>
   server.project(gitUrl, {}, { pipeline: { start } });
-
-/** What a service writes into a file. */
-async function written(file: string): Promise<string> {
-  const text = () =>
-    Bun.file(file)
-      .text()
-      .catch(() => "");
-  await eventually(`${file} is written`, async () => (await text()) !== "");
-  return (await text()).trim();
-}
 
 describe("a second deploy", () => {
   test("on a fixed port: the new commit serves and the old process is gone", async () => {
@@ -87,17 +77,6 @@ describe("a second deploy", () => {
     }
   });
 
-  test("the earlier one on $PORT goes on for its drain after the task", async () => {
-    const at = join(server.scratch, "drained-port");
-    const command = `echo "$PORT" >${at}; LISTEN=$PORT exec node server.js`;
-    const projectId = await started({ web: webBeside({ command, drain: 4 }) });
-    await deploy(projectId, "success", "first");
-    const earlier = await answerOf(Number(await written(at)));
-    await deploy(projectId, "success", "second");
-    expect(isAlive(earlier.pid)).toBe(true);
-    await eventually("its drain is over", () => !isAlive(earlier.pid));
-  });
-
   test("of a release without services ends those of the earlier one", async () => {
     const port = newPort();
     const projectId = await serviceProject(port);
@@ -115,17 +94,6 @@ describe("a second deploy", () => {
 });
 
 describe("a start must be proven", () => {
-  test("a service that exits fails the task with its name, its exit code and its last output", async () => {
-    const projectId = await started({
-      web: { command: "node -e \"console.log(1); throw new Error('no database')\"" },
-    });
-    const { task } = await deploy(projectId, "failed");
-    expect(task.reason).toStartWith("the service web ended by itself (1); last output:");
-    expect(task.reason).toContain("no database");
-    expect(textOf(await server.log(task.id))).toContain("no database");
-    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
-  });
-
   test("without a check it must live for 5 seconds", async () => {
     const short = await started({ web: { command: "sleep 2" } });
     const { task } = await deploy(short, "failed");
@@ -133,21 +101,6 @@ describe("a start must be proven", () => {
     const long = await started({ web: { command: "exec sleep 300" } });
     await deploy(long, "success");
     expect(await read(long)).toMatchObject({ services: { state: "serving", serving: 1, total: 1 } });
-  });
-
-  test("a port of another program is not taken for the service, and its holder is named", async () => {
-    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("other") });
-    try {
-      const port = other.port ?? 0;
-      const projectId = await started({
-        web: webOn(port, { command: `sleep 1; LISTEN=${port} node server.js` }),
-      });
-      const { task } = await deploy(projectId, "failed");
-      expect(task.reason).toContain(`port ${port}`);
-      expect(task.reason).toContain(String(process.pid));
-    } finally {
-      await other.stop(true);
-    }
   });
 
   test("a step starts what is managed elsewhere, and its check tells the commits apart", async () => {
@@ -206,19 +159,4 @@ describe("a service of a start script of version 1.0", () => {
     const [, again = 0] = await watch.all(2);
     expect(isAlive(again)).toBe(true);
   });
-});
-
-test("a service whose working folder does not exist is refused with that reason, and the earlier one stays", async () => {
-  const port = newPort();
-  const projectId = await serviceProject(port);
-  const first = await deploy(projectId, "success");
-  const { pid } = await answerOf(port);
-  await changeWeb(projectId, webOn(port, { directory: "not-there" }));
-  const second = await deploy(projectId, "failed");
-  expect(second.task.reason).toContain("The folder not-there of start/web does not exist");
-  expect(second.task.reason).toContain(`${first.short} is`);
-  expect((await answerOf(port)).commit).toBe(first.commit);
-  expect(await read(projectId)).toMatchObject({ liveTaskId: first.task.id });
-  // It had to end first: a fixed port has room for one.
-  expect(isAlive(pid)).toBe(false);
 });
