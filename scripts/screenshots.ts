@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { startBrowser } from "../test/support/browser.ts";
 import { becomesLive, openConsole } from "../test/support/console-page.ts";
-import { startScene } from "../test/support/console-scene.ts";
+import { hostile, startScene } from "../test/support/console-scene.ts";
 import { makeRepository } from "../test/support/git-repository.ts";
 
 const images = join(import.meta.dir, "../docs/images");
@@ -20,6 +20,13 @@ c 32 '\342\234\223 built in 1.42 s'
 printf '\033[1mTests\033[0m  \033[32m318 passed\033[0m, \033[90m0 failed\033[0m (2.8 s)\n'`;
 
 const scene = await startScene();
+const { items } = await scene.server.admin.expect<{ items: { id: number; name: string }[] }>(
+  200,
+  "GET",
+  "/api/projects",
+);
+for (const { id, name } of items)
+  if (name === hostile) await scene.server.admin.expect(204, "DELETE", `/api/projects/${id}`);
 const repository = await makeRepository();
 await repository.push({ "package.json": "{}" }, { message: "Remember the basket between visits" });
 const projectId = await scene.server.project(
