@@ -10,7 +10,14 @@ const { server, shopId, failedTaskId } = scene;
 const longName = "data-warehouse-nightly-import-of-all-regions";
 await server.project("https://git.example.com/warehouse.git", {}, { name: longName });
 
-const at = (width: number) => openConsole(browser, server.url, { viewport: { width, height: 900 } });
+const view = await openConsole(browser, server.url);
+
+/** One page for all tests, which keeps the files of the console. */
+async function at(width: number) {
+  await view.page.unrouteAll();
+  await view.page.setViewportSize({ width, height: 900 });
+  return view;
+}
 
 async function boxOf(element: Locator) {
   const box = await element.boundingBox();
@@ -37,7 +44,7 @@ async function longRunning(page: Page): Promise<void> {
 
 for (const width of [1440, 820, 390])
   test(`at ${width}, Home cuts neither the name of a project nor how long its step runs, and states stay in their column`, async () => {
-    const { page, go, close } = await at(width);
+    const { page, go } = await at(width);
     await longRunning(page);
     await go("/");
     const rows = page.getByRole("table", { name: "Projects" }).locator("tbody tr");
@@ -55,12 +62,11 @@ for (const width of [1440, 820, 390])
     const doing = rows.filter({ hasText: "website" }).getByText("build/bundle");
     expect((await doing.textContent())?.replace(/\s+/g, " ")).toBe("build/bundle 14 min");
     expect(await isCut(doing)).toBe(false);
-    await close();
   });
 
 test("a stored secret is one line beside its choices, on a tablet too", async () => {
   for (const width of [1440, 820]) {
-    const { page, go, close } = await at(width);
+    const { page, go } = await at(width);
     await go(`/projects/${shopId}/settings/variables`);
     for (const row of await page.getByRole("table", { name: "Secrets" }).getByRole("row").all()) {
       const name = await boxOf(row.locator("code"));
@@ -71,31 +77,28 @@ test("a stored secret is one line beside its choices, on a tablet too", async ()
       ])
         expect(Math.abs((await boxOf(part)).middle - name.middle)).toBeLessThan(4);
     }
-    await close();
   }
 });
 
 test("the editors of a pipeline are as wide as their form", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go(`/projects/${shopId}/settings/pipeline`);
   const editors = await page.locator(".script-editor").all();
   expect(editors.length).toBeGreaterThan(1);
   for (const editor of editors) expect((await boxOf(editor)).width).toBeGreaterThan(700);
-  await close();
 });
 
 test("why the last delivery was refused is not cut", async () => {
   await scene.push({ message: "Refused", secret: "no secret" });
-  const { page, go, close } = await at(1080);
+  const { page, go } = await at(1080);
   await go(`/projects/${shopId}/settings/rules`);
   const why = page.locator(".arrival > :last-child");
   await why.getByRole("link").waitFor();
   expect(await isCut(why)).toBe(false);
-  await close();
 });
 
 test("on a phone tabs are one row and the sections of the settings one select", async () => {
-  const { page, go, close } = await at(390);
+  const { page, go } = await at(390);
   await go(`/projects/${shopId}`);
   // Letters of another font.
   await page.addStyleTag({ content: '[role="tab"] { letter-spacing: 2px }' });
@@ -106,16 +109,14 @@ test("on a phone tabs are one row and the sections of the settings one select", 
   expect(await section.inputValue()).toBe("pipeline");
   await section.selectOption("rules");
   await page.waitForURL(`**/projects/${shopId}/settings/rules`);
-  await close();
 });
 
 test("on a tablet the navigation leaves the page its width", async () => {
-  const { page, go, close } = await at(820);
+  const { page, go } = await at(820);
   await go("/activity");
   expect((await boxOf(page.locator("main"))).x).toBe(0);
   await page.getByRole("button", { name: "Open the navigation" }).click();
   await page.getByRole("dialog").getByRole("link", { name: "Runners" }).waitFor();
-  await close();
 });
 
 test("a row of Activity is one line, on a phone two; numbers are shown where it has the focus", async () => {
@@ -123,7 +124,7 @@ test("a row of Activity is one line, on a phone two; numbers are shown where it 
     [1440, 44],
     [390, 72],
   ] as const) {
-    const { page, go, close } = await at(width);
+    const { page, go } = await at(width);
     await go("/activity?show=all");
     const rows = page.locator(".activity-row");
     await rows.nth(4).waitFor();
@@ -134,22 +135,20 @@ test("a row of Activity is one line, on a phone two; numbers are shown where it 
     await rows.first().getByRole("link").first().focus();
     expect(await opacity()).toBe("1");
     expect(await page.getByText("deployed last").count()).toBe(0);
-    await close();
   }
 });
 
 test("the bars of a change are one straight line", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go("/activity");
   const bars = page.locator(".activity-row").first().locator(".rail > span");
   await bars.first().waitFor();
   const boxes = await Promise.all((await bars.all()).map(boxOf));
   expect(new Set(boxes.map(({ y }) => y)).size).toBe(1);
-  await close();
 });
 
 test("the stages of a task are a strip, and a time stands on the line of its state", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go(`/tasks/${failedTaskId}`);
   const strip = page.getByRole("list", { name: "Stages" });
   expect((await boxOf(strip)).height).toBeLessThanOrEqual(48);
@@ -164,21 +163,19 @@ test("the stages of a task are a strip, and a time stands on the line of its sta
     }),
   );
   expect(Math.abs((baselines[0] ?? 0) - (baselines[1] ?? 9))).toBeLessThan(0.6);
-  await close();
 });
 
 test("what serves is marked beside its release", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go(`/projects/${shopId}/releases`);
   const mark = page.locator("td .mark-word").first();
   await mark.waitFor();
   const commit = await boxOf(page.locator("tr", { has: mark }).locator(".commit-line"));
   expect(Math.abs((await boxOf(mark)).middle - commit.middle)).toBeLessThan(6);
-  await close();
 });
 
 test("a project that was opened before has its name while it loads, and each page a heading", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go(`/projects/${shopId}`);
   await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
   await page.route(`**/api/projects/${shopId}`, () => {});
@@ -188,21 +185,19 @@ test("a project that was opened before has its name while it loads, and each pag
   await page.route("**/api/tasks/*", () => {});
   await page.goto(`${server.url}/tasks/${failedTaskId}`);
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await close();
 });
 
 test("tabs stand below the title of their page", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   for (const path of ["/users", "/groups", "/account", "/tokens"]) {
     await go(path);
     const tabs = page.getByRole("navigation", { name: /^(People|Account)$/ });
     expect((await boxOf(tabs)).y).toBeGreaterThan((await boxOf(page.locator("h1"))).bottom);
   }
-  await close();
 });
 
 test("the chosen tab of Activity is no filter", async () => {
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go("/activity?show=stopped");
   const field = page.getByRole("combobox", { name: "Filter" });
   await field.waitFor();
@@ -214,7 +209,6 @@ test("the chosen tab of Activity is no filter", async () => {
   await field.fill("show:all");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/activity?show=all");
-  await close();
 });
 
 test("on the machine of the server a service without a public address has a link to its port", async () => {
@@ -226,12 +220,11 @@ test("on the machine of the server a service without a public address has a link
     { name: "local", pipeline: { start: { web: { command: "echo listens at $PORT; exec sleep 300" } } } },
   );
   await server.reach((await server.run(id)).id, "success");
-  const { page, go, close } = await at(1440);
+  const { page, go } = await at(1440);
   await go(`/projects/${id}`);
   const link = page.getByRole("link", { name: /^web on port \d+/ });
   await link.waitFor();
   const [port] = /\d+$/.exec((await link.textContent()) ?? "") ?? [];
   expect(await link.getAttribute("href")).toBe(`http://${new URL(server.url).hostname}:${port}/`);
-  await close();
   await repository.remove();
 });
