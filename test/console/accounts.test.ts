@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 afterAll(() => expect(view.faults).toEqual([]));
 

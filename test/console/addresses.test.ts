@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 await server.admin.expect(201, "POST", "/api/projects", {
   name: "shop",
   git: { url: "https://git.example.com/shop.git" },

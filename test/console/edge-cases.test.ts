@@ -5,7 +5,7 @@ import { collectFaults, plainHost } from "../support/browser.ts";
 import { openConsole, saveForms, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 
 /** Signs in over plain http under a name that is not localhost: browsers offer no clipboard and no random ids there. */
 async function openPlainly(path: string): Promise<{ page: Page; faults: string[] }> {

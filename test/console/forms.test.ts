@@ -6,7 +6,7 @@ import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHook, sha } from "../support/hook.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 afterAll(() => expect(view.faults).toEqual([]));
 

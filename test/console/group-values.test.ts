@@ -3,7 +3,7 @@ import { violations } from "../support/axe.ts";
 import { openConsole, saveForms, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const { admin } = server;
 
 interface Owner {

@@ -3,7 +3,7 @@ import { adminPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 
 test("the sign-in page has the language of the browser", async () => {
   const context = await browser.newContext({ ...wide, locale: "zh-CN" });

@@ -7,7 +7,7 @@ import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const phone = { viewport: { width: 390, height: 844 } };
 
 async function onPage(path: string, options: BrowserContextOptions, use: (page: Page) => Promise<void>) {

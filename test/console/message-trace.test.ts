@@ -4,7 +4,7 @@ import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { PushClient } from "../support/push-client.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 
 const publish = (target: string, data: string) =>
   server.admin.expect<{ id: string }>(200, "POST", "/api/push/publish", {

@@ -3,7 +3,7 @@ import { startChatServices } from "../support/chat-services.ts";
 import { openConsole, saveForms, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const services = startChatServices();
 const view = await openConsole(browser, server.url);
 afterAll(() => {

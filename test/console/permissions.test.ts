@@ -4,7 +4,7 @@ import { userPassword } from "../support/api-server.ts";
 import { type ConsolePage, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 
 async function newUser(username: string): Promise<number> {
   const body = { username, password: userPassword };

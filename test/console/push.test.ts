@@ -4,7 +4,7 @@ import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { PushClient } from "../support/push-client.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const { page, faults, go } = await openConsole(browser, server.url, wide);
 
 test("the first start leads those who only want push to examples with this server's address", async () => {

@@ -6,6 +6,7 @@ import { startHostService } from "../support/host-services.ts";
 
 // What the server refuses, in the Chinese console: no English sentence of the product itself is left.
 const { browser, server } = await setUpConsole({
+  "runner.enabled": false,
   "server.baseUrl": "https://slipway.example.com",
   "tasks.allowInternalNotifications": true,
 });

@@ -4,7 +4,7 @@ import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 afterAll(() => {
   expect(view.faults).toEqual([]);

@@ -6,7 +6,10 @@ import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 // Without trusted proxies, which is a warning of the start.
-const { browser, server } = await setUpConsole({ "server.baseUrl": "https://slipway.example.com" });
+const { browser, server } = await setUpConsole({
+  "runner.enabled": false,
+  "server.baseUrl": "https://slipway.example.com",
+});
 
 test("the system page writes a backup, and lists the packages inside with their licences", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url, wide);

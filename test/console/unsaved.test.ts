@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 let path: string;
 let count = 0;
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 afterAll(() => expect(view.faults).toEqual([]));
 

@@ -5,7 +5,7 @@ import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 
 /** A project whose webhook is enabled. */
 async function project(name: string, webhook: object = {}): Promise<number> {

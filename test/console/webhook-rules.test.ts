@@ -3,7 +3,7 @@ import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { makeHook, sha } from "../support/hook.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 
 /** The page of a new project's webhook. */

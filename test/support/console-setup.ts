@@ -4,7 +4,10 @@ import { closeBrowser, startBrowser } from "./browser.ts";
 import { type ConsoleScene, startScene } from "./console-scene.ts";
 import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 
-/** A browser and an empty installation for the tests of one file; both end with the file. */
+/**
+ * A browser and an empty installation for the tests of one file; both end with the file.
+ * Where no task runs, `"runner.enabled": false` saves the start of another process.
+ */
 export async function setUpConsole(
   settings: Parameters<typeof startDeployServer>[0] = {},
 ): Promise<{ browser: Browser; server: DeployServer }> {

@@ -3,15 +3,16 @@ import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
-const { browser, server } = await setUpConsole();
+const { browser, server } = await setUpConsole({ "runner.enabled": false });
 const view = await openConsole(browser, server.url);
 afterAll(() => {
   expect(view.faults).toEqual([]);
 });
 
 interface Project {
+  image: string;
   stages: unknown;
-  pipeline: { build: { name: string; script: string }[]; deploy: { host: boolean }[] };
+  pipeline: { build: { name: string; script: string; image: string }[]; deploy: { host: boolean }[] };
 }
 
 test("the pipeline can come from a file of the repository, and back", async () => {
@@ -66,4 +67,63 @@ test("a stage gets further steps, which are named, moved and removed", async () 
   await eventually("the step is gone", async () => (await stepsOf()).length === 1);
   await go(`/projects/${id}`);
   await page.getByText("These steps run outside of the sandbox, as the runner's user: deploy.").waitFor();
+});
+
+test("image, network, isolation, cache and limits of a project are set in its settings", async () => {
+  const { page, go } = view;
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: "boxed",
+    git: { url: "https://git.example.com/boxed.git" },
+    stages: { build: { script: "make" } },
+  });
+  await go(`/projects/${id}/settings/pipeline`);
+  const panel = page.locator("#execution");
+  await panel.getByLabel("Container image").fill("node:22 --privileged");
+  await panel.getByRole("combobox", { name: "Run on" }).click();
+  await page.getByRole("option", { name: /every script in a container/ }).click();
+  await panel.getByLabel("Cache folders").fill(".npm");
+  await panel.getByLabel("Cache folders").press("Enter");
+  await panel.getByLabel("Memory").fill("512");
+  await panel.getByLabel("Disk of releases and data").fill("2048");
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await panel.getByText("must be an image such as node:22").first().waitFor();
+  await panel.getByLabel("Container image").fill("node:22");
+  await saveForms(page);
+  await go(`/projects/${id}/settings/pipeline`);
+  await page.getByLabel("Image of build").fill("alpine:3");
+  await page.getByLabel("build without network").check();
+  await saveForms(page);
+  const project = () => server.admin.expect<Project>(200, "GET", `/api/projects/${id}`);
+  await eventually("it is saved", async () => (await project()).pipeline.build[0]?.image === "alpine:3");
+  expect(await project()).toMatchObject({
+    image: "node:22",
+    isolation: "container",
+    cache: [".npm"],
+    limits: { memoryMb: 512, cpus: null, processes: null, nice: 0, diskMb: 2048 },
+    stages: { build: { script: "make", image: "alpine:3", network: "none" }, deploy: { script: "" } },
+  });
+});
+
+test("stages are grouped, without what does not apply; a check of another kind begins with a suggestion", async () => {
+  const id = await server.project("https://git.example.com/shop.git", { build: "make" }, { name: "shop" });
+  const { page, go } = view;
+  await go(`/projects/${id}/settings/pipeline`);
+  const groups = page.locator("legend");
+  await groups.first().waitFor();
+  expect(await groups.allTextContents()).toEqual(["Scripts"]);
+  const healthCheck = { type: "tcp", host: "127.0.0.1", port: 3000, timeoutSeconds: 7 };
+  await server.admin.expect(200, "PATCH", `/api/projects/${id}`, {
+    stages: { start: { script: "node server.js &", healthCheck } },
+  });
+  await go(`/projects/${id}/settings/pipeline`);
+  const check = page.getByLabel("Port, or host and port");
+  await check.waitFor();
+  expect(await check.inputValue()).toBe("127.0.0.1:3000");
+  expect(await groups.allTextContents()).toEqual(["Scripts", "Release and rollback", "Approval"]);
+  await page.getByRole("combobox", { name: "Check of web" }).click();
+  await page.getByRole("option", { name: /HTTP/ }).click();
+  expect(await page.getByLabel("Path or URL").inputValue()).toBe("/");
+  expect(await page.getByLabel("Time limit of the health check").inputValue()).toBe("7 s");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await check.waitFor();
 });
