@@ -14,7 +14,7 @@ type State = TaskState | StageState | DeliveryStatus | ServiceState | `route_${R
 const statesOf: Record<Tone, State[]> = {
   success: ["success", "accepted", "serving", "route_ok"],
   failed: ["failed", "timeout", "rejected", "down", "route_fault"],
-  running: ["dispatched", "running", "canceling", "merged", "starting", "restarting"],
+  running: ["dispatched", "running", "canceling", "merged", "starting"],
   waiting: [
     "queued",
     "canceled",
@@ -25,7 +25,7 @@ const statesOf: Record<Tone, State[]> = {
     "route_waiting",
     "route_removed",
   ],
-  warning: ["waiting", "unhealthy"],
+  warning: ["waiting", "unhealthy", "restarting"],
   lost: ["lost", "unknown", "route_unknown"],
 };
 

@@ -72,7 +72,7 @@ export default function Runners() {
           },
           {
             title: t("runners.version"),
-            cell: (runner) => visible(runner.version) || t("words.unknown"),
+            cell: (runner) => visible(runner.version) || "–",
             visibleFrom: "lg",
           },
           {

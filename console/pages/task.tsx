@@ -148,7 +148,7 @@ function ApprovalRecord({ task: { approval } }: { task: Task }) {
   return (
     <p className="foreign approval-record">
       {rich(said, { user: visible(by), when: <Moment at={at} />, reason: visible(approval.comment) })}{" "}
-      {requestedAt !== null && rich("approval.waited", { time: <Elapsed from={requestedAt} to={at} /> })}
+      {requestedAt !== null && rich("approval.waited", { time: <Elapsed from={requestedAt} to={at} /> })}{" "}
       {isApproved && !approval.override && approval.comment !== "" && (
         <q className="dim">{visible(approval.comment)}</q>
       )}

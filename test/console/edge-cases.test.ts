@@ -34,7 +34,7 @@ test("what an address asks for and a list cannot do is named, and the list is sh
   await named.getByText("that this list does not know, and ignores: status. Known: show, outcome,").waitFor();
   await go("/tasks?odd=1&state=broken&projectId=x");
   await named.getByText("ignores: odd. Known: show,").waitFor();
-  await named.getByText("status can't be broken. Values: queued,").waitFor();
+  await named.getByText("status has no value “broken”. Values: queued,").waitFor();
   await named.getByText("No project has the name x.").waitFor();
   await go("/activity?from=abc");
   await page.getByRole("button", { name: "Clear the filters" }).click();

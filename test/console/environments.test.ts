@@ -82,7 +82,7 @@ test("two environments are made in the settings, and are shown where nothing ser
   await row(1).getByLabel("Minutes until a request expires").fill("60");
   await looksRight(page, "settings");
   await saveForms(page);
-  await page.getByText("Serves in staging, production").waitFor();
+  await page.getByText("Environments: staging, production").waitFor();
   const { environments } = await admin.expect<{ environments: object[] }>(
     200,
     "GET",

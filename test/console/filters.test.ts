@@ -52,7 +52,7 @@ test("activity is filtered by a text with suggestions, which the address and the
 
   for (const [text, message] of [
     ["colour:red", "colour is not a filter. Filters: show:, status:,"],
-    ["status:odd", "status can't be odd. Values: queued,"],
+    ["status:odd", "status has no value “odd”. Values: queued,"],
     ["project:nobody", "No project has the name nobody."],
     ["main next", "next is a second search."],
   ] as const) {

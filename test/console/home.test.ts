@@ -77,7 +77,7 @@ test("a failed deploy needs a person until the next one succeeds; projects are o
   await first.locator('.state[data-state="failed"]').waitFor();
   await isEnd(first);
   const served = rows.filter({ hasText: "zz fine" });
-  await served.getByText("deployed").waitFor();
+  await served.getByText("not checked").waitFor();
   await served.getByText("by admin").waitFor();
   expect(await served.getByRole("link", { name: "Visit" }).getAttribute("href")).toBe(
     "https://fine.example.com",

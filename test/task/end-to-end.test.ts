@@ -21,7 +21,7 @@ const port = freePort();
 
 /** Ends the running version, then starts the deployed one. */
 const start = `
-[ -f "$TARGET/pid" ] && kill "$(cat "$TARGET/pid")" || true
+[ -f "$TARGET/pid" ] && kill "$(cat "$TARGET/pid")" 2>/dev/null || true
 cd "$TARGET"
 nohup "$BUN" server.ts >server.log 2>&1 &
 echo $! >"$TARGET/pid"

@@ -87,6 +87,7 @@ function State({
         <StateLabel state={services.state} />
       </Link>
     );
+  if (services !== null && !isBroken) return <StateLabel state="serving" />;
   if (last !== null && (isBroken || live === null))
     return (
       <Link href={`/tasks/${last.taskId}`} className="task-link">
@@ -97,7 +98,6 @@ function State({
         )}
       </Link>
     );
-  if (services !== null) return <StateLabel state="serving" />;
   if (live !== null)
     return (
       <Toned tone={live.isChecked ? "success" : "waiting"}>

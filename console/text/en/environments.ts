@@ -3,7 +3,7 @@ export const environments = {
   title: "Environments",
   about:
     "Where the project serves, if that is in several places. A push goes to the first environment that takes its branch or tag; what one serves can be promoted to another without a build.",
-  servesIn: "Serves in {names}",
+  servesIn: "Environments: {names}",
   nothing: "Nothing serves here yet",
   behind: "{releases} behind {from}, since {since}: {who}",
   releases: { one: "{count} release", other: "{count} releases" },

@@ -5,7 +5,7 @@ export const filter = {
   fieldsActive: { one: "Filters ({count} active)", other: "Filters ({count} active)" },
   clear: "Clear the filters",
   unknownWord: "{word} is not a filter. Filters: {known}.",
-  unknownValue: "{word} can't be {value}. Values: {known}.",
+  unknownValue: "{word} has no value “{value}”. Values: {known}.",
   noTime: "{word}: {value} is not a date such as 2026-01-31 or 2026-01-31T18:00.",
   unknownParameters:
     "The address has parameters that this list does not know, and ignores: {names}. Known: {known}.",

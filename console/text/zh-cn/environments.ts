@@ -5,7 +5,7 @@ export const environments: Translated<typeof english> = {
   title: "环境",
   about:
     "项目在多处提供服务时的各个位置。推送会交给第一个接收其分支或标签的环境；一个环境中正在服务的版本，可以不经构建提升到另一个环境。",
-  servesIn: "服务位置：{names}",
+  servesIn: "环境：{names}",
   nothing: "这里还没有服务",
   behind: "落后 {from} {releases}，自 {since}：{who}",
   releases: { other: "{count} 个版本" },

@@ -24,7 +24,7 @@ export const system: Translated<typeof english> = {
   attentionRunners: "没有已连接的运行器：任务会一直排队。",
   attentionBroker: "{name} 未就绪：{detail}",
   backup: "备份",
-  backupAbout: "数据库和加密密钥写入数据旁的一个文件。请像密钥一样保护它，并在另一台机器上保留副本。",
+  backupAbout: "数据库和加密密匙写入数据旁的一个文件。请像密码一样保护它，并在另一台机器上保留副本。",
   backupNow: "立即备份",
   backupFailed: "无法写入备份",
   backupDone: "{file}：{size}，用时 {duration}",
