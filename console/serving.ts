@@ -9,7 +9,7 @@ const replacing = ["live_deploying", "live_replacing", "live_replacing_service"]
 /** A rollback has put the release back, and nothing has asked it since. */
 const putBack = "put_back";
 
-/** @param release the one that is live, as far as it is loaded */
+/** @param release the live release; undefined until it is loaded */
 export function servingOf(
   project: Pick<Project, "liveTaskId" | "liveNote" | "liveNoteParts" | "services">,
   release: Pick<Release, "isChecked"> | undefined,

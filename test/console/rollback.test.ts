@@ -124,14 +124,15 @@ test("a wait for an approval ends in local time, is no part of the duration, and
   const waiting = await server.reach((await server.run(projectId)).id, "waiting");
   const zone = { ...wide, locale: "en-US", timezoneId: "Asia/Shanghai" };
   const { page, go, close } = await openConsole(browser, server.url, zone);
+  let changed: (task: TaskJson) => object = () => ({});
+  await page.route(`**/api/tasks/${waiting.id}`, async (route) => {
+    const response = await route.fetch();
+    const task = (await response.json()) as TaskJson;
+    await route.fulfill({ response, json: { ...task, ...changed(task) } });
+  });
   /** Opens the page of the task with other values. */
-  const goWith = async (changed: (task: TaskJson) => object) => {
-    await page.unrouteAll();
-    await page.route(`**/api/tasks/${waiting.id}`, async (route) => {
-      const response = await route.fetch();
-      const task = (await response.json()) as TaskJson;
-      await route.fulfill({ response, json: { ...task, ...changed(task) } });
-    });
+  const goWith = async (next: typeof changed) => {
+    changed = next;
     await go(`/tasks/${waiting.id}`);
   };
   const anHourEarlier = (at: string | null | undefined) =>

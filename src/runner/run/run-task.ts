@@ -186,7 +186,7 @@ async function openWorkspace(
   return { workspace, release: null, incoming: null, data: null };
 }
 
-/** The release that has the files of the one it is promoted from: one that was promoted before and is moved, or that of the task. */
+/** The release whose build made the files that a promotion uses. A release that was itself promoted names an earlier one. */
 function promotedInto({ release, taskId, attempt }: RunTask): Pick<KeptRelease, "taskId" | "attempt"> {
   return release.from ?? { taskId, attempt };
 }

@@ -64,7 +64,7 @@ export function openIncomingData(folder: string, owner = ownName()) {
 export type IncomingData = ReturnType<typeof openIncomingData>;
 
 /**
- * At the start of a runner: what one that was killed was fetching goes, and what was there before comes back, unless what has come
+ * At the start of a runner: removes data that a killed runner was fetching, and puts the earlier data back unless the new data
  * serves already. Failures are logged.
  */
 export async function sweepIncomingData(

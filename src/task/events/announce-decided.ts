@@ -2,8 +2,8 @@ import type { DecidedTask } from "../view/system-line.ts";
 import type { TaskEvents } from "./task-events.ts";
 
 /**
- * Announces a decision about a task that no runner has any more: it waits for a person, is queued or has ended. `requeued`: if it
- * is queued, because its runner has lost its lease.
+ * Announces a decision about a task that no runner has any more: it waits for a person, is queued or has ended. `requeued` is the
+ * event for a task that is queued again because its runner has lost its lease.
  */
 export function announceDecided(
   events: TaskEvents,
